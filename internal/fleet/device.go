@@ -1,0 +1,91 @@
+package fleet
+
+import (
+	"net/netip"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	DefaultAPIPort = 8384    // Syncthing's default GUI port
+	MaxLabelBytes  = 4 << 10 // of devices and templates
+	MaxAPIKeyBytes = 1 << 10
+)
+
+// Device is one registered Syncthing daemon.
+type Device struct {
+	ID         DeviceID
+	Label      string
+	APIKey     Secret
+	APIAddress string // host name or IP; "" means discovery
+	APIPort    int    // 1 to 65535
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// Validate checks every field but the times, and that an API key is there.
+func (d Device) Validate() error {
+	var details []Detail
+	wrong := func(err error) {
+		if e, ok := err.(*Error); ok {
+			details = append(details, e.Details...)
+		}
+	}
+	wrong(ValidateLabel(d.Label))
+	wrong(validateAPIKey(d.APIKey.Reveal()))
+	wrong(ValidateAddress(d.APIAddress))
+	if d.APIPort < 1 || d.APIPort > 65535 {
+		wrong(Invalidf("apiPort", "apiPort is a port number from 1 to 65535, not %d", d.APIPort))
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	return &Error{Code: CodeInvalid, Message: details[0].Message, Details: details}
+}
+
+// ValidateLabel checks the length of a label.
+func ValidateLabel(label string) error {
+	if len(label) > MaxLabelBytes {
+		return Invalidf("label", "a label has at most %d bytes, this one has %d", MaxLabelBytes, len(label))
+	}
+	return nil
+}
+
+func validateAPIKey(key string) error {
+	switch {
+	case key == "" || key == MaskedAPIKey:
+		return Invalidf("apiKey", "apiKey is needed: the API key in the daemon's settings (Actions > Settings > GUI)")
+	case len(key) > MaxAPIKeyBytes:
+		return Invalidf("apiKey", "an API key has at most %d bytes, this one has %d", MaxAPIKeyBytes, len(key))
+	}
+	for i := range len(key) {
+		if key[i] < 0x20 || key[i] > 0x7e {
+			return Invalidf("apiKey", "an API key is printable ASCII")
+		}
+	}
+	return nil
+}
+
+var hostName = regexp.MustCompile(`^([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*\.?$`)
+
+// ValidateAddress checks that an address is blank, a host name or an IP, without scheme, port or path.
+func ValidateAddress(address string) error {
+	if address == "" {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(address); err == nil {
+		if ip.IsUnspecified() || ip.IsMulticast() {
+			return Invalidf("apiAddress", "apiAddress %q is no address of a daemon", address)
+		}
+		return nil
+	}
+	if len(address) > 253 || !hostName.MatchString(address) {
+		hint := ""
+		if strings.ContainsAny(address, ":/") {
+			hint = ", without scheme, port (that is apiPort) or path"
+		}
+		return Invalidf("apiAddress", "apiAddress is a host name or an IP address%s", hint)
+	}
+	return nil
+}

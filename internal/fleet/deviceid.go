@@ -1,0 +1,94 @@
+package fleet
+
+import (
+	"encoding/base32"
+	"log/slog"
+	"strings"
+)
+
+// DeviceID is a Syncthing device ID in canonical form: eight groups of seven characters, the last of every fourteen a
+// check character. Make one with ParseDeviceID or DeviceIDOf only. Source: Syncthing's device ID documentation.
+type DeviceID string
+
+const (
+	base32Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	groupLen       = 13 // characters covered by one check character
+	plainLen       = 52 // base32 characters of a SHA-256 without padding
+	checkedLen     = 56 // the same with four check characters
+)
+
+// ParseDeviceID reads a device ID as Syncthing does: any case, hyphens and spaces anywhere, 0, 1 and 8 for O, I and B,
+// with check characters (verified) or, in the old 52-character form, without. The result is canonical.
+func ParseDeviceID(s string) (DeviceID, error) {
+	plain := strings.NewReplacer("-", "", " ", "", "0", "O", "1", "I", "8", "B").Replace(strings.ToUpper(strings.TrimSpace(s)))
+	for _, r := range plain {
+		if !strings.ContainsRune(base32Alphabet, r) {
+			return "", invalidDeviceID("it holds a character that no device ID has")
+		}
+	}
+	switch len(plain) {
+	case plainLen:
+		return canonicalDeviceID(plain), nil
+	case checkedLen:
+		var bare strings.Builder
+		for i := 0; i < checkedLen; i += groupLen + 1 {
+			group := plain[i : i+groupLen]
+			if plain[i+groupLen] != checkCharacter(group) {
+				return "", invalidDeviceID("a check character does not match: one character is mistyped or missing")
+			}
+			bare.WriteString(group)
+		}
+		return canonicalDeviceID(bare.String()), nil
+	default:
+		return "", invalidDeviceID("a device ID has 56 letters and digits in eight groups of seven")
+	}
+}
+
+// DeviceIDOf is the device ID of a daemon whose device certificate has this SHA-256.
+func DeviceIDOf(certificateSHA256 [32]byte) DeviceID {
+	return canonicalDeviceID(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(certificateSHA256[:]))
+}
+
+// Short is the first group, enough to tell devices apart in a log line.
+func (id DeviceID) Short() string {
+	short, _, _ := strings.Cut(string(id), "-")
+	return short
+}
+
+// LogValue keeps log lines short.
+func (id DeviceID) LogValue() slog.Value { return slog.StringValue(id.Short()) }
+
+func canonicalDeviceID(plain string) DeviceID {
+	var checked strings.Builder
+	for i := 0; i < plainLen; i += groupLen {
+		group := plain[i : i+groupLen]
+		checked.WriteString(group)
+		checked.WriteByte(checkCharacter(group))
+	}
+	all := checked.String()
+	groups := make([]string, 0, 8)
+	for i := 0; i < checkedLen; i += 7 {
+		groups = append(groups, all[i:i+7])
+	}
+	return DeviceID(strings.Join(groups, "-"))
+}
+
+// checkCharacter is Syncthing's variant of Luhn mod 32 (lib/protocol/luhn.go): the factor runs from the left.
+func checkCharacter(group string) byte {
+	const n = len(base32Alphabet)
+	factor, sum := 1, 0
+	for i := range len(group) {
+		addend := factor * strings.IndexByte(base32Alphabet, group[i])
+		factor = 3 - factor
+		sum += addend/n + addend%n
+	}
+	return base32Alphabet[(n-sum%n)%n]
+}
+
+func invalidDeviceID(why string) error {
+	return &Error{
+		Code: CodeInvalid, Message: "this is not a device ID: " + why,
+		Hint:    "Copy the ID from the daemon: Actions > Show ID, or `syncthing --device-id`.",
+		Details: []Detail{{Field: "deviceID", Message: why}},
+	}
+}

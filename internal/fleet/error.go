@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Code says what kind of failure an Error is. It decides the HTTP status and the exit code of the CLI, and for failures
+// of a daemon the connection state.
+type Code string
+
+const (
+	CodeInternal     Code = "internal"          // 500; the text stays inside
+	CodeMalformed    Code = "malformed"         // 400 not JSON, wrong JSON type
+	CodeUnauthorized Code = "unauthorized"      // 401
+	CodeForbidden    Code = "forbidden"         // 403
+	CodeNotFound     Code = "not_found"         // 404
+	CodeConflict     Code = "conflict"          // 409
+	CodePrecondition Code = "precondition"      // 412
+	CodeTooLarge     Code = "too_large"         // 413
+	CodeInvalid      Code = "invalid"           // 422 understood but not valid
+	CodeTooMany      Code = "too_many"          // 429
+	CodeUnavailable  Code = "unavailable"       // 503; of a daemon: not reached
+	CodeUnsupported  Code = "unsupported"       // 422; of a daemon: too old to manage
+	CodeRejected     Code = "rejected"          // a daemon answered a write with 4xx: repeating it is useless
+	CodeKeyRefused   Code = "key_refused"       // a daemon did not take our API key
+	CodeWrongDevice  Code = "identity_mismatch" // another daemon answers at the address
+	CodeWrongPin     Code = "pin_mismatch"      // another certificate than the pinned one
+	CodeUnbelievable Code = "unbelievable"      // a daemon's answer breaks a limit or makes no sense
+)
+
+// Error is the one error that carries meaning across packages. Any other error is internal.
+type Error struct {
+	Code      Code
+	During    string   // what was being done: "apply plan"
+	Message   string   // for the person; no secrets, no paths of the server
+	Hint      string   // what the person can do now; may be empty
+	Details   []Detail // the fields, or the places in a text, that are wrong
+	Traceback string   // of a Starlark program; may be empty
+	Err       error    // cause: logged, never sent
+}
+
+// Detail is one thing wrong with an input: a field of a body, or a place in a template's text.
+type Detail struct {
+	Field   string // JSON name, "" when the text as a whole is meant
+	Line    int    // 1-based, 0 when there is none
+	Column  int    // 1-based, in characters, 0 when there is none
+	Message string
+}
+
+func (e *Error) Error() string {
+	var parts []string
+	for _, part := range []string{e.During, e.Message} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if e.Err != nil {
+		parts = append(parts, e.Err.Error())
+	}
+	return strings.Join(parts, ": ")
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf is the code of the first *Error in err's chain, CodeInternal without one, "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return CodeInternal
+}
+
+// Invalidf is an error about one field of an input.
+func Invalidf(field, format string, args ...any) *Error {
+	message := fmt.Sprintf(format, args...)
+	return &Error{Code: CodeInvalid, Message: message, Details: []Detail{{Field: field, Message: message}}}
+}
+
+// NotFoundf is the error for something that is not there.
+func NotFoundf(format string, args ...any) *Error {
+	return &Error{Code: CodeNotFound, Message: fmt.Sprintf(format, args...)}
+}

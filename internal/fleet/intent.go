@@ -1,0 +1,37 @@
+package fleet
+
+import "time"
+
+// Intent is a change to one daemon, recorded before the first byte is sent. Outcome is recorded after reading back.
+type Intent struct {
+	ID         int64 // assigned by the store
+	Device     DeviceID
+	Generation int64
+	PlanDigest string
+	Observed   string // digest of the configuration it was planned from
+	Writes     []byte // JSON of the planned writes, sealed at rest: may hold secrets
+	Outcome    Outcome
+	Detail     string // for a person; no secrets
+	CreatedAt  time.Time
+	FinishedAt time.Time
+}
+
+// Outcome is what became of an intent.
+type Outcome string
+
+const (
+	OutcomeOpen      Outcome = ""          // not known yet: verify, do not repeat blindly
+	OutcomeApplied   Outcome = "applied"   // read back, and a plan made from it is empty
+	OutcomePartial   Outcome = "partial"   // read back, and something is still missing
+	OutcomeRejected  Outcome = "rejected"  // the daemon answered 4xx
+	OutcomeAbandoned Outcome = "abandoned" // not sent, or superseded by a newer observation
+)
+
+// BaseEntry is one key that Muster wrote on one device: a leaf, or a member of an identified list. While the daemon has
+// Written there, the base of the key is Base; anything else there was written by a person and is the new base.
+type BaseEntry struct {
+	Key       string
+	Base      []byte  // JSON; nil when the key was absent
+	Written   []byte  // JSON as read back from the daemon; nil when Muster removed the key
+	Templates []int64 // that asked for it
+}

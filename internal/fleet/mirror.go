@@ -1,0 +1,84 @@
+package fleet
+
+import "time"
+
+// Status is what a daemon last said in /rest/system/status.
+type Status struct {
+	MyID             DeviceID
+	Alloc            int64   // bytes
+	CPUPercent       float64 // always 0 in current daemons
+	DiscoveryEnabled bool    // false where the daemon no longer says
+	DiscoveryMethods int64
+	GoRoutines       int64
+	PathSeparator    string
+	Sys              int64 // bytes
+	Tilde            string
+	Uptime           int64  // seconds
+	StartTime        string // as the daemon writes it; changes with every start; not part of the contract
+	AddressFixed     bool   // guiAddressOverridden: the API's address comes from the daemon's command line
+	CreatedAt        time.Time
+	UpdatedAt        time.Time
+}
+
+// Version is what a daemon last said in /rest/system/version.
+type Version struct {
+	Device      DeviceID
+	Arch        string
+	Codename    string
+	LongVersion string
+	OS          string
+	Version     string // "v2.1.3"
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// FolderSummary is one device's numbers of one folder, from /rest/db/status or a FolderSummary event.
+type FolderSummary struct {
+	Device DeviceID
+	Folder string
+
+	GlobalBytes, GlobalDeleted, GlobalDirectories, GlobalFiles, GlobalSymlinks int64
+	LocalBytes, LocalDeleted, LocalDirectories, LocalFiles, LocalSymlinks      int64
+	InSyncBytes, InSyncFiles                                                   int64
+	NeedBytes, NeedDeletes, NeedDirectories, NeedFiles, NeedSymlinks           int64
+
+	IgnorePatterns bool
+	Sequence       int64
+	Version        int64
+	State          string // "idle", "scanning", "error", ...; "" for a paused folder; not part of the contract
+	Error          string // why the folder is in state error; not part of the contract
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+// FolderLabel is one folder of one device's current configuration.
+type FolderLabel struct {
+	Folder string
+	Label  string
+}
+
+// Observation is one thing a watcher learnt about its device, to be kept. Nil members say nothing new.
+type Observation struct {
+	Device    DeviceID
+	Status    *Status
+	Version   *Version
+	Summaries []FolderSummary // replaces the summaries of the named folders
+	Config    *ObservedConfig // also drops the summaries of folders that it no longer has
+	Pin       *string         // SHA-256 of the GUI certificate, "sha256:<hex>"
+	LastSeen  time.Time       // zero when the daemon did not answer
+}
+
+// ObservedConfig is a configuration as a daemon gave it, with its secrets: seal it, never log it.
+type ObservedConfig struct {
+	JSON    []byte // the document, byte for byte
+	Digest  string // SHA-256 of the normalised document, hex
+	Folders []FolderLabel
+	SeenAt  time.Time
+}
+
+// DaemonEvent is one event of a daemon's event stream.
+type DaemonEvent struct {
+	ID   int64 // counted per mask; starts again with the daemon
+	Type string
+	Data []byte // JSON; of a ConfigSaved the whole configuration with its secrets
+}

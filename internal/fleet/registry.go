@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Registry is everything a person registered, at one generation. It is immutable: readers share it.
+type Registry struct {
+	Generation int64 // grows with every accepted change of a template, its tags or a device's tags
+	Mode       Mode  // of the whole fleet
+	TagModes   map[Tag]Mode
+	Devices    map[DeviceID]*Registered
+	Templates  []TaggedTemplate // ascending priority, then ID: the order of the fold
+}
+
+// Registered is a device with what belongs to it.
+type Registered struct {
+	Device
+	Tags     []Tag // sorted
+	Settings DeviceSettings
+}
+
+// TaggedTemplate is a template with its tags.
+type TaggedTemplate struct {
+	Template
+	Tags []Tag // sorted
+}
+
+// DeviceSettings are the settings of one device beyond the contract.
+type DeviceSettings struct {
+	Mode       Mode
+	AllowPlain bool   // plain HTTP although the address is not loopback
+	Pin        string // "sha256:<hex>" of the GUI certificate, "" when none is pinned
+}
+
+// Mode of one device: the strictest of the fleet's, its tags' and its own.
+func (r *Registry) ModeOf(id DeviceID) Mode {
+	mode := r.Mode
+	device := r.Devices[id]
+	if device == nil {
+		return mode
+	}
+	for _, tag := range device.Tags {
+		if m, ok := r.TagModes[tag]; ok {
+			mode = Strictest(mode, m)
+		}
+	}
+	return Strictest(mode, device.Settings.Mode)
+}
+
+// TemplatesOf are the templates that share a tag with the device, in the order of the fold.
+func (r *Registry) TemplatesOf(id DeviceID) []TaggedTemplate {
+	device := r.Devices[id]
+	if device == nil {
+		return nil
+	}
+	var apply []TaggedTemplate
+	for _, t := range r.Templates {
+		if slices.ContainsFunc(t.Tags, func(tag Tag) bool { return slices.Contains(device.Tags, tag) }) {
+			apply = append(apply, t)
+		}
+	}
+	return apply
+}
+
+// CompareTemplates is the order of the fold: ascending priority, then ascending ID.
+func CompareTemplates(a, b Template) int {
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.ID, b.ID))
+}
+
+// CompareDevices is the order of the device list: by label, then ID.
+func CompareDevices(a, b Device) int {
+	return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.ID, b.ID))
+}
+
+// Committed says what a transaction changed. Values merge; it is published after the commit, never inside.
+type Committed struct {
+	Devices  map[DeviceID]bool // put, deleted, or their settings changed
+	Registry bool              // a device, template, tag or mode changed: read the Registry again
+}
+
+// Merge adds what another transaction changed.
+func (c *Committed) Merge(other Committed) {
+	c.Registry = c.Registry || other.Registry
+	for id := range other.Devices {
+		if c.Devices == nil {
+			c.Devices = map[DeviceID]bool{}
+		}
+		c.Devices[id] = true
+	}
+}

@@ -1,0 +1,25 @@
+package fleet
+
+import "log/slog"
+
+// MaskedAPIKey is what stands in a device's apiKey for whoever may not see it.
+const MaskedAPIKey = "<API_KEY>"
+
+const masked = "[secret]"
+
+// Secret is a text that cannot be printed by accident: every form but Reveal says "[secret]".
+type Secret struct{ text string }
+
+// NewSecret wraps a text.
+func NewSecret(text string) Secret { return Secret{text} }
+
+// Reveal is the text itself. Call it where it goes on the wire or under the seal, nowhere else.
+func (s Secret) Reveal() string { return s.text }
+
+// IsZero tells whether there is no text.
+func (s Secret) IsZero() bool { return s.text == "" }
+
+func (s Secret) String() string               { return masked }
+func (s Secret) GoString() string             { return masked }
+func (s Secret) LogValue() slog.Value         { return slog.StringValue(masked) }
+func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }

@@ -1,0 +1,64 @@
+package fleet
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	MaxTemplateBytes = 1 << 20 // of a template's text
+	MaxKeyBytes      = 1 << 10
+)
+
+// Op is what a template does at its key.
+type Op string
+
+const (
+	OpSet    Op = "set"    // the value at the key becomes this
+	OpMerge  Op = "merge"  // objects deeply, identified lists by identity, other lists replaced
+	OpAppend Op = "append" // adds list members
+	OpRemove Op = "remove" // removes list members and entries of free maps
+)
+
+// ParseOp takes an op in any case.
+func ParseOp(s string) (Op, error) {
+	switch op := Op(strings.ToLower(s)); op {
+	case OpSet, OpMerge, OpAppend, OpRemove:
+		return op, nil
+	}
+	return "", Invalidf("op", "op %q is not known: use set, merge, append or remove", s)
+}
+
+// Template is a fragment of configuration: it applies to a device when they share a tag.
+type Template struct {
+	ID        int64
+	Label     string
+	Priority  int64 // ascending, then by ID: the larger number has the last word
+	Op        Op
+	Key       string // dotted key, "" for the whole object
+	Text      string // HJSON or Starlark
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Validate checks lengths and op. The grammar of key and text is the business of stconfig and template.
+func (t Template) Validate() error {
+	if err := ValidateLabel(t.Label); err != nil {
+		return err
+	}
+	if _, err := ParseOp(string(t.Op)); err != nil {
+		return err
+	}
+	if len(t.Key) > MaxKeyBytes {
+		return Invalidf("key", "a key has at most %d bytes, this one has %d", MaxKeyBytes, len(t.Key))
+	}
+	if len(t.Text) > MaxTemplateBytes {
+		return &Error{Code: CodeTooLarge, Message: "a template has at most 1 MiB of text",
+			Details: []Detail{{Field: "template", Message: "too long"}}}
+	}
+	if !utf8.ValidString(t.Text) {
+		return Invalidf("template", "a template is UTF-8 text")
+	}
+	return nil
+}

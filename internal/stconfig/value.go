@@ -1,0 +1,205 @@
+// Package stconfig is a Syncthing configuration as a tree: exact values, the key grammar, applying an op at a key, the
+// rules of identity and shape, semantic diff. It knows documents, not daemons: what may be written is plan's business.
+package stconfig
+
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Kind is the JSON type of a Value.
+type Kind uint8
+
+const (
+	Absent Kind = iota // no value at all: what Get answers for a member that is not there
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+	Handle // a secret that can be passed on but not read; text names it: "secret:NAME" or "config:KEY"
+)
+
+// Value is one immutable JSON value. Numbers keep their literal, objects the order of their members: what nobody
+// touches is written back as it was read. The zero Value is Absent. Changing methods return a new Value that shares
+// what did not change.
+type Value struct {
+	kind Kind
+	text string // String: the text; Number: the literal; Bool: "true", "false"; Handle: its name
+	kids *kids
+}
+
+type kids struct {
+	names  []string // of an object's members; nil for an array
+	values []Value
+}
+
+// NullValue is JSON null.
+var NullValue = Value{kind: Null}
+
+// Text is a JSON string.
+func Text(s string) Value { return Value{kind: String, text: s} }
+
+// Boolean is true or false.
+func Boolean(b bool) Value {
+	if b {
+		return Value{kind: Bool, text: "true"}
+	}
+	return Value{kind: Bool, text: "false"}
+}
+
+// Literal is a number by its JSON literal, which the caller has checked.
+func Literal(number string) Value { return Value{kind: Number, text: number} }
+
+// SecretHandle is an opaque stand-in for a secret.
+func SecretHandle(name string) Value { return Value{kind: Handle, text: name} }
+
+// List is an array; it takes over the slice.
+func List(values ...Value) Value { return Value{kind: Array, kids: &kids{values: values}} }
+
+// Member is one member of an object.
+type Member struct {
+	Name  string
+	Value Value
+}
+
+// Obj is an object with these members in this order.
+func Obj(members ...Member) Value {
+	k := &kids{names: make([]string, len(members)), values: make([]Value, len(members))}
+	for i, m := range members {
+		k.names[i], k.values[i] = m.Name, m.Value
+	}
+	return Value{kind: Object, kids: k}
+}
+
+// Kind is the JSON type.
+func (v Value) Kind() Kind { return v.kind }
+
+// Exists tells a value, null included, from none.
+func (v Value) Exists() bool { return v.kind != Absent }
+
+// Str is the text of a String, the literal of a Number, "true" or "false", the name of a Handle; "" of others.
+func (v Value) Str() string { return v.text }
+
+// IsTrue tells whether the value is the boolean true.
+func (v Value) IsTrue() bool { return v.kind == Bool && v.text == "true" }
+
+// Len is the number of members of an Array or Object.
+func (v Value) Len() int {
+	if v.kids == nil {
+		return 0
+	}
+	return len(v.kids.values)
+}
+
+// At is member i of an Array, or the value of member i of an Object.
+func (v Value) At(i int) Value { return v.kids.values[i] }
+
+// Name is the name of member i of an Object.
+func (v Value) Name(i int) string { return v.kids.names[i] }
+
+// Members goes over an Object in its order.
+func (v Value) Members() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		if v.kind != Object {
+			return
+		}
+		for i, name := range v.kids.names {
+			if !yield(name, v.kids.values[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Values goes over an Array in its order.
+func (v Value) Values() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if v.kind != Array {
+			return
+		}
+		for _, member := range v.kids.values {
+			if !yield(member) {
+				return
+			}
+		}
+	}
+}
+
+// Get is the member of that name, compared without regard to case as daemons do; Absent when there is none or v is no
+// Object. Where a document holds two spellings the later one counts, as in the daemon.
+func (v Value) Get(name string) Value {
+	if i := v.index(name); i >= 0 {
+		return v.kids.values[i]
+	}
+	return Value{}
+}
+
+func (v Value) index(name string) int {
+	if v.kind != Object {
+		return -1
+	}
+	for i := len(v.kids.names) - 1; i >= 0; i-- {
+		if n := v.kids.names[i]; n == name || strings.EqualFold(n, name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// With is the object with that member replaced (its spelling kept) or added at the end.
+func (v Value) With(name string, member Value) Value {
+	k := &kids{}
+	if v.kind == Object {
+		k.names, k.values = v.kids.names, slices.Clone(v.kids.values)
+	}
+	if i := v.index(name); i >= 0 {
+		k.values[i] = member
+		return Value{kind: Object, kids: k}
+	}
+	k.names = append(slices.Clip(k.names), name)
+	k.values = append(k.values, member)
+	return Value{kind: Object, kids: k}
+}
+
+// Without is the object without that member.
+func (v Value) Without(name string) Value {
+	i := v.index(name)
+	if i < 0 {
+		return v
+	}
+	return Value{kind: Object, kids: &kids{
+		names:  slices.Delete(slices.Clone(v.kids.names), i, i+1),
+		values: slices.Delete(slices.Clone(v.kids.values), i, i+1),
+	}}
+}
+
+// Equal compares by meaning: the order of an object's members and the spelling of numbers' literals (1 and 1.0) do not
+// count, the order of arrays does.
+func (v Value) Equal(w Value) bool {
+	if v.kind != w.kind {
+		return false
+	}
+	switch v.kind {
+	case Number:
+		return v.text == w.text || sameNumber(v.text, w.text)
+	case Array:
+		return v.kids == w.kids || slices.EqualFunc(v.kids.values, w.kids.values, Value.Equal)
+	case Object:
+		if v.kids == w.kids {
+			return true
+		}
+		if v.Len() != w.Len() {
+			return false
+		}
+		for name, member := range v.Members() {
+			if other := w.Get(name); !other.Exists() || !member.Equal(other) {
+				return false
+			}
+		}
+		return true
+	}
+	return v.text == w.text
+}

@@ -1,0 +1,52 @@
+# Each target does its own set-up on a machine with Go, Node and apt. `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help build run test soak fuzz bench lint need-test
+
+GO_FILES := $(shell git ls-files -co --exclude-standard '*.go' '*.sql' '*.json' 2>/dev/null) go.mod go.sum
+VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+
+# Packages that measure, or start thousands of daemons: the race detector would change what they show.
+SCALE    := ./test/scale/...
+RACED     = $(shell go list ./... | grep -v '/test/scale')
+# Packages with properties: their number of cases is a flag that other packages do not know.
+PROPERTY  = $(shell grep -rl 'pgregory.net/rapid' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+build: bin/muster ## build bin/muster
+
+bin/muster: $(GO_FILES)
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/muster
+
+run: build ## build everything and start Muster; further flags in ARGS
+	exec bin/muster serve $(ARGS)
+
+need-test:
+	@tools/need gcc=gcc syncthing=syncthing stdiscosrv=syncthing-discosrv '/usr/lib/postgresql/*/bin/initdb=postgresql'
+
+test: need-test build ## run every suite in its short form
+	go test -race -timeout 14m $(filter-out $(addprefix muster/,$(patsubst ./%,%,$(PROPERTY))),$(RACED))
+	go test -race -timeout 14m $(PROPERTY) -rapid.checks=1000
+	go test -timeout 10m $(SCALE)
+
+soak: need-test build ## run the same suites at full counts, without time limit
+	MUSTER_SOAK=1 go test -race -timeout 0 -count 1 $(filter-out $(addprefix muster/,$(patsubst ./%,%,$(PROPERTY))),$(RACED))
+	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(PROPERTY) -rapid.checks=10000
+	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(SCALE)
+
+fuzz: ## run every fuzz target for a minute
+	@for dir in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+	  for name in $$(grep -hoE '^func Fuzz[A-Za-z0-9]+' $$dir/*_test.go | cut -c6-); do \
+	    echo "$$dir $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $${FUZZTIME:-60s} $$dir; \
+	  done; done
+
+bench: need-test build ## print ratios against yardsticks measured in the same run
+	go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./test/bench/...
+
+lint: ## formatting, generated files and the linters
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go mod tidy -diff
+	go tool -modfile=tools/go.mod golangci-lint run ./...

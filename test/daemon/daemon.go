@@ -1,0 +1,210 @@
+// Package daemon starts real Syncthing daemons for tests: on loopback, on ports of their own, with everything switched
+// off that could leave the machine. It is for tests only and knows nothing of Muster but its vocabulary.
+package daemon
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	startLimit = 60 * time.Second // from the start of the process to the first answer, on a busy machine
+	stopLimit  = 15 * time.Second // from the request to end until the process is killed
+	attempts   = 3                // starts with new ports, when somebody else took one in between
+)
+
+// Options say how a daemon starts. The zero value is a plain HTTP daemon that announces itself nowhere.
+type Options struct {
+	TLS         bool   // gui.useTLS
+	Supervised  bool   // syncthing's own supervisor restarts the daemon when the API asks for it
+	AnnounceTo  string // URL of a discovery server on loopback; the daemon then listens on localhost by name
+	GUIUser     string // with GUIPassword: a GUI user from the start
+	GUIPassword string
+}
+
+// Daemon is one running Syncthing. Its methods fail the test where something goes wrong.
+type Daemon struct {
+	ID       fleet.DeviceID
+	APIKey   string
+	Address  string // IP of the API
+	Port     int    // of the API
+	SyncPort int    // of the sync protocol, on 127.0.0.1
+	Home     string // configuration, keys and database; $HOME of the daemon too
+	TLS      bool
+
+	t       testing.TB
+	options Options
+	process *process
+}
+
+// Start makes a new daemon and waits until its API answers to its key. The test's end stops it.
+func Start(t testing.TB, o Options) *Daemon {
+	t.Helper()
+	binary(t)
+	d := &Daemon{Address: "127.0.0.1", Home: t.TempDir(), TLS: o.TLS, t: t, options: o}
+	d.generate()
+	t.Cleanup(d.Stop)
+	for attempt := 1; ; attempt++ {
+		d.Port, d.SyncPort = freePort(t), freePort(t)
+		d.configure()
+		err := d.launch()
+		if err == nil {
+			return d
+		}
+		d.Stop()
+		if attempt == attempts {
+			t.Fatalf("start syncthing: %v\n%s", err, d.logTail())
+		}
+	}
+}
+
+// Stop ends the process and waits for it; stopping twice is fine.
+func (d *Daemon) Stop() {
+	if d.process != nil {
+		d.process.stop(stopLimit)
+		d.process = nil
+	}
+}
+
+// Restart stops the daemon, if it runs, and starts it again on the same ports.
+func (d *Daemon) Restart() {
+	d.t.Helper()
+	d.Stop()
+	if err := d.launch(); err != nil {
+		d.t.Fatalf("restart syncthing: %v\n%s", err, d.logTail())
+	}
+}
+
+// HostPort is the address of the API.
+func (d *Daemon) HostPort() string { return net.JoinHostPort(d.Address, fmt.Sprint(d.Port)) }
+
+// SyncAddress is the address of the sync protocol, as a daemon announces it.
+func (d *Daemon) SyncAddress() string { return fmt.Sprintf("tcp://127.0.0.1:%d", d.SyncPort) }
+
+// GUICertificate is the certificate that the API shows.
+func (d *Daemon) GUICertificate() *x509.Certificate {
+	d.t.Helper()
+	return d.certificate("https-cert.pem")
+}
+
+// Pin is the GUI certificate's SHA-256 as Muster writes it.
+func (d *Daemon) Pin() string {
+	d.t.Helper()
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(d.GUICertificate().Raw))
+}
+
+func (d *Daemon) certificate(file string) *x509.Certificate {
+	d.t.Helper()
+	text, err := os.ReadFile(filepath.Join(d.Home, file))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		d.t.Fatalf("%s is not PEM", file)
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return certificate
+}
+
+// launch starts the process and waits until the daemon's own key is answered with the daemon's own ID.
+func (d *Daemon) launch() error {
+	args := []string{"serve", "--home", d.Home, "--no-browser"}
+	if !d.options.Supervised {
+		args = append(args, "--no-restart")
+	}
+	var err error
+	if d.process, err = startProcess(d.command(args...)); err != nil {
+		return err
+	}
+	deadline := time.NewTimer(startLimit)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-d.process.done:
+			return fmt.Errorf("the process ended: %v", d.process.err)
+		case <-deadline.C:
+			return fmt.Errorf("no answer within %s", startLimit)
+		case <-tick.C:
+		}
+		status, body, err := d.request("GET", "/rest/system/status", nil)
+		if err != nil || status != 200 {
+			continue
+		}
+		var answer struct{ MyID string }
+		if err := json.Unmarshal(body, &answer); err == nil && answer.MyID == string(d.ID) {
+			return nil
+		}
+	}
+}
+
+func (d *Daemon) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("syncthing", args...)
+	// No proxy settings, no other home: a folder without a path would share the whole home directory.
+	cmd.Env = []string{"HOME=" + d.Home, "PATH=" + os.Getenv("PATH"), "STNOUPGRADE=1", "STNODEFAULTFOLDER=1", "TZ=UTC"}
+	log, err := os.OpenFile(d.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	return cmd
+}
+
+func (d *Daemon) logFile() string { return filepath.Join(d.Home, "daemon.log") }
+
+// Log is what the daemon printed so far.
+func (d *Daemon) Log() string {
+	text, _ := os.ReadFile(d.logFile())
+	return string(text)
+}
+
+func (d *Daemon) logTail() string {
+	lines := strings.Split(strings.TrimSpace(d.Log()), "\n")
+	return strings.Join(lines[max(0, len(lines)-15):], "\n")
+}
+
+func binary(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("syncthing"); err != nil {
+		t.Fatal("this test needs a real Syncthing: apt-get install syncthing")
+	}
+}
+
+// freePort takes a port below the range from which the kernel picks ports for outgoing connections: while a daemon is
+// stopped for a moment, nobody gets its port by chance.
+func freePort(t testing.TB) int {
+	t.Helper()
+	for range 100 {
+		port := 10_000 + rand.IntN(20_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		return port
+	}
+	t.Fatal("no free port on loopback after 100 attempts")
+	return 0
+}
+
+// tlsConfig takes any certificate: the test started the daemon itself.
+func tlsConfig() *tls.Config { return &tls.Config{InsecureSkipVerify: true} }

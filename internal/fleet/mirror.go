@@ -74,6 +74,18 @@ type ObservedConfig struct {
 	Digest  string // SHA-256 of the normalised document, hex
 	Folders []FolderLabel
 	SeenAt  time.Time
+	Cause   string // of the revision it makes: see Revision; "" when not known yet
+}
+
+// LastKnown is all that is kept of what one device's daemon said, so that a restart shows the last known values.
+type LastKnown struct {
+	Device    DeviceID
+	Status    *Status
+	Version   *Version
+	Summaries []FolderSummary // of the folders of the current configuration
+	Folders   []FolderLabel   // sorted by folder
+	Digest    string          // of the newest configuration seen, "" without one
+	LastSeen  time.Time       // zero: never
 }
 
 // DaemonEvent is one event of a daemon's event stream.

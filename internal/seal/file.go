@@ -1,0 +1,69 @@
+package seal
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"muster/internal/fleet"
+)
+
+// FileName is the name of the key file in Muster's home.
+const FileName = "seal.key"
+
+// FromHome reads <home>/seal.key, and makes it on the first start: readable by its owner only, and on disk before
+// anything is sealed with it.
+func FromHome(home string) (*Key, error) {
+	path := filepath.Join(home, FileName)
+	key, err := read(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := create(home, path); err != nil {
+		return nil, fmt.Errorf("make %s: %w", FileName, err)
+	}
+	return read(path) // what is there now: another process may have been first
+}
+
+func read(path string) (*Key, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", FileName, err)
+	}
+	key, err := Parse(string(text))
+	if err != nil {
+		return nil, &fleet.Error{
+			Code: fleet.CodeConflict, During: "read " + FileName, Message: "the file is damaged: it is no seal key",
+			Hint: "Put back a copy of it. Without it the API keys and configurations in the database cannot be read.", Err: err,
+		}
+	}
+	return key, nil
+}
+
+// create goes through a temporary file, so that a crash never leaves half a key, and a link, so that an existing key
+// is never replaced.
+func create(home, path string) error {
+	temp, err := os.CreateTemp(home, FileName+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temp.Name()) }()
+	key := make([]byte, KeyBytes)
+	_, _ = rand.Read(key) // never fails: it ends the process instead
+	_, err = fmt.Fprintln(temp, hex.EncodeToString(key))
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(temp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	dir, err := os.Open(home)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

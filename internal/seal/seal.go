@@ -1,0 +1,106 @@
+// Package seal encrypts what must not lie readable on disk: API keys of daemons, their configurations, named secrets.
+// Everything sealed is bound to its place (table, row, column), so that it cannot be moved to another. It does not
+// decide what is secret, and does not keep anything but the key.
+package seal
+
+import (
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/chacha20poly1305"
+
+	"muster/internal/fleet"
+)
+
+// KeyBytes is the length of a seal key.
+const KeyBytes = chacha20poly1305.KeySize
+
+// What is sealed reads: one byte of format, eight bytes of key ID, the nonce, the ciphertext with its tag.
+const (
+	format    = 1
+	keyIDLen  = 8
+	headerLen = 1 + keyIDLen + chacha20poly1305.NonceSizeX
+)
+
+// Key seals and opens. It is safe for concurrent use.
+type Key struct {
+	aead cipher.AEAD
+	id   [keyIDLen]byte
+}
+
+// New makes a Key of 32 random bytes.
+func New(key []byte) (*Key, error) {
+	aead, err := chacha20poly1305.NewX(key)
+	if err != nil {
+		return nil, &fleet.Error{Code: fleet.CodeInvalid, During: "use seal key", Message: fmt.Sprintf(
+			"a seal key has %d bytes, this one has %d", KeyBytes, len(key)), Err: err}
+	}
+	digest := sha256.Sum256(append([]byte("muster seal key id\x00"), key...))
+	return &Key{aead: aead, id: [keyIDLen]byte(digest[:keyIDLen])}, nil
+}
+
+// Parse reads a key as text: 64 hexadecimal digits, or base64 of 32 bytes.
+func Parse(text string) (*Key, error) {
+	text = strings.TrimSpace(text)
+	for _, decode := range []func(string) ([]byte, error){
+		hex.DecodeString, base64.StdEncoding.DecodeString, base64.RawURLEncoding.DecodeString,
+	} {
+		if key, err := decode(text); err == nil && len(key) == KeyBytes {
+			return New(key)
+		}
+	}
+	return nil, &fleet.Error{
+		Code: fleet.CodeInvalid, During: "read seal key",
+		Message: "this is no seal key: 64 hexadecimal digits, or base64 of 32 bytes",
+		Hint:    "Make one with `openssl rand -hex 32`, or take the content of the seal.key that made the database.",
+	}
+}
+
+// ID tells keys apart without saying anything about them.
+func (k *Key) ID() string { return hex.EncodeToString(k.id[:]) }
+
+// Seal encrypts plain for its place.
+func (k *Key) Seal(table, row, column string, plain []byte) []byte {
+	sealed := make([]byte, headerLen, headerLen+len(plain)+k.aead.Overhead())
+	sealed[0] = format
+	copy(sealed[1:], k.id[:])
+	nonce := sealed[1+keyIDLen : headerLen]
+	_, _ = rand.Read(nonce) // never fails: it ends the process instead
+	return k.aead.Seal(sealed, nonce, plain, place(sealed[:1+keyIDLen], table, row, column))
+}
+
+// Open decrypts what Seal made for the same place with the same key.
+func (k *Key) Open(table, row, column string, sealed []byte) ([]byte, error) {
+	during := fmt.Sprintf("open %s.%s", table, column)
+	if len(sealed) < headerLen || sealed[0] != format {
+		return nil, &fleet.Error{Code: fleet.CodeInternal, During: during, Message: "this was not sealed by this version of Muster"}
+	}
+	if id := hex.EncodeToString(sealed[1 : 1+keyIDLen]); id != k.ID() {
+		return nil, &fleet.Error{
+			Code: fleet.CodeConflict, During: during,
+			Message: fmt.Sprintf("the seal key does not fit: it is key %s, this was sealed with key %s", k.ID(), id),
+			Hint:    "Start Muster with the seal.key (or the key in the environment) that made this database.",
+		}
+	}
+	plain, err := k.aead.Open(nil, sealed[1+keyIDLen:headerLen], sealed[headerLen:], place(sealed[:1+keyIDLen], table, row, column))
+	if err != nil {
+		return nil, &fleet.Error{Code: fleet.CodeInternal, During: during, Message: "a sealed value is damaged or not in its place", Err: err}
+	}
+	return plain, nil
+}
+
+// place is the associated data: header and names, each name with its length, so that no two places read the same.
+func place(header []byte, names ...string) []byte {
+	data := append([]byte(nil), header...)
+	for _, name := range names {
+		data = binary.AppendUvarint(data, uint64(len(name)))
+		data = append(data, name...)
+	}
+	return data
+}

@@ -1,0 +1,67 @@
+// Package api holds the wire types of the REST API, shared by server, client and command line. They carry exactly the
+// fields of the interface contract, or of the paths beyond it, and no behaviour; the OpenAPI document is made from them.
+package api
+
+// Device is one registered Syncthing daemon.
+type Device struct {
+	DeviceID   string `json:"deviceID" doc:"Syncthing device ID in canonical form" example:"P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"`
+	APIKey     string `json:"apiKey" doc:"Key for the daemon's own REST API; <API_KEY> to whoever may not write devices"`
+	APIPort    int64  `json:"apiPort" minimum:"1" maximum:"65535" doc:"Port of the daemon's own REST API"`
+	APIAddress string `json:"apiAddress" doc:"Host name or IP; blank means that the address is discovered"`
+	Label      string `json:"label" doc:"Name for people"`
+	CreatedAt  Time   `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+	UpdatedAt  Time   `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+}
+
+// DeviceStatus is what a daemon last said about itself.
+type DeviceStatus struct {
+	MyID             string  `json:"myID"`
+	Alloc            int64   `json:"alloc" doc:"Bytes"`
+	CPUPercent       float64 `json:"cpuPercent"`
+	DiscoveryEnabled bool    `json:"discoveryEnabled"`
+	DiscoveryMethods int64   `json:"discoveryMethods"`
+	GoRoutines       int64   `json:"goRoutines"`
+	PathSeparator    string  `json:"pathSeparator"`
+	Sys              int64   `json:"sys" doc:"Bytes"`
+	Tilde            string  `json:"tilde" doc:"Home directory of the daemon's user"`
+	Uptime           int64   `json:"uptime" doc:"Seconds"`
+	CreatedAt        Time    `json:"createdAt" format:"date-time"`
+	UpdatedAt        Time    `json:"updatedAt" format:"date-time" doc:"When the daemon last said so"`
+}
+
+// DeviceVersion is the software that a daemon runs.
+type DeviceVersion struct {
+	Device      string `json:"device"`
+	Arch        string `json:"arch"`
+	Codename    string `json:"codename"`
+	LongVersion string `json:"longVersion"`
+	OS          string `json:"os"`
+	Version     string `json:"version"`
+	CreatedAt   Time   `json:"createdAt" format:"date-time"`
+	UpdatedAt   Time   `json:"updatedAt" format:"date-time"`
+}
+
+// DeviceState is how Muster stands with a device.
+type DeviceState struct {
+	Connection    string `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound"`
+	Configuration string `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
+	Address       string `json:"address" doc:"host:port last used, blank when none is known"`
+	FoundBy       string `json:"foundBy" doc:"Where the address came from: record, global, local, fleet; blank without an address"`
+	LastSeen      *Time  `json:"lastSeen" format:"date-time" nullable:"true" doc:"null: never"`
+	Since         *Time  `json:"since" format:"date-time" nullable:"true" doc:"When this state began"`
+	Reason        string `json:"reason" doc:"For a person"`
+	Next          string `json:"next" doc:"What happens next, or what the person can do"`
+}
+
+// ListedState is a DeviceState in the list of all of them.
+type ListedState struct {
+	DeviceID string `json:"deviceID"`
+	DeviceState
+}
+
+// DeviceSettings are the settings of one device beyond the contract.
+type DeviceSettings struct {
+	Mode       string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
+	AllowPlain bool   `json:"allowPlain" doc:"Allow plain HTTP although the address is not loopback"`
+	Pin        string `json:"pin" doc:"sha256:<hex> of the daemon's GUI certificate; write an empty string to forget it"`
+}

@@ -1,0 +1,20 @@
+package api
+
+import "encoding/json"
+
+// Plan is what would be changed on one device now. It holds only for the configuration that it was made from.
+type Plan struct {
+	Digest     string          `json:"digest"`
+	Generation int64           `json:"generation" doc:"Of the templates and tags that it was made from"`
+	Changes    []PlannedChange `json:"changes" nullable:"false"`
+}
+
+// PlannedChange is one change of a plan.
+type PlannedChange struct {
+	Key       string          `json:"key"`
+	From      json.RawMessage `json:"from" doc:"Any JSON; null when the key is not there"`
+	To        json.RawMessage `json:"to" doc:"Any JSON; null when the key goes away"`
+	Templates []int64         `json:"templates" nullable:"false" doc:"The templates that ask for it"`
+	Class     string          `json:"class" enum:"free,implied,skipped,held,refused"`
+	Reason    string          `json:"reason" doc:"Why it is not simply done; blank for free changes"`
+}

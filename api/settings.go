@@ -1,0 +1,12 @@
+package api
+
+// ModeSetting says whether Muster writes to devices: of the whole fleet, or of the devices with a tag. The strictest of
+// fleet, tags and device wins.
+type ModeSetting struct {
+	Mode string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
+}
+
+// Health is the answer of /healthz and /readyz.
+type Health struct {
+	Status string `json:"status"`
+}

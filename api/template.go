@@ -1,0 +1,34 @@
+package api
+
+import "encoding/json"
+
+// Template is a fragment of configuration that applies to the devices with which it shares a tag.
+type Template struct {
+	ID        int64  `json:"id" readOnly:"true" doc:"Assigned by the service, never used again"`
+	Label     string `json:"label" doc:"Name for people"`
+	Priority  int64  `json:"priority" doc:"Ascending, then by id: the larger number has the last word"`
+	Op        string `json:"op" enum:"set,merge,append,remove" doc:"What to do at the key; any letter case is accepted"`
+	Key       string `json:"key" doc:"Dotted key into the daemon's configuration; blank is the whole"`
+	Template  string `json:"template" doc:"HJSON or Starlark"`
+	CreatedAt Time   `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+	UpdatedAt Time   `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+}
+
+// Evaluation is what a template makes of one device's configuration.
+type Evaluation struct {
+	DeviceID   string          `json:"deviceID" doc:"The device it was evaluated for; blank for the built-in sample"`
+	Language   string          `json:"language" enum:"hjson,starlark"`
+	Value      json.RawMessage `json:"value" doc:"What the body evaluates to, any JSON"`
+	Changes    []KeyChange     `json:"changes" nullable:"false" doc:"What it would change in the configuration"`
+	Warnings   []string        `json:"warnings" nullable:"false"`
+	Output     []string        `json:"output" nullable:"false" doc:"What the program printed, by line"`
+	Steps      uint64          `json:"steps" doc:"Steps of the Starlark interpreter"`
+	DurationMs int64           `json:"durationMs"`
+}
+
+// KeyChange is one changed key of a configuration.
+type KeyChange struct {
+	Key  string          `json:"key"`
+	From json.RawMessage `json:"from" doc:"Any JSON; null when the key is not there"`
+	To   json.RawMessage `json:"to" doc:"Any JSON; null when the key goes away"`
+}

@@ -1,0 +1,17 @@
+package api
+
+import "time"
+
+const timeForm = "2006-01-02T15:04:05.000Z"
+
+// Time is a moment on the wire: RFC 3339, always UTC, always three digits of a second: "2026-11-20T21:11:55.670Z".
+type Time struct{ time.Time }
+
+// MarshalText writes the one form.
+func (t Time) MarshalText() ([]byte, error) { return t.UTC().AppendFormat(nil, timeForm), nil }
+
+// UnmarshalText reads any RFC 3339 form.
+func (t *Time) UnmarshalText(text []byte) (err error) {
+	t.Time, err = time.Parse(time.RFC3339Nano, string(text))
+	return err
+}

@@ -1,0 +1,85 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+const (
+	// AdminTokenFile is the name of the file in the server's home that holds the first administrator's token.
+	AdminTokenFile = "admin-token"
+
+	adminTokenName = "admin-token"
+)
+
+// EnsureAdminToken makes the first administrator's token when the store holds no token at all, and writes it to
+// <home>/admin-token, readable by the server's user only. created tells whether it did. A file that is there already
+// (its database was replaced) is taken over, so that whoever holds the token keeps it.
+//
+// The file is written before the store: after a crash in between, the next start takes the file over.
+func EnsureAdminToken(ctx context.Context, store TokenStore, home string) (created bool, err error) {
+	tokens, err := store.Tokens(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read tokens: %w", err)
+	}
+	if len(tokens) > 0 {
+		return false, nil
+	}
+	path := filepath.Join(home, AdminTokenFile)
+	secret, err := readSecret(path)
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", path, err)
+	}
+	if secret == "" {
+		secret = newSecret()
+		if err := writeSecret(path, secret); err != nil {
+			return false, fmt.Errorf("write %s: %w", path, err)
+		}
+	}
+	if _, err := store.CreateToken(ctx, newToken(adminTokenName, fleet.RoleAdmin, secret)); err != nil {
+		return false, fmt.Errorf("keep the administrator's token: %w", err)
+	}
+	return true, nil
+}
+
+// readSecret is the token in the file, "" when there is no file or no token in it. It closes the file to others.
+func readSecret(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	secret := strings.TrimSpace(string(content))
+	if !wellFormed(secret) {
+		return "", nil
+	}
+	return secret, os.Chmod(path, 0o600)
+}
+
+// writeSecret replaces the file as a whole, or not at all.
+func writeSecret(path, secret string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), AdminTokenFile+".*") // made with 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // gone already when all went well
+	if _, err := f.WriteString(secret + "\n"); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

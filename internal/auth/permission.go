@@ -1,0 +1,65 @@
+// Package auth says who is asking and what they may do: tokens, roles, permissions. It knows HTTP only as far as a
+// credential travels in it; the routes and their permissions are httpapi's business.
+package auth
+
+import (
+	"context"
+
+	"muster/internal/fleet"
+)
+
+// Permission is what a route asks for. Every route declares one.
+type Permission string
+
+const (
+	Public         Permission = "public"          // without authentication: health only
+	Read           Permission = "read"            // everything that is shown, secrets masked
+	WriteTags      Permission = "tags.write"      // tags of devices and templates
+	Apply          Permission = "apply"           // apply, pause, consent to removals
+	WriteTemplates Permission = "templates.write" // templates, evaluating new ones
+	WriteDevices   Permission = "devices.write"   // devices and their API keys
+	WriteSettings  Permission = "settings.write"  // modes, pins
+	ManageTokens   Permission = "tokens.manage"
+)
+
+// needs is the smallest role that holds a permission. A permission that is not here is held by nobody.
+var needs = map[Permission]fleet.Role{
+	Read:           fleet.RoleViewer,
+	WriteTags:      fleet.RoleOperator,
+	Apply:          fleet.RoleOperator,
+	WriteTemplates: fleet.RoleAuthor,
+	WriteDevices:   fleet.RoleAdmin,
+	WriteSettings:  fleet.RoleAdmin,
+	ManageTokens:   fleet.RoleAdmin,
+}
+
+// Needs is the smallest role that holds the permission, "" when no role does.
+func (p Permission) Needs() fleet.Role { return needs[p] }
+
+// Principal is whoever is asking.
+type Principal struct {
+	Name string // of the token
+	Role fleet.Role
+}
+
+// May tells whether the principal holds a permission.
+func (p Principal) May(permission Permission) bool {
+	if permission == Public {
+		return true
+	}
+	role, known := needs[permission]
+	return known && p.Role.Includes(role)
+}
+
+type principalKey struct{}
+
+// WithPrincipal carries who is asking.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalOf is who is asking; the zero Principal, who may do nothing, when nobody was authenticated.
+func PrincipalOf(ctx context.Context) Principal {
+	p, _ := ctx.Value(principalKey{}).(Principal)
+	return p
+}

@@ -1,0 +1,90 @@
+// Package reconcile brings one device after another to what its templates ask: observed and registry to desired, plan,
+// recorded intent, fresh read, narrow writes, read back, outcome. It never writes what a plan does not say, and knows
+// nothing of HTTP, SQL or how a daemon is reached.
+package reconcile
+
+import (
+	"context"
+	"log/slog"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+	"muster/internal/template"
+)
+
+// Store is what is kept. Entries and intents are durable when a call returns.
+type Store interface {
+	Registry(ctx context.Context) (*fleet.Registry, error)
+	// ObservedConfig is the newest configuration seen; not_found before the first.
+	ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
+	BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error)
+	// PutBaseEntries replaces the entries of a device.
+	PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error
+	// BeginIntent records an intent and replaces the device's entries in one transaction; it gives the intent's ID.
+	BeginIntent(ctx context.Context, intent fleet.Intent, entries []fleet.BaseEntry) (int64, error)
+	// FinishIntent records what became of an intent and replaces the device's entries in one transaction.
+	FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error
+	// OpenIntents are the intents without outcome.
+	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
+}
+
+// Daemon talks to the daemon of a device. Errors carry a fleet.Code: rejected for a 4xx answer to a write, unavailable
+// for what may be tried again.
+type Daemon interface {
+	// Config reads the configuration now. What it returns becomes the device's observed configuration.
+	Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
+	Ignores(ctx context.Context, id fleet.DeviceID, folder string) ([]string, error)
+	SetIgnores(ctx context.Context, id fleet.DeviceID, folder string, lines []string) error
+	// Write sends one write; path begins with /rest/ and is escaped.
+	Write(ctx context.Context, id fleet.DeviceID, method, path string, body []byte) error
+	// Known is what is known of the daemon without asking it.
+	Known(id fleet.DeviceID) Known
+}
+
+// Known is what is known of a daemon without asking it.
+type Known struct {
+	Online       bool
+	Address      string // host that is used to reach it; "" when none is known
+	AddressFixed bool   // it reports guiAddressOverridden
+	Version      fleet.Version
+}
+
+// Evaluator runs a template's program.
+type Evaluator interface {
+	Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error)
+}
+
+// Secrets gives the text of a secret of Muster's own.
+type Secrets interface {
+	Secret(ctx context.Context, name string) (fleet.Secret, error)
+}
+
+// Options make an Engine.
+type Options struct {
+	Store     Store
+	Daemon    Daemon
+	Evaluator Evaluator
+	Secrets   Secrets
+	Log       *slog.Logger
+	Workers   int // devices worked on at once; 64 when 0
+	// DigestKey keys the digests of passwords that were sent.
+	DigestKey []byte
+	// Admitted gives the registry at the generation that a device is admitted to; nil: everybody is at the current one.
+	Admitted func(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*fleet.Registry, error)
+	// Changed is told when a device's configuration state or plan changed; it must not block.
+	Changed func(id fleet.DeviceID)
+	// Step names the steps of an apply as they are reached, for tests that stop the process there; may be nil.
+	Step func(name string)
+}
+
+// Evaluation is what evaluating a template on one device gives.
+type Evaluation struct {
+	Device   fleet.DeviceID
+	Language string
+	Value    stconfig.Value
+	Changes  []plan.Change
+	Warnings []string
+	Output   []string
+	Steps    uint64
+}

@@ -2,7 +2,6 @@ package api
 
 // Token is a program's credential, without the secret.
 type Token struct {
-	ID        int64  `json:"id" readOnly:"true" doc:"Assigned by the service"`
 	Name      string `json:"name"`
 	Role      string `json:"role" enum:"viewer,operator,author,admin"`
 	CreatedAt Time   `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`

@@ -43,7 +43,7 @@ func EnsureAdminToken(ctx context.Context, store TokenStore, home string) (creat
 			return false, fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	if _, err := store.CreateToken(ctx, newToken(adminTokenName, fleet.RoleAdmin, secret)); err != nil {
+	if err := store.CreateToken(ctx, newToken(adminTokenName, fleet.RoleAdmin, secret)); err != nil {
 		return false, fmt.Errorf("keep the administrator's token: %w", err)
 	}
 	return true, nil

@@ -1,11 +1,11 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"sync"
@@ -17,11 +17,12 @@ import (
 // tokenPrefix makes a token recognisable, to people and to scanners for leaked secrets.
 const tokenPrefix = "muster_"
 
-// TokenStore keeps tokens. CreateToken gives the ID; DeleteToken answers not_found for one that is not there.
+// TokenStore keeps tokens. CreateToken answers conflict for a name that is taken, DeleteToken not_found for one that
+// is not.
 type TokenStore interface {
 	Tokens(ctx context.Context) ([]fleet.Token, error)
-	CreateToken(ctx context.Context, token fleet.Token) (fleet.Token, error)
-	DeleteToken(ctx context.Context, id int64) error
+	CreateToken(ctx context.Context, token fleet.Token) error
+	DeleteToken(ctx context.Context, name string) error
 }
 
 // Tokens issues, revokes and recognises tokens. It holds all of them in memory, so that recognising one costs a hash
@@ -30,21 +31,19 @@ type Tokens struct {
 	store TokenStore
 
 	mu     sync.Mutex
-	byHash map[[32]byte]fleet.Token // guarded by mu; nil until read
+	byHash map[string]fleet.Token // guarded by mu; nil until read
 }
 
 // NewTokens reads nothing yet.
 func NewTokens(store TokenStore) *Tokens { return &Tokens{store: store} }
 
-// List is all tokens, by name and ID.
+// List is all tokens by name.
 func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
 	tokens, err := t.store.Tokens(ctx)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(tokens, func(a, b fleet.Token) int { 
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(tokens, func(a, b fleet.Token) int { return strings.Compare(a.Name, b.Name) })
 	return tokens, nil
 }
 
@@ -59,8 +58,8 @@ func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secr
 	secret = newSecret()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	token, err = t.store.CreateToken(ctx, newToken(name, role, secret))
-	if err != nil {
+	token = newToken(name, role, secret)
+	if err := t.store.CreateToken(ctx, token); err != nil {
 		return "", fleet.Token{}, err
 	}
 	t.byHash = nil
@@ -68,21 +67,21 @@ func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secr
 }
 
 // Delete revokes a token at once. The last one of an administrator stays: without it nobody could make another.
-func (t *Tokens) Delete(ctx context.Context, id int64) error {
+func (t *Tokens) Delete(ctx context.Context, name string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tokens, err := t.store.Tokens(ctx)
 	if err != nil {
 		return err
 	}
-	admins := slices.DeleteFunc(tokens, func(token fleet.Token) bool { return fleet.Role(token.Role) != fleet.RoleAdmin })
-	if len(admins) == 1 && admins[0].ID == id {
+	admins := slices.DeleteFunc(tokens, func(token fleet.Token) bool { return token.Role != fleet.RoleAdmin })
+	if len(admins) == 1 && admins[0].Name == name {
 		return &fleet.Error{
 			Code: fleet.CodeConflict, Message: "this is the last token of an administrator",
 			Hint: "Create another one with the role admin first.",
 		}
 	}
-	if err := t.store.DeleteToken(ctx, id); err != nil {
+	if err := t.store.DeleteToken(ctx, name); err != nil {
 		return err
 	}
 	t.byHash = nil
@@ -99,13 +98,13 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	// The look-up compares hashes of what was sent: its time says nothing about a token. The comparison is for readers
 	// who do not want to think about that.
 	token, found := byHash[hash]
-	if !found || subtle.ConstantTimeCompare(token.Hash[:], hash[:]) != 1 {
+	if !found || subtle.ConstantTimeCompare([]byte(token.Hash), []byte(hash)) != 1 {
 		return Principal{}, false, nil
 	}
-	return Principal{Name: token.Name, Role: fleet.Role(token.Role)}, true, nil
+	return Principal{Name: token.Name, Role: token.Role}, true, nil
 }
 
-func (t *Tokens) all(ctx context.Context) (map[[32]byte]fleet.Token, error) {
+func (t *Tokens) all(ctx context.Context) (map[string]fleet.Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byHash != nil {
@@ -115,7 +114,7 @@ func (t *Tokens) all(ctx context.Context) (map[[32]byte]fleet.Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	byHash := make(map[[32]byte]fleet.Token, len(tokens))
+	byHash := make(map[string]fleet.Token, len(tokens))
 	for _, token := range tokens {
 		byHash[token.Hash] = token
 	}
@@ -131,7 +130,10 @@ func wellFormed(secret string) bool {
 }
 
 func newToken(name string, role fleet.Role, secret string) fleet.Token {
-	return fleet.Token{Name: name, Role: string(role), Hash: hashOf(secret), CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	return fleet.Token{Name: name, Role: role, Hash: hashOf(secret), CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-func hashOf(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

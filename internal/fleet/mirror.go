@@ -92,5 +92,11 @@ type LastKnown struct {
 type DaemonEvent struct {
 	ID   int64 // counted per mask; starts again with the daemon
 	Type string
-	Data []byte // JSON; of a ConfigSaved the whole configuration with its secrets
+	Data []byte // JSON; nil for a ConfigSaved: that is the whole configuration with its secrets
+
+	// What Data says in our words, for events of a folder.
+	Folder  string
+	Summary *FolderSummary // of a FolderSummary, without Device
+	State   string         // of a StateChanged: the state the folder went to
+	Error   string         // of a StateChanged to error and of FolderErrors, which has none when the errors are gone
 }

@@ -1,0 +1,215 @@
+// Package syncthing is the REST client of one Syncthing daemon. It proves who answers before the API key is sent, keeps
+// every answer within limits of size, depth and time, and turns failures into errors that a person understands. It keeps
+// nothing, repeats no write and decides nothing: that is the business of mirror and reconcile.
+//
+// At rest it holds one connection, which long poll and short requests use in turn. What cannot wait for the poll opens a
+// second one, one per daemon at a time, never kept. Every connection speaks first: a silent one would stall the daemon.
+package syncthing
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// freshFor is how long after its last answer a connection may still carry a write. A daemon closes it after 15 s.
+const freshFor = 5 * time.Second
+
+// Target is where a daemon is said to be, and what is known about it.
+type Target struct {
+	Device        fleet.DeviceID
+	APIKey        fleet.Secret
+	Address       string   // host:port of the API
+	Explicit      bool     // typed by a person, as opposed to discovered
+	Pin           string   // "sha256:<hex>" of the GUI certificate, "" when none is known
+	AllowPlain    bool     // plain HTTP although the address is not loopback
+	SyncAddresses []string // of the sync protocol, "tcp://host:port", as announced; what can prove the device
+}
+
+// Options are the same for all daemons.
+type Options struct {
+	Limits Limits // zero members are the defaults
+	Log    *slog.Logger
+
+	// BigAnswers is shared by all clients: its capacity is how many answers over 1 MiB are read at a time, so that many
+	// lying daemons together do not fill the memory. Nil means no such bound.
+	BigAnswers chan struct{}
+}
+
+// Client talks to one daemon. It is safe for use by several goroutines and holds at most two connections.
+type Client struct {
+	calls
+	target   Target
+	limits   Limits
+	log      *slog.Logger
+	big      chan struct{}
+	sessions tls.ClientSessionCache
+
+	kept   chan *conn    // holds the kept connection while nobody uses it, nil before it is opened
+	second chan struct{} // holds one token per running second connection
+
+	mu       sync.Mutex // guards what follows
+	pin      string     // as in target, or learnt
+	verified string     // fingerprint of the certificate behind which myID was right
+	closed   bool
+}
+
+// New makes a client; nothing is sent before the first call.
+func New(t Target, o Options) *Client {
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	c := &Client{
+		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin,
+		kept: make(chan *conn, 1), second: make(chan struct{}, 1),
+	}
+	c.sessions = tls.NewLRUClientSessionCache(1)
+	c.calls = calls{c.do, c.limits}
+	c.kept <- nil
+	return c
+}
+
+// Pin is the fingerprint of the GUI certificate behind which this device was last proven, "" before that.
+func (c *Client) Pin() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pin
+}
+
+// Close closes the kept connection, now or when its user is done. Calls in flight are ended by their context.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	select {
+	case cn := <-c.kept:
+		c.giveBack(cn)
+	default:
+	}
+}
+
+// do runs a call on the kept connection when that is free or the call can wait for it, else on a second one. A write
+// never runs on a kept connection: when the daemon has just closed it, nobody could tell whether the write arrived.
+func (c *Client) do(ctx context.Context, k call) ([]byte, error) {
+	if k.writes() {
+		return c.apart(ctx, k)
+	}
+	select {
+	case cn := <-c.kept:
+		return c.onKept(ctx, cn, k)
+	default:
+	}
+	if !k.canWait {
+		return c.apart(ctx, k)
+	}
+	select {
+	case cn := <-c.kept:
+		return c.onKept(ctx, cn, k)
+	case <-ctx.Done():
+		return nil, interrupted(ctx)
+	}
+}
+
+func (c *Client) onKept(ctx context.Context, cn *conn, k call) ([]byte, error) {
+	defer func() { c.giveBack(cn) }()
+	return c.run(ctx, &cn, k)
+}
+
+func (c *Client) giveBack(cn *conn) {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed && cn != nil {
+		cn.close()
+		cn = nil
+	}
+	c.kept <- cn
+}
+
+func (c *Client) apart(ctx context.Context, k call) ([]byte, error) {
+	s, err := c.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.do(ctx, k)
+}
+
+// run opens a connection where there is none and runs the call on it. After any failure that leaves the connection in
+// doubt *cn is nil. A read is repeated once when the daemon had closed the connection, as it does after 15 s without
+// traffic; a write is not, and neither is a poll: its caller has to know that events may be missing.
+func (c *Client) run(ctx context.Context, cn **conn, k call) ([]byte, error) {
+	reused := *cn != nil
+	answer, err := c.once(ctx, cn, k)
+	if reused && *cn == nil && isStale(err) && !k.writes() && !k.poll && ctx.Err() == nil {
+		return c.once(ctx, cn, k)
+	}
+	return answer, err
+}
+
+func (c *Client) once(ctx context.Context, cn **conn, k call) ([]byte, error) {
+	if *cn == nil {
+		opened, err := c.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		*cn = opened
+	}
+	answer, err := c.exchange(ctx, *cn, k)
+	if (*cn).broken {
+		(*cn).close()
+		*cn = nil
+	}
+	return answer, err
+}
+
+// Session is the second connection to a daemon, for several calls in a row that cannot wait for the poll. It is opened by
+// the first call, so that it is never silent. It is for one goroutine. Close it soon.
+type Session struct {
+	calls
+	client *Client
+	conn   *conn
+}
+
+// Session waits until no other second connection to this daemon is in use.
+func (c *Client) Session(ctx context.Context) (*Session, error) {
+	select {
+	case c.second <- struct{}{}:
+	case <-ctx.Done():
+		return nil, interrupted(ctx)
+	}
+	s := &Session{client: c}
+	s.calls = calls{s.do, c.limits}
+	return s, nil
+}
+
+func (s *Session) do(ctx context.Context, k call) ([]byte, error) {
+	if k.writes() && s.conn != nil && time.Since(s.conn.lastUsed) > freshFor {
+		s.conn.close()
+		s.conn = nil
+	}
+	return s.client.run(ctx, &s.conn, k)
+}
+
+// Close ends the connection and lets the next one begin.
+func (s *Session) Close() {
+	if s.conn != nil {
+		s.conn.close()
+		s.conn = nil
+	}
+	if s.client != nil {
+		<-s.client.second
+		s.client = nil
+	}
+}
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

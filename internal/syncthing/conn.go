@@ -1,0 +1,213 @@
+package syncthing
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	apiKeyHeader   = "X-API-Key"
+	deviceIDHeader = "X-Syncthing-Id"
+	bigAnswer      = 1 << 20
+)
+
+// conn is one HTTP/1.1 connection. net/http's own would cost two more goroutines and twice the memory for each of the
+// thousands of polls that hang here most of the time.
+type conn struct {
+	tcp         net.Conn // below TLS
+	stream      net.Conn // what requests go through: TLS, or tcp itself
+	meter       *meter
+	reader      *bufio.Reader
+	host        string // of the Host header
+	fingerprint string // of the GUI certificate, "" in plain HTTP
+	identified  bool   // myID was right behind this certificate, or on this very connection
+	broken      bool   // or not to be kept
+	lastUsed    time.Time
+}
+
+func newConn(tcp, stream net.Conn, host, fingerprint string) *conn {
+	m := &meter{source: stream}
+	return &conn{tcp: tcp, stream: stream, meter: m, reader: bufio.NewReader(m), host: host, fingerprint: fingerprint}
+}
+
+func (cn *conn) close() {
+	cn.broken = true
+	_ = cn.stream.Close()
+}
+
+// meter bounds how many bytes may be read before somebody raises the bound: textproto reads a header of any length.
+type meter struct {
+	source io.Reader
+	left   int64 // negative: no bound
+}
+
+var errHeaderTooLong = errors.New("the header is too long")
+
+func (m *meter) Read(p []byte) (int, error) {
+	if m.left < 0 {
+		return m.source.Read(p)
+	}
+	if m.left == 0 {
+		return 0, errHeaderTooLong
+	}
+	n, err := m.source.Read(p[:min(int64(len(p)), m.left)])
+	m.left -= int64(n)
+	return n, err
+}
+
+// reply is an answer as it came, before anybody judged it.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// staleError is a failure before the first byte of an answer: on a reused connection the daemon had closed it.
+type staleError struct{ error }
+
+func (e staleError) Unwrap() error { return e.error }
+
+func isStale(err error) bool {
+	var stale staleError
+	return errors.As(err, &stale)
+}
+
+// roundTrip sends a request and reads the whole answer within the limits. Any failure leaves the connection broken.
+func (cn *conn) roundTrip(ctx context.Context, k call, key fleet.Secret, l Limits, big chan struct{}) (reply, error) {
+	if err := ctx.Err(); err != nil {
+		return reply{}, interrupted(ctx) // nothing sent: the connection is still good
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cn.tcp.Close() })
+	defer stop()
+	kept := false
+	defer func() { cn.broken = cn.broken || !kept }()
+
+	_ = cn.tcp.SetDeadline(time.Now().Add(l.Answer + k.wait))
+	if _, err := cn.stream.Write(cn.request(k, key)); err != nil {
+		return reply{}, cn.trouble(ctx, k, staleError{err})
+	}
+	response, err := cn.readHeader(k, l)
+	if err != nil {
+		return reply{}, cn.trouble(ctx, k, err)
+	}
+	_ = cn.tcp.SetWriteDeadline(time.Time{})
+	body, err := cn.readBody(ctx, response, k, l, big)
+	if err != nil {
+		return reply{}, cn.trouble(ctx, k, err)
+	}
+	cn.lastUsed = time.Now()
+	kept = !response.Close && cn.reader.Buffered() == 0 && stop()
+	return reply{response.StatusCode, response.Header, body}, nil
+}
+
+func (cn *conn) request(k call, key fleet.Secret) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: muster\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n",
+		k.method, k.path, cn.host)
+	if !k.keyless {
+		b.WriteString(apiKeyHeader + ": " + key.Reveal() + "\r\n")
+	}
+	if k.body != nil {
+		b.WriteString("Content-Type: application/json\r\n")
+	}
+	if k.writes() {
+		b.WriteString("Content-Length: " + strconv.Itoa(len(k.body)) + "\r\n")
+	}
+	b.WriteString("\r\n")
+	b.Write(k.body)
+	return b.Bytes()
+}
+
+func (cn *conn) readHeader(k call, l Limits) (*http.Response, error) {
+	cn.meter.left = l.HeaderBytes
+	defer func() { cn.meter.left = -1 }()
+	if _, err := cn.reader.Peek(1); err != nil {
+		return nil, staleError{err}
+	}
+	for range 5 { // provisional answers, of which a daemon sends none
+		response, err := http.ReadResponse(cn.reader, &http.Request{Method: k.method})
+		if err != nil {
+			return nil, notHTTP(err)
+		}
+		if response.StatusCode >= 200 {
+			return response, nil
+		}
+		if response.StatusCode == http.StatusSwitchingProtocols {
+			break
+		}
+	}
+	return nil, unbelievable("it answers with nothing but provisional answers")
+}
+
+func notHTTP(err error) error {
+	var network net.Error
+	switch {
+	case errors.Is(err, errHeaderTooLong):
+		return unbelievable("the header of its answer is too long")
+	case errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	}
+	return unbelievableBecause("its answer is not HTTP", err)
+}
+
+func (cn *conn) readBody(ctx context.Context, response *http.Response, k call, l Limits, big chan struct{}) ([]byte, error) {
+	limit := k.maxBytes
+	if response.StatusCode != http.StatusOK {
+		limit = min(limit, l.SmallBytes) // an error text
+	}
+	if response.ContentLength > limit {
+		return nil, unbelievable(fmt.Sprintf("its answer is larger than %d bytes", limit))
+	}
+	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, unbelievable("it sends a compressed answer although none was asked for")
+	}
+	paced := &pacedReader{conn: cn.tcp, body: response.Body, began: time.Now(), limits: l}
+	body, err := io.ReadAll(io.LimitReader(paced, min(limit, bigAnswer)+1))
+	if err == nil && int64(len(body)) > bigAnswer && limit > bigAnswer {
+		if big != nil {
+			select {
+			case big <- struct{}{}:
+				defer func() { <-big }()
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			paced.began, paced.read = time.Now(), 0 // the wait was ours
+		}
+		rest := bytes.NewBuffer(body)
+		_, err = rest.ReadFrom(io.LimitReader(paced, limit+1-int64(len(body))))
+		body = rest.Bytes()
+	}
+	if err == nil && int64(len(body)) > limit {
+		err = unbelievable(fmt.Sprintf("its answer is larger than %d bytes", limit))
+	}
+	return body, err
+}
+
+// pacedReader cuts off a body that comes too slowly: after the grace, never less than the rate on average, and never
+// longer than the body's limit.
+type pacedReader struct {
+	conn   net.Conn
+	body   io.Reader
+	began  time.Time
+	read   int64
+	limits Limits
+}
+
+func (p *pacedReader) Read(b []byte) (int, error) {
+	earned := time.Duration(float64(p.read) / float64(p.limits.MinRate) * float64(time.Second))
+	_ = p.conn.SetReadDeadline(p.began.Add(min(p.limits.Grace+earned, p.limits.Body)))
+	n, err := p.body.Read(b)
+	p.read += int64(n)
+	return n, err
+}

@@ -1,0 +1,255 @@
+package syncthing
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	syncALPN        = "bep/1.0"
+	defaultSyncPort = "22000"
+	maxSyncAttempts = 4
+)
+
+// open connects, and proves the peer as far as can be done without the key. The connection it returns may be given the
+// key; whether the daemon behind it is the right one is settled by the first status.
+func (c *Client) open(ctx context.Context) (*conn, error) {
+	cn, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.prove(ctx, cn); err != nil {
+		cn.close()
+		return nil, err
+	}
+	return cn, nil
+}
+
+// connect tries TLS first, always: the API answers TLS whatever its settings say. Plain HTTP is for loopback and for
+// devices where a person allowed it, and only while no certificate is known: a key is never sent in clear to a daemon
+// that has shown a certificate before.
+func (c *Client) connect(ctx context.Context) (*conn, error) {
+	tcp, err := c.dial(ctx, c.target.Address)
+	if err != nil {
+		return nil, err
+	}
+	cn, err := c.secure(ctx, tcp)
+	if err == nil {
+		return cn, nil
+	}
+	_ = tcp.Close()
+	if ctx.Err() != nil {
+		return nil, interrupted(ctx)
+	}
+	if !speaksNoTLS(err) {
+		return nil, unreachable(c.target.Address, err)
+	}
+	switch {
+	case c.Pin() != "":
+		return nil, plainButPinned(c.target.Address, err)
+	case !c.target.AllowPlain && !isLoopback(tcp.RemoteAddr()):
+		return nil, plainForbidden(c.target.Address, err)
+	}
+	if tcp, err = c.dial(ctx, c.target.Address); err != nil {
+		return nil, err
+	}
+	if !c.target.AllowPlain && !isLoopback(tcp.RemoteAddr()) { // the name may have moved in between
+		_ = tcp.Close()
+		return nil, plainForbidden(c.target.Address, nil)
+	}
+	return newConn(tcp, tcp, c.hostHeader(tcp), ""), nil
+}
+
+func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute}
+	tcp, err := d.DialContext(ctx, "tcp", address)
+	switch {
+	case err == nil:
+		return tcp, nil
+	case ctx.Err() != nil:
+		return nil, interrupted(ctx)
+	}
+	return nil, unreachable(address, err)
+}
+
+func (c *Client) secure(ctx context.Context, tcp net.Conn) (*conn, error) {
+	host, _, _ := net.SplitHostPort(c.target.Address)
+	config := &tls.Config{
+		InsecureSkipVerify: true, // self-signed for a host name: prove compares its fingerprint
+		ServerName:         host, NextProtos: []string{"http/1.1"}, ClientSessionCache: c.sessions,
+	}
+	stream, err := c.handshake(ctx, tcp, config)
+	if err != nil {
+		return nil, err
+	}
+	return newConn(tcp, stream, c.hostHeader(tcp), fingerprintOf(stream)), nil
+}
+
+func (c *Client) handshake(ctx context.Context, tcp net.Conn, config *tls.Config) (*tls.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.limits.Handshake)
+	defer cancel()
+	stream := tls.Client(tcp, config)
+	if err := stream.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	return stream, nil
+}
+
+func fingerprintOf(stream *tls.Conn) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(stream.ConnectionState().PeerCertificates[0].Raw))
+}
+
+// speaksNoTLS tells a peer that answers something else from one that does not answer, or speaks TLS differently.
+func speaksNoTLS(err error) bool {
+	var header tls.RecordHeaderError
+	return errors.As(err, &header) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// hostHeader is the address as given, but on loopback an IP: a daemon that listens there takes no other names.
+func (c *Client) hostHeader(tcp net.Conn) string {
+	if isLoopback(tcp.RemoteAddr()) {
+		return tcp.RemoteAddr().String()
+	}
+	return c.target.Address
+}
+
+// prove decides whether the key may be sent. See the design's rules of identity.
+func (c *Client) prove(ctx context.Context, cn *conn) error {
+	c.mu.Lock()
+	pin, verified := c.pin, c.verified
+	c.mu.Unlock()
+	if cn.fingerprint != "" && cn.fingerprint == pin {
+		cn.identified = pin == verified
+		return nil
+	}
+	switch {
+	case pin != "":
+		if err := c.proveBySyncPort(ctx, cn); err != nil {
+			if ctx.Err() != nil {
+				return interrupted(ctx)
+			}
+			return wrongPin(pin, cn.fingerprint, err)
+		}
+	case !c.target.Explicit:
+		if err := c.proveBySyncPort(ctx, cn); err != nil {
+			return err
+		}
+	}
+	return c.probe(ctx, cn)
+}
+
+// probe sends a first request without the key: a daemon says who it is on most answers, also on refusals.
+func (c *Client) probe(ctx context.Context, cn *conn) error {
+	k := call{method: http.MethodGet, path: probePath, during: "ask who answers", maxBytes: c.limits.SmallBytes, keyless: true}
+	answer, err := cn.roundTrip(ctx, k, fleet.Secret{}, c.limits, c.big)
+	if err != nil {
+		return err
+	}
+	if err := c.checkHeader(answer); err != nil {
+		return err
+	}
+	if err := refusedHost(c.target.Address, answer); err != nil {
+		return err
+	}
+	if cn.broken {
+		return unbelievable("it closes the connection after every answer")
+	}
+	return nil
+}
+
+// checkHeader: an ID that is there and different is another daemon; none is no evidence.
+func (c *Client) checkHeader(answer reply) error {
+	ids, there := answer.header[deviceIDHeader]
+	if !there {
+		return nil
+	}
+	for _, id := range ids {
+		if found, err := fleet.ParseDeviceID(id); err != nil || found != c.target.Device {
+			return wrongDevice(c.target.Device, found)
+		}
+	}
+	return nil
+}
+
+// proveBySyncPort connects to the sync protocol on the very host that shows the certificate: only the device holds the
+// key of a certificate that hashes to its ID. Nothing of the protocol itself is spoken, so the daemon notes no device.
+func (c *Client) proveBySyncPort(ctx context.Context, cn *conn) error {
+	host, _, err := net.SplitHostPort(cn.tcp.RemoteAddr().String())
+	if err != nil {
+		return err
+	}
+	last := error(nil)
+	for _, port := range c.syncPorts(host) {
+		found, err := c.deviceAt(ctx, net.JoinHostPort(host, port))
+		switch {
+		case err == nil && found == c.target.Device:
+			return nil
+		case err == nil:
+			last = wrongDevice(c.target.Device, found)
+		case last == nil:
+			last = err
+		}
+	}
+	return unproven(c.target.Address, last)
+}
+
+// syncPorts are the ports of announced addresses on the host where the API answers. Relays and QUIC prove nothing here.
+func (c *Client) syncPorts(remote string) []string {
+	apiHost, _, _ := net.SplitHostPort(c.target.Address)
+	var ports []string
+	for _, announced := range c.target.SyncAddresses {
+		u, err := url.Parse(announced)
+		if err != nil || (u.Scheme != "tcp" && u.Scheme != "tcp4" && u.Scheme != "tcp6") {
+			continue
+		}
+		if u.Hostname() != apiHost && !sameIP(u.Hostname(), remote) {
+			continue
+		}
+		port := u.Port()
+		if port == "" {
+			port = defaultSyncPort
+		}
+		if len(ports) < maxSyncAttempts {
+			ports = append(ports, port)
+		}
+	}
+	if len(ports) == 0 && c.target.Explicit {
+		ports = []string{defaultSyncPort}
+	}
+	return ports
+}
+
+func sameIP(a, b string) bool {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	return errX == nil && errY == nil && x.Unmap().WithZone("") == y.Unmap().WithZone("")
+}
+
+func (c *Client) deviceAt(ctx context.Context, address string) (fleet.DeviceID, error) {
+	tcp, err := c.dial(ctx, address)
+	if err != nil {
+		return "", err
+	}
+	defer tcp.Close()
+	// The handshake proves that the peer holds the certificate's key also where nothing else is verified.
+	stream, err := c.handshake(ctx, tcp, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{syncALPN}})
+	if err != nil {
+		return "", unreachable(address, err)
+	}
+	if stream.ConnectionState().NegotiatedProtocol != syncALPN {
+		return "", fmt.Errorf("what listens at %s does not speak Syncthing's protocol", address)
+	}
+	return fleet.DeviceIDOf(sha256.Sum256(stream.ConnectionState().PeerCertificates[0].Raw)), nil
+}

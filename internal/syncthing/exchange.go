@@ -1,0 +1,67 @@
+package syncthing
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// exchange runs one call on a connection that may be given the key, and judges the answer. The first one on a connection
+// whose daemon is not identified yet is the status: nothing else is read or written before its ID is right.
+func (c *Client) exchange(ctx context.Context, cn *conn, k call) ([]byte, error) {
+	if !validPath(k.path) {
+		return nil, &fleet.Error{Code: fleet.CodeInternal, During: k.during, Message: "the path of a request is not escaped"}
+	}
+	if !cn.identified && k.path != statusPath {
+		status := call{method: http.MethodGet, path: statusPath, during: "ask who answers", maxBytes: c.limits.SmallBytes}
+		if _, err := c.exchange(ctx, cn, status); err != nil {
+			return nil, err
+		}
+		if cn.broken {
+			return nil, unbelievable("it closes the connection after every answer")
+		}
+	}
+	answer, err := cn.roundTrip(ctx, k, c.target.APIKey, c.limits, c.big)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkHeader(answer); err != nil {
+		cn.broken = true
+		return nil, err
+	}
+	if err := c.judge(k, answer); err != nil {
+		return nil, err
+	}
+	if k.path == statusPath {
+		if err := c.identify(cn, answer.body); err != nil {
+			cn.broken = true
+			return nil, err
+		}
+	}
+	return answer.body, nil
+}
+
+// identify compares the ID in a status with ours. From then on the certificate stands for the device.
+func (c *Client) identify(cn *conn, status []byte) error {
+	s, err := parseStatus(status, c.limits)
+	if err != nil {
+		return err
+	}
+	if s.MyID != c.target.Device {
+		return wrongDevice(c.target.Device, s.MyID)
+	}
+	cn.identified = true
+	if cn.fingerprint != "" {
+		c.mu.Lock()
+		c.pin, c.verified = cn.fingerprint, cn.fingerprint
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// validPath refuses what would end the request line.
+func validPath(path string) bool {
+	return strings.HasPrefix(path, "/rest/") && !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' })
+}

@@ -1,0 +1,137 @@
+package syncthing
+
+import "muster/internal/fleet"
+
+// parseStatus maps /rest/system/status. discoveryEnabled and discoveryMethods are absent when discovery is off.
+func parseStatus(body []byte, l Limits) (fleet.Status, error) {
+	const during = "read the status"
+	var w struct {
+		MyID                 string  `json:"myID"`
+		Alloc                int64   `json:"alloc"`
+		CPUPercent           float64 `json:"cpuPercent"`
+		DiscoveryEnabled     bool    `json:"discoveryEnabled"`
+		DiscoveryMethods     int64   `json:"discoveryMethods"`
+		Goroutines           int64   `json:"goroutines"`
+		PathSeparator        string  `json:"pathSeparator"`
+		Sys                  int64   `json:"sys"`
+		Tilde                string  `json:"tilde"`
+		Uptime               int64   `json:"uptime"`
+		StartTime            string  `json:"startTime"`
+		GUIAddressOverridden bool    `json:"guiAddressOverridden"`
+	}
+	if err := decode(body, &w, l, during); err != nil {
+		return fleet.Status{}, err
+	}
+	id, err := fleet.ParseDeviceID(w.MyID)
+	if err != nil {
+		return fleet.Status{}, disbelieve(during, "it does not say whose status it is", err)
+	}
+	if err := counters(during, w.Alloc, w.DiscoveryMethods, w.Goroutines, w.Sys, w.Uptime); err != nil {
+		return fleet.Status{}, err
+	}
+	if w.CPUPercent < 0 {
+		return fleet.Status{}, disbelieve(during, "it holds a negative counter", nil)
+	}
+	if err := sane(l, during, w.PathSeparator, w.Tilde, w.StartTime); err != nil {
+		return fleet.Status{}, err
+	}
+	return fleet.Status{
+		MyID: id, Alloc: w.Alloc, CPUPercent: w.CPUPercent, DiscoveryEnabled: w.DiscoveryEnabled,
+		DiscoveryMethods: w.DiscoveryMethods, GoRoutines: w.Goroutines, PathSeparator: w.PathSeparator, Sys: w.Sys,
+		Tilde: w.Tilde, Uptime: w.Uptime, StartTime: w.StartTime, AddressFixed: w.GUIAddressOverridden,
+	}, nil
+}
+
+func parseVersion(body []byte, l Limits) (fleet.Version, error) {
+	const during = "read the version"
+	var w struct {
+		Arch        string `json:"arch"`
+		Codename    string `json:"codename"`
+		LongVersion string `json:"longVersion"`
+		OS          string `json:"os"`
+		Version     string `json:"version"`
+	}
+	if err := decode(body, &w, l, during); err != nil {
+		return fleet.Version{}, err
+	}
+	if w.Version == "" {
+		return fleet.Version{}, disbelieve(during, "it names no version", nil)
+	}
+	if err := sane(l, during, w.Arch, w.Codename, w.LongVersion, w.OS, w.Version); err != nil {
+		return fleet.Version{}, err
+	}
+	return fleet.Version{Arch: w.Arch, Codename: w.Codename, LongVersion: w.LongVersion, OS: w.OS, Version: w.Version}, nil
+}
+
+// parseSummary maps /rest/db/status, and the summary in a FolderSummary event, which is the same.
+func parseSummary(folder string, body []byte, l Limits) (fleet.FolderSummary, error) {
+	const during = "read the summary of a folder"
+	var w struct {
+		GlobalBytes       int64  `json:"globalBytes"`
+		GlobalDeleted     int64  `json:"globalDeleted"`
+		GlobalDirectories int64  `json:"globalDirectories"`
+		GlobalFiles       int64  `json:"globalFiles"`
+		GlobalSymlinks    int64  `json:"globalSymlinks"`
+		LocalBytes        int64  `json:"localBytes"`
+		LocalDeleted      int64  `json:"localDeleted"`
+		LocalDirectories  int64  `json:"localDirectories"`
+		LocalFiles        int64  `json:"localFiles"`
+		LocalSymlinks     int64  `json:"localSymlinks"`
+		InSyncBytes       int64  `json:"inSyncBytes"`
+		InSyncFiles       int64  `json:"inSyncFiles"`
+		NeedBytes         int64  `json:"needBytes"`
+		NeedDeletes       int64  `json:"needDeletes"`
+		NeedDirectories   int64  `json:"needDirectories"`
+		NeedFiles         int64  `json:"needFiles"`
+		NeedSymlinks      int64  `json:"needSymlinks"`
+		IgnorePatterns    bool   `json:"ignorePatterns"`
+		Sequence          int64  `json:"sequence"`
+		Version           int64  `json:"version"`
+		State             string `json:"state"`
+		Error             string `json:"error"`
+	}
+	if err := decode(body, &w, l, during); err != nil {
+		return fleet.FolderSummary{}, err
+	}
+	err := counters(during, w.GlobalBytes, w.GlobalDeleted, w.GlobalDirectories, w.GlobalFiles, w.GlobalSymlinks,
+		w.LocalBytes, w.LocalDeleted, w.LocalDirectories, w.LocalFiles, w.LocalSymlinks,
+		w.NeedBytes, w.NeedDeletes, w.NeedDirectories, w.NeedFiles, w.NeedSymlinks, w.Sequence, w.Version)
+	if err == nil {
+		err = sane(l, during, w.State, w.Error)
+	}
+	if err != nil {
+		return fleet.FolderSummary{}, err
+	}
+	return fleet.FolderSummary{
+		Folder:      folder,
+		GlobalBytes: w.GlobalBytes, GlobalDeleted: w.GlobalDeleted, GlobalDirectories: w.GlobalDirectories,
+		GlobalFiles: w.GlobalFiles, GlobalSymlinks: w.GlobalSymlinks,
+		LocalBytes: w.LocalBytes, LocalDeleted: w.LocalDeleted, LocalDirectories: w.LocalDirectories,
+		LocalFiles: w.LocalFiles, LocalSymlinks: w.LocalSymlinks,
+		// A daemon computes these two as a difference of counters it reads one after the other.
+		InSyncBytes: max(w.InSyncBytes, 0), InSyncFiles: max(w.InSyncFiles, 0),
+		NeedBytes: w.NeedBytes, NeedDeletes: w.NeedDeletes, NeedDirectories: w.NeedDirectories,
+		NeedFiles: w.NeedFiles, NeedSymlinks: w.NeedSymlinks,
+		IgnorePatterns: w.IgnorePatterns, Sequence: w.Sequence, Version: w.Version, State: w.State, Error: w.Error,
+	}, nil
+}
+
+func parseIgnores(body []byte, l Limits) ([]string, error) {
+	const during = "read the ignore patterns"
+	var w struct {
+		Ignore []string `json:"ignore"`
+		Error  *string  `json:"error"`
+	}
+	if err := decode(body, &w, l, during); err != nil {
+		return nil, err
+	}
+	if w.Ignore == nil && w.Error != nil && *w.Error != "" {
+		return nil, &fleet.Error{Code: fleet.CodeUnavailable, During: during,
+			Message: "the daemon cannot read the ignore patterns: " + quote([]byte(*w.Error)),
+			Hint:    "Check the folder on the daemon."}
+	}
+	if w.Ignore == nil {
+		return []string{}, nil
+	}
+	return w.Ignore, nil
+}

@@ -1,5 +1,9 @@
 package stconfig
 
+import (
+	"slices"
+)
+
 // Change is one difference between two documents.
 type Change struct {
 	Key  Key
@@ -9,17 +13,111 @@ type Change struct {
 
 // Diff says what leads from one document to another, ordered by key. A member of an identified list is named by its
 // identity: a new or removed one is one change, a moved one none. Plain lists are one change as a whole.
-func Diff(from, to Value) []Change { panic("being written") }
+func Diff(from, to Value) []Change {
+	d := differ{}
+	d.compare(from, to, configuration)
+	slices.SortFunc(d.changes, func(a, b Change) int { return a.Key.Compare(b.Key) })
+	return d.changes
+}
 
-// Patch is the document with the changes of a Diff done.
-func Patch(doc Value, changes []Change) Value { panic("being written") }
+// differ goes down two documents at once.
+type differ struct {
+	path    []Part
+	changes []Change
+}
 
-// Lookup is the value at a key without `*`; Absent when there is none.
-func Lookup(doc Value, key Key) Value { panic("being written") }
+func (d *differ) compare(from, to Value, s *shape) {
+	if from == to {
+		return // shared: an Apply leaves what it does not touch
+	}
+	switch s = fit(fit(s, from), to); {
+	case from.kind == Object && to.kind == Object:
+		d.compareObjects(from, to, s)
+	case from.kind == Array && to.kind == Array && s.allNamed(from) && s.allNamed(to):
+		d.compareMembers(from, to, s)
+	case !from.Equal(to):
+		d.add(from, to)
+	}
+}
 
-// Replace is the document with that value at the key, whatever was there; Absent removes it. A member of an identified
-// list is added when it is new; nothing changes where a parent is missing.
-func Replace(doc Value, key Key, value Value) Value { panic("being written") }
+func (d *differ) add(from, to Value) {
+	d.changes = append(d.changes, Change{Key: Key{slices.Clone(d.path)}, From: from, To: to})
+}
 
-// Expand gives the keys without `*` that a key stands for in this document.
-func Expand(doc Value, key Key) []Key { panic("being written") }
+// below compares two members of the same name; either may be Absent.
+func (d *differ) below(name string, from, to Value, s *shape) {
+	d.path = append(d.path, Part{Name: name})
+	if from.Exists() && to.Exists() {
+		d.compare(from, to, s)
+	} else {
+		d.add(from, to)
+	}
+	d.path = d.path[:len(d.path)-1]
+}
+
+func (d *differ) compareObjects(from, to Value, s *shape) {
+	index := Value.index
+	if s.isFree() {
+		index = Value.exact
+	}
+	for i, name := range from.kids.names {
+		if index(from, name) != i {
+			continue // the later of two spellings counts
+		}
+		d.below(spelled(s, name), from.At(i), memberAt(to, index(to, name)), s.below(name))
+	}
+	for i, name := range to.kids.names {
+		if index(to, name) == i && index(from, name) < 0 {
+			d.below(spelled(s, name), Value{}, to.At(i), s.below(name))
+		}
+	}
+}
+
+func spelled(s *shape, name string) string {
+	if f, known := s.field(name); known {
+		return f.name
+	}
+	return name
+}
+
+func memberAt(v Value, i int) Value {
+	if i < 0 {
+		return Value{}
+	}
+	return v.At(i)
+}
+
+func (d *differ) compareMembers(from, to Value, s *shape) {
+	left := make(map[string]Value, to.Len())
+	for member := range to.Values() {
+		left[s.identityOf(member)] = member
+	}
+	for member := range from.Values() {
+		id := s.identityOf(member)
+		d.below(id, member, left[id], s.entry)
+		delete(left, id)
+	}
+	for member := range to.Values() {
+		id := s.identityOf(member)
+		if _, isNew := left[id]; isNew {
+			d.below(id, Value{}, member, s.entry)
+		}
+	}
+}
+
+// allNamed tells whether every member of this list has an identity that is its own. Where one has not, which no daemon
+// writes, the list is compared as a whole.
+func (s *shape) allNamed(list Value) bool {
+	if !s.identified() {
+		return false
+	}
+	seen := make(map[string]bool, list.Len())
+	for member := range list.Values() {
+		id := s.identityOf(member)
+		if id == "" || seen[id] {
+			return false
+		}
+		seen[id] = true
+	}
+	return true
+}

@@ -203,3 +203,62 @@ func (v Value) Equal(w Value) bool {
 	}
 	return v.text == w.text
 }
+
+// first is Get for the member that daemons write first: the identity of a list's member.
+func (v Value) first(name string) Value {
+	if v.kind == Object && len(v.kids.names) > 0 && v.kids.names[0] == name {
+		return v.kids.values[0]
+	}
+	return v.Get(name)
+}
+
+// exact is the position of a free map's entry: its names are data, so letter case counts.
+func (v Value) exact(name string) int {
+	if v.kind != Object {
+		return -1
+	}
+	return slices.Index(v.kids.names, name)
+}
+
+// withAt is the Array or Object with another value at position i.
+func (v Value) withAt(i int, member Value) Value {
+	if v.kids.values[i] == member {
+		return v
+	}
+	k := &kids{names: v.kids.names, values: slices.Clone(v.kids.values)}
+	k.values[i] = member
+	return Value{kind: v.kind, kids: k}
+}
+
+// withoutAt is the Array or Object without position i.
+func (v Value) withoutAt(i int) Value {
+	k := &kids{values: slices.Delete(slices.Clone(v.kids.values), i, i+1)}
+	if v.kind == Object {
+		k.names = slices.Delete(slices.Clone(v.kids.names), i, i+1)
+	}
+	return Value{kind: v.kind, kids: k}
+}
+
+// plus is the Array with one more member, or the Object with one more member of that name.
+func (v Value) plus(name string, member Value) Value {
+	k := &kids{values: append(slices.Clip(v.kids.values), member)}
+	if v.kind == Object {
+		k.names = append(slices.Clip(v.kids.names), name)
+	}
+	return Value{kind: v.kind, kids: k}
+}
+
+// withValues is the Array or Object with all values replaced; itself when none changed.
+func (v Value) withValues(values []Value) Value {
+	if slices.Equal(values, v.kids.values) {
+		return v
+	}
+	return Value{kind: v.kind, kids: &kids{names: v.kids.names, values: values}}
+}
+
+func (v Value) childValues() []Value {
+	if v.kids == nil {
+		return nil
+	}
+	return v.kids.values
+}

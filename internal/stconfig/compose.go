@@ -1,0 +1,255 @@
+package stconfig
+
+import (
+	"slices"
+	"strings"
+)
+
+// set is the place's value when it becomes v.
+func (a *applier) set(p place, v Value) (Value, error) {
+	p.shape = fit(p.shape, p.value)
+	kind, err := a.accept(p, v)
+	switch {
+	case err != nil || kind == Null:
+		return v, err
+	case kind == Object && p.shape.isFree():
+		return a.setMap(p, v)
+	case kind == Object:
+		return a.setObject(p, v)
+	case kind == Array && p.shape.identified():
+		return a.setMembers(p, v)
+	case kind == Array:
+		return a.setList(p, v)
+	}
+	return a.scalar(p, v)
+}
+
+// merge is the place's value with v laid into it.
+func (a *applier) merge(p place, v Value) (Value, error) {
+	if p.laid && (p.value.kind == Absent || p.value.kind == Null) {
+		p.value = a.started(p)
+	}
+	if !p.value.Exists() {
+		return a.set(p, v)
+	}
+	p.shape = fit(p.shape, p.value)
+	kind, err := a.accept(p, v)
+	switch {
+	case err != nil || kind == Null:
+		return v, err
+	case kind == Object && p.shape.isFree():
+		return a.mergeMap(p, v)
+	case kind == Object && p.value.kind == Object:
+		return a.mergeObject(p, v)
+	case kind == Array && p.shape.identified():
+		return a.mergeMembers(p, v)
+	}
+	return a.set(p, v)
+}
+
+// setObject makes an object of fixed shape. Inside folders and devices what v does not name comes from the defaults;
+// elsewhere v must name everything, because what a daemon is not told it resets to its own built-in defaults.
+func (a *applier) setObject(p place, v Value) (Value, error) {
+	old := p.value
+	if old.kind != Object {
+		if old = p.base; old.kind != Object && p.shape == nil {
+			return v, nil
+		} else if old.kind != Object {
+			old = p.shape.zero()
+		}
+		p.value, p.base = old, old
+	}
+	given, err := a.given(p, v)
+	if err != nil {
+		return Value{}, err
+	}
+	var missing []string
+	values := make([]Value, old.Len())
+	for _, at := range p.order() {
+		if values[at], err = a.setField(p, at, given[at]); err != nil {
+			return Value{}, err
+		}
+		if !values[at].Exists() {
+			missing, values[at] = append(missing, old.Name(at)), old.At(at)
+		}
+	}
+	if len(missing) > 0 {
+		return Value{}, a.fail("%s lacks %s: `set` must name every field here, use merge to change some", a.here(), listed(missing))
+	}
+	return old.withValues(values), nil
+}
+
+// setField is the new value of the object's member at position at; Absent when it had to be given.
+func (a *applier) setField(p place, at int, v Value) (Value, error) {
+	child, name := p.field(at), p.value.Name(at)
+	f, _ := p.shape.field(name)
+	switch {
+	case v.Exists():
+		a.path = append(a.path, Part{Name: name})
+		defer func() { a.path = a.path[:len(a.path)-1] }()
+		made, err := a.set(child, v)
+		if p.shape == configuration && name == "defaults" {
+			a.defaults = made
+		}
+		return made, err
+	case f.noDefault && p.laid:
+		return Text(""), nil
+	case p.laid && child.base.Exists():
+		return a.withOwn(child.shape, child.base, child.value), nil
+	case p.laid, f.shape != nil && f.shape.readOnly, p.shape == configuration && name == "ignores":
+		return child.value, nil
+	}
+	return Value{}, nil
+}
+
+// order is the order in which the members of the object are made: `defaults` first, because folders start from them.
+func (p place) order() []int {
+	order := make([]int, 0, p.value.Len())
+	if p.shape == configuration {
+		if at := p.value.index("defaults"); at >= 0 {
+			order = append(order, at)
+		}
+	}
+	for at := range p.value.Len() {
+		if len(order) == 0 || at != order[0] || p.shape != configuration {
+			order = append(order, at)
+		}
+	}
+	return order
+}
+
+// given sorts the members of v by the position that the document has them at, and skips those that it does not have.
+// Of two spellings of one name the later counts, as in the daemon.
+func (a *applier) given(p place, v Value) ([]Value, error) {
+	given := make([]Value, p.value.Len())
+	for name, member := range v.Members() {
+		at := p.value.index(name)
+		if at < 0 {
+			f, known := p.shape.field(name)
+			if known {
+				name = f.name
+			}
+			a.skip(Part{Name: name}, a.noField(p, name))
+			continue
+		}
+		if f, _ := p.shape.field(name); f.shape != nil && f.shape.readOnly {
+			if !member.Equal(p.value.At(at)) {
+				return nil, a.fail("%s belongs to the daemon: leave it out", f.name)
+			}
+			continue
+		}
+		given[at] = member
+	}
+	return given, nil
+}
+
+func (a *applier) mergeObject(p place, v Value) (Value, error) {
+	given, err := a.given(p, v)
+	if err != nil {
+		return Value{}, err
+	}
+	values := slices.Clone(p.value.kids.values)
+	for _, at := range p.order() {
+		if !given[at].Exists() {
+			continue
+		}
+		if values[at], err = a.mergeField(p, at, given[at]); err != nil {
+			return Value{}, err
+		}
+	}
+	return p.value.withValues(values), nil
+}
+
+func (a *applier) mergeField(p place, at int, v Value) (Value, error) {
+	name := p.value.Name(at)
+	a.path = append(a.path, Part{Name: name})
+	defer func() { a.path = a.path[:len(a.path)-1] }()
+	made, err := a.merge(p.field(at), v)
+	if p.shape == configuration && name == "defaults" {
+		a.defaults = made
+	}
+	return made, err
+}
+
+// started is a new member before anything is laid into it.
+func (a *applier) started(p place) Value {
+	v := p.base
+	for _, name := range p.shapeNames() {
+		f := p.shape.fields[name]
+		at := v.index(name)
+		switch {
+		case at < 0:
+		case f.noDefault:
+			v = v.withAt(at, Text(""))
+		case f.shape.own == ownAlways:
+			v = v.withAt(at, a.withOwn(f.shape, v.At(at), Value{}))
+		}
+	}
+	return v
+}
+
+func (p place) shapeNames() []string {
+	if p.shape == nil || p.base.kind != Object {
+		return nil
+	}
+	return p.shape.names
+}
+
+// setMap makes a free map. The daemon lays what it is sent over its defaults, entries of maps included.
+func (a *applier) setMap(p place, v Value) (Value, error) {
+	old := p.value
+	if p.shape.closed {
+		for name := range old.Members() {
+			if v.exact(name) < 0 {
+				return Value{}, a.fail("%s lacks %s: `set` must name every one here, use merge to change some", a.here(), name)
+			}
+		}
+		return a.mergeMap(p, v)
+	}
+	p.value = Obj()
+	if p.base.kind == Object {
+		p.value = p.base
+	}
+	made, err := a.mergeMap(p, v)
+	if err == nil && made.Equal(old) {
+		return old, nil
+	}
+	return made, err
+}
+
+func (a *applier) mergeMap(p place, v Value) (Value, error) {
+	if p.value.kind != Object {
+		p.value = Obj()
+	}
+	for name, member := range v.Members() {
+		at := p.value.exact(name)
+		if at < 0 && p.shape.closed {
+			a.skip(Part{Name: name}, noEntry(p.shape, name))
+			continue
+		}
+		child := place{shape: p.shape.entry, entry: true}
+		if at >= 0 {
+			child.value = p.value.At(at)
+		}
+		a.path = append(a.path, Part{Name: name})
+		made, err := a.set(child, member)
+		a.path = a.path[:len(a.path)-1]
+		switch {
+		case err != nil:
+			return Value{}, err
+		case at >= 0:
+			p.value = p.value.withAt(at, made)
+		default:
+			p.value = p.value.plus(name, made)
+		}
+	}
+	return p.value, nil
+}
+
+func listed(names []string) string {
+	const enough = 5
+	if len(names) > enough {
+		return strings.Join(names[:enough], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}

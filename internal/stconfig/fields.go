@@ -1,0 +1,158 @@
+package stconfig
+
+// configuration is the whole document. `ignores` is Muster's own section: the ignore patterns of the folders that
+// templates name, which the daemon keeps apart from its configuration.
+var configuration = object(
+	named("version", &shape{kind: Number, whole: true, readOnly: true}),
+	named("folders", &shape{kind: Array, identity: "id", entry: folder, defaults: "folder"}),
+	named("devices", &shape{kind: Array, identity: "deviceID", entry: device, defaults: "device", own: ownKept}),
+	named("gui", gui),
+	named("ldap", object(text("address bindDN transport"), flags("insecureSkipVerify"), text("searchBaseDN searchFilter"))),
+	named("options", options),
+	named("remoteIgnoredDevices", observedDevices),
+	named("pendingDevices", observedDevices), // 1.12 only
+	named("defaults", object(
+		named("folder", folder),
+		named("device", device),
+		named("ignores", object(texts("lines"))))),
+	named("ignores", &shape{kind: Object, free: true, closed: true,
+		entry: &shape{kind: Array, entry: &shape{kind: String}}}),
+)
+
+var folder = object(
+	noDefault(text("id")),
+	text("label filesystemType"),
+	noDefault(text("path")), // 1.19's default is `~`: the whole home directory
+	text("type"),
+	named("devices", folderDevices),
+	whole("rescanIntervalS"),
+	flags("fsWatcherEnabled"),
+	number("fsWatcherDelayS fsWatcherTimeoutS"),
+	flags("ignorePerms autoNormalize"),
+	named("minDiskFree", size),
+	named("versioning", object(
+		text("type"),
+		named("params", freeMap(&shape{kind: String})),
+		whole("cleanupIntervalS"),
+		text("fsPath fsType"))),
+	whole("copiers pullerMaxPendingKiB hashers"),
+	text("order"),
+	flags("ignoreDelete"),
+	whole("scanProgressIntervalS pullerPauseS"),
+	number("pullerDelayS"),
+	whole("maxConflicts"),
+	flags("disableSparseFiles disableTempIndexes paused"),
+	whole("weakHashThresholdPct"),
+	text("markerName"),
+	flags("copyOwnershipFromParent"),
+	whole("modTimeWindowS maxConcurrentWrites"),
+	flags("disableFsync"),
+	text("blockPullOrder copyRangeMethod"),
+	flags("caseSensitiveFS junctionsAsDirs syncOwnership sendOwnership scanOwnership syncXattrs sendXattrs"),
+	named("xattrFilter", object(
+		named("entries", plainObjects(object(text("match"), flags("permit")))),
+		whole("maxSingleEntrySize maxTotalSize"))),
+	flags("readOnly"), // up to 1.27 daemons may show their deprecated fields
+	number("minDiskFreePct"),
+	whole("pullers"),
+)
+
+var folderDevices = members("deviceID", ownAlways,
+	object(deviceID("deviceID introducedBy"), secret("encryptionPassword")))
+
+var device = object(
+	deviceID("deviceID"),
+	text("name"),
+	texts("addresses"),
+	text("compression certName"),
+	flags("introducer skipIntroductionRemovals"),
+	deviceID("introducedBy"),
+	flags("paused"),
+	texts("allowedNetworks"),
+	flags("autoAcceptFolders"),
+	whole("maxSendKbps maxRecvKbps"),
+	named("ignoredFolders", observedFolders),
+	named("pendingFolders", observedFolders), // 1.12 only
+	whole("maxRequestKiB"),
+	flags("untrusted"),
+	whole("remoteGUIPort numConnections"),
+)
+
+var observedDevices = members("deviceID", ownNothing,
+	object(text("time"), deviceID("deviceID"), text("name address")))
+
+var observedFolders = members("id", ownNothing, object(text("time id label")))
+
+// members is an identified list whose new members start from zero values.
+func members(identity string, own ownRule, entry *shape) *shape {
+	blank := entry.zero()
+	if _, timed := entry.field("time"); timed {
+		blank = blank.With("time", Text("0001-01-01T00:00:00Z")) // how Go, and so the daemon, writes no time
+	}
+	return &shape{kind: Array, identity: identity, entry: entry, own: own, blank: blank}
+}
+
+// plainObjects is a list of objects that have no identity: their order counts.
+func plainObjects(entry *shape) *shape {
+	return &shape{kind: Array, entry: entry, blank: entry.zero()}
+}
+
+var size = object(number("value"), text("unit"))
+
+var gui = object(
+	flags("enabled"),
+	text("address unixSocketPermissions user"),
+	secret("password"),
+	text("authMode"),
+	flags("useTLS"),
+	secret("apiKey"),
+	flags("insecureAdminAccess"),
+	text("theme"),
+	flags("debugging insecureSkipHostcheck insecureAllowFrameLoading sendBasicAuthPrompt metricsWithoutAuth"),
+)
+
+var options = object(
+	texts("listenAddresses globalAnnounceServers"),
+	flags("globalAnnounceEnabled localAnnounceEnabled"),
+	whole("localAnnouncePort"),
+	text("localAnnounceMCAddr"),
+	whole("maxSendKbps maxRecvKbps reconnectionIntervalS"),
+	flags("relaysEnabled"),
+	whole("relayReconnectIntervalM"),
+	flags("startBrowser natEnabled"),
+	whole("natLeaseMinutes natRenewalMinutes natTimeoutSeconds urAccepted urSeen"),
+	text("urUniqueId urURL"),
+	flags("urPostInsecurely"),
+	whole("urInitialDelayS"),
+	flags("restartOnWakeup"),
+	whole("autoUpgradeIntervalH"),
+	flags("upgradeToPreReleases"),
+	whole("keepTemporariesH"),
+	flags("cacheIgnoredFiles"),
+	whole("progressUpdateIntervalS"),
+	flags("limitBandwidthInLan"),
+	named("minHomeDiskFree", size),
+	text("releasesURL"),
+	texts("alwaysLocalNets"),
+	flags("overwriteRemoteDeviceNamesOnConnect"),
+	whole("tempIndexMinBlocks"),
+	texts("unackedNotificationIDs"),
+	whole("trafficClass"),
+	text("defaultFolderPath"),
+	flags("setLowPriority"),
+	whole("maxFolderConcurrency"),
+	text("crURL"),
+	flags("crashReportingEnabled"),
+	whole("stunKeepaliveStartS stunKeepaliveMinS"),
+	texts("stunServers"),
+	text("databaseTuning"),
+	whole("maxConcurrentIncomingRequestKiB"),
+	flags("announceLANAddresses sendFullIndexOnUpgrade"),
+	texts("featureFlags"),
+	flags("auditEnabled"),
+	text("auditFile"),
+	whole("connectionLimitEnough connectionLimitMax"),
+	flags("insecureAllowOldTLSVersions"),
+	whole("connectionPriorityTcpLan connectionPriorityQuicLan connectionPriorityTcpWan connectionPriorityQuicWan"),
+	whole("connectionPriorityRelay connectionPriorityUpgradeThreshold"),
+)

@@ -1,0 +1,99 @@
+package stconfig
+
+import (
+	"strconv"
+	"strings"
+)
+
+func kindText(k Kind) string {
+	switch k {
+	case Null:
+		return "null"
+	case Bool:
+		return "true or false"
+	case Number:
+		return "a number"
+	case String:
+		return "a text"
+	case Array:
+		return "a list"
+	case Object:
+		return "an object"
+	case Handle:
+		return "a secret"
+	}
+	return "nothing"
+}
+
+// kind is the JSON type that the place takes; Absent when nobody knows.
+func (p place) kind() Kind {
+	for _, v := range []Value{p.value, p.base} {
+		if v.kind == Handle {
+			return String
+		}
+		if v.kind != Absent && v.kind != Null {
+			return v.kind
+		}
+	}
+	if p.shape != nil {
+		return p.shape.kind
+	}
+	return Absent
+}
+
+// accept checks that a value is of the JSON type that the place takes, and gives that type.
+func (a *applier) accept(p place, v Value) (Kind, error) {
+	want, got := p.kind(), v.kind
+	switch {
+	case got == Null && (p.value.kind == Null || want == Absent):
+		return Null, nil
+	case got == Null:
+		return 0, a.fail("null is no value for %s: leave it out, or set the value that you want", a.here())
+	case want == Absent, want == got, want == String && got == Handle:
+		return got, nil
+	case want == String && (got == Number || got == Bool):
+		return 0, a.fail("%s takes a text: write %s", a.here(), appendString(nil, v.text))
+	}
+	return 0, a.fail("%s takes %s, not %s", a.here(), kindText(want), kindText(got))
+}
+
+// scalar checks and writes a value that has no members.
+func (a *applier) scalar(p place, v Value) (Value, error) {
+	if p.value.kind == v.kind && v.Equal(p.value) {
+		return p.value, nil // keeps the daemon's way of writing it
+	}
+	switch s := p.shape; {
+	case p.identity && p.value.text != "":
+		return Value{}, a.fail("%s does not change: remove the member and add another", a.here())
+	case s == nil:
+	case s.device:
+		return a.device(v)
+	case s.whole && strings.ContainsAny(v.text, ".eE"):
+		return Value{}, a.fail("%s takes a whole number, not %s", a.here(), shortened(v.text))
+	case s.whole:
+		if _, err := strconv.ParseInt(v.text, 10, 64); err != nil {
+			return Value{}, a.fail("%s does not take a number as large as %s", a.here(), shortened(v.text))
+		}
+	}
+	return v, nil
+}
+
+// device is a device ID in canonical form, or empty.
+func (a *applier) device(v Value) (Value, error) {
+	if v.kind == Handle {
+		return Value{}, a.fail("%s is a device ID and cannot be a secret", a.here())
+	}
+	id := canonicalID(v.text)
+	if id == "" && v.text != "" {
+		return Value{}, a.fail("%s takes a device ID, and %s is none", a.here(), appendString(nil, shortened(v.text)))
+	}
+	return Text(id), nil
+}
+
+func shortened(text string) string {
+	const enough = 80
+	if len(text) <= enough {
+		return text
+	}
+	return strings.ToValidUTF8(text[:enough], "") + "…"
+}

@@ -1,0 +1,183 @@
+package stconfig
+
+import "slices"
+
+// setList makes a list whose members have no identity.
+func (a *applier) setList(p place, v Value) (Value, error) {
+	values := make([]Value, 0, v.Len())
+	for member := range v.Values() {
+		made, err := a.element(p, member)
+		if err != nil {
+			return Value{}, err
+		}
+		values = append(values, made)
+	}
+	if made := List(values...); p.value.kind != Array || !made.Equal(p.value) {
+		return made, nil
+	}
+	return p.value, nil
+}
+
+// element is a member of a list without identity as the daemon would write it.
+func (a *applier) element(p place, v Value) (Value, error) {
+	if p.shape == nil {
+		return v, nil
+	}
+	child := place{shape: p.shape.entry, entry: true}
+	if p.shape.blank.Exists() {
+		child.base, child.laid = p.shape.blank, true
+	}
+	return a.set(child, v)
+}
+
+// setMembers makes an identified list. Members that stay keep their place, new ones come last.
+func (a *applier) setMembers(p place, v Value) (Value, error) {
+	if p.value.kind != Array {
+		p.value = List()
+	}
+	wanted, err := a.identify(p.shape, v)
+	if err != nil {
+		return Value{}, err
+	}
+	values := make([]Value, 0, v.Len()+1)
+	for at, old := range p.value.kids.values {
+		id := p.shape.identityOf(old)
+		next, stays := wanted.byID[id]
+		if stays {
+			made, err := a.setMember(a.memberOf(p, at), id, next)
+			if err != nil {
+				return Value{}, err
+			}
+			values = append(values, made)
+			delete(wanted.byID, id)
+		}
+	}
+	for _, id := range wanted.order {
+		next, isNew := wanted.byID[id]
+		if !isNew {
+			continue
+		}
+		made, err := a.setMember(a.newMember(p.shape), id, next)
+		if err != nil {
+			return Value{}, err
+		}
+		values = append(values, made)
+	}
+	made := a.withOwn(p.shape, List(values...), p.value)
+	if slices.Equal(made.kids.values, p.value.kids.values) {
+		return p.value, nil
+	}
+	return made, nil
+}
+
+func (a *applier) setMember(p place, id string, v Value) (Value, error) {
+	a.path = append(a.path, Part{Name: id})
+	defer func() { a.path = a.path[:len(a.path)-1] }()
+	return a.set(p, v)
+}
+
+// mergeMembers merges members by identity and adds those that are not there. For an identified list that is also what
+// append does.
+func (a *applier) mergeMembers(p place, v Value) (Value, error) {
+	if p.value.kind != Array {
+		p.value = List()
+	}
+	wanted, err := a.identify(p.shape, v)
+	if err != nil {
+		return Value{}, err
+	}
+	for _, id := range wanted.order {
+		at, child := p.find(id), a.newMember(p.shape)
+		if at >= 0 {
+			child.value = p.value.At(at)
+		}
+		a.path = append(a.path, Part{Name: id})
+		made, err := a.merge(child, wanted.byID[id])
+		a.path = a.path[:len(a.path)-1]
+		switch {
+		case err != nil:
+			return Value{}, err
+		case at >= 0:
+			p.value = p.value.withAt(at, made)
+		default:
+			p.value = p.value.plus("", made)
+		}
+	}
+	return p.value, nil
+}
+
+// members by identity, in the order in which they came.
+type membersByID struct {
+	order []string
+	byID  map[string]Value
+}
+
+// identify names the members of a list. The same member twice is one; two that differ are an error.
+func (a *applier) identify(list *shape, v Value) (membersByID, error) {
+	m := membersByID{make([]string, 0, v.Len()), make(map[string]Value, v.Len())}
+	for member := range v.Values() {
+		if member.kind != Object {
+			return m, a.fail("every member of %s is an object with %s, not %s", a.here(), list.identity, kindText(member.kind))
+		}
+		id, err := a.identity(list, member.Get(list.identity))
+		if err != nil {
+			return m, err
+		}
+		member = member.With(list.identity, Text(id))
+		before, twice := m.byID[id]
+		if twice && !before.Equal(member) {
+			return m, a.fail("%s is in %s twice, with different values", id, a.here())
+		}
+		if !twice {
+			m.order = append(m.order, id)
+			m.byID[id] = member
+		}
+	}
+	return m, nil
+}
+
+// withOwn is the list with the device's own entry, where the list must have one: the old entry, or a new one.
+func (a *applier) withOwn(list *shape, v, old Value) Value {
+	if !list.identified() || list.own == ownNothing || a.own == "" || v.kind != Array {
+		return v
+	}
+	isOwn := func(member Value) bool { return list.identityOf(member) == a.own }
+	if slices.ContainsFunc(v.kids.values, isOwn) {
+		return v
+	}
+	for member := range old.Values() {
+		if isOwn(member) {
+			return v.plus("", member)
+		}
+	}
+	if list.own == ownAlways {
+		return v.plus("", list.blank.With(list.identity, Text(a.own)))
+	}
+	return v
+}
+
+// add appends to a list.
+func (a *applier) add(p place, v Value) (Value, error) {
+	if kind := p.kind(); kind != Array {
+		return Value{}, a.fail("append adds members to a list, and %s is %s: use set or merge", a.here(), kindText(kind))
+	}
+	if v.kind != Array {
+		v = List(v)
+	}
+	if p.value.kind != Array {
+		p.value = List()
+	}
+	if p.shape.identified() {
+		return a.mergeMembers(p, v)
+	}
+	for member := range v.Values() {
+		made, err := a.element(p, member)
+		if err != nil {
+			return Value{}, err
+		}
+		if !slices.ContainsFunc(p.value.kids.values, made.Equal) {
+			p.value = p.value.plus("", made)
+		}
+	}
+	return p.value, nil
+}

@@ -1,0 +1,128 @@
+package stconfig
+
+import "slices"
+
+// Lookup is the value at a key without `*`; Absent when there is none.
+func Lookup(doc Value, key Key) Value {
+	p := place{value: doc, shape: configuration}
+	for _, part := range key.parts {
+		at := p.position(part)
+		if at < 0 {
+			return Value{}
+		}
+		p = p.at(at)
+	}
+	return p.value
+}
+
+// position is where the place has the member of that name, -1 when it has none.
+func (p *place) position(part Part) int {
+	p.shape = fit(p.shape, p.value)
+	switch {
+	case part.Every:
+		return -1
+	case p.value.kind == Array && p.shape.identified():
+		return p.find(part.Name)
+	case p.shape.isFree():
+		return p.value.exact(part.Name)
+	}
+	return p.value.index(part.Name)
+}
+
+// at is the place of the member at that position.
+func (p place) at(i int) place {
+	if p.value.kind == Object {
+		return place{value: p.value.At(i), shape: p.shape.below(p.value.Name(i))}
+	}
+	return place{value: p.value.At(i), shape: p.shape.member()}
+}
+
+// Replace is the document with that value at the key, whatever was there; Absent removes it. A member or field that is
+// not there is added; nothing changes where what it would be added to is missing.
+func Replace(doc Value, key Key, value Value) Value {
+	return place{value: doc, shape: configuration}.replace(key.parts, value)
+}
+
+func (p place) replace(parts []Part, value Value) Value {
+	if len(parts) == 0 {
+		return value
+	}
+	at := p.position(parts[0])
+	if at < 0 {
+		if len(parts) > 1 || parts[0].Every || !value.Exists() || !p.canHold(value, parts[0].Name) {
+			return p.value
+		}
+		return p.value.plus(parts[0].Name, value)
+	}
+	next := p.at(at).replace(parts[1:], value)
+	if !next.Exists() {
+		return p.value.withoutAt(at)
+	}
+	return p.value.withAt(at, next)
+}
+
+// canHold tells whether a value can become a member of that name: in a list it has to be what the name says.
+func (p place) canHold(value Value, name string) bool {
+	if p.value.kind == Array {
+		return p.shape.identified() && p.shape.identityOf(value) == name
+	}
+	return p.value.kind == Object
+}
+
+// Patch is the document with the changes of a Diff done.
+func Patch(doc Value, changes []Change) Value {
+	for _, change := range changes {
+		doc = Replace(doc, change.Key, change.To)
+	}
+	return doc
+}
+
+// Expand gives the keys without `*` that a key stands for in this document, in the document's order. The members of a
+// plain list have no keys: a key that ends in `*` there stands for the list.
+func Expand(doc Value, key Key) []Key {
+	e := expander{key: key}
+	e.expand(place{value: doc, shape: configuration}, 0)
+	return e.keys
+}
+
+type expander struct {
+	key  Key
+	path []Part
+	keys []Key
+}
+
+func (e *expander) expand(p place, i int) {
+	if i == e.key.Len() {
+		e.keys = append(e.keys, Key{slices.Clone(e.path)})
+		return
+	}
+	part := e.key.At(i)
+	at := p.position(part)
+	switch {
+	case at >= 0:
+		e.descend(p, part.Name, at, i)
+	case !part.Every:
+	case p.value.kind == Array && !p.shape.identified():
+		if i == e.key.Len()-1 {
+			e.keys = append(e.keys, Key{slices.Clone(e.path)})
+		}
+	default:
+		for at := range p.value.Len() {
+			e.descend(p, p.nameAt(at), at, i)
+		}
+	}
+}
+
+func (e *expander) descend(p place, name string, at, i int) {
+	e.path = append(e.path, Part{Name: name})
+	e.expand(p.at(at), i+1)
+	e.path = e.path[:len(e.path)-1]
+}
+
+// nameAt is the name by which a key selects the member at that position.
+func (p place) nameAt(at int) string {
+	if p.value.kind == Array {
+		return p.shape.identityOf(p.value.At(at))
+	}
+	return spelled(p.shape, p.value.Name(at))
+}

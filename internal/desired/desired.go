@@ -11,10 +11,10 @@ import (
 // Input is everything that the desired configuration depends on. Same input, same result.
 type Input struct {
 	Device     fleet.DeviceID
-	Observed   stconfig.Value    // as the daemon has it; `ignores` holds the patterns of those folders that were read
-	Entries    []fleet.BaseEntry // what Muster wrote on this device
-	Templates  []fleet.Template  // that apply to the device, in the order of the fold
-	Registered map[fleet.DeviceID]string
+	Observed   stconfig.Value            // as the daemon has it; `ignores` holds the patterns of those folders that were read
+	Entries    []fleet.BaseEntry         // what Muster wrote on this device
+	Templates  []fleet.Template          // that apply to the device, in the order of the fold
+	Registered map[fleet.DeviceID]string // labels
 	Evaluate   func(t fleet.Template, config stconfig.Value) (Fragment, error)
 	Secret     func(name string) bool // tells whether a secret of that name is there; nil: all are
 }
@@ -22,7 +22,7 @@ type Input struct {
 // Fragment is what a template's program makes for this device.
 type Fragment struct {
 	Value       stconfig.Value
-	ReadsConfig bool // the value depends on `config`: it must stay the same over its own result
+	ReadsConfig bool // the value may depend on `config`: it must stay the same over its own result
 }
 
 // Result is the desired configuration and how it came about.
@@ -31,10 +31,12 @@ type Result struct {
 	Base    stconfig.Value    // what the fold started from
 	Entries []fleet.BaseEntry // as this observation leaves them: what a person wrote over is theirs now
 	Skipped []Skipped
-	Ignores []string // folders whose ignore patterns are asked for or were written, sorted
-	Implied map[fleet.DeviceID]bool
+	Ignores []string                // folders whose ignore patterns are asked for or were written, sorted
+	Implied map[fleet.DeviceID]bool // devices that shared folders bring along
 
+	device   fleet.DeviceID
 	observed stconfig.Value
+	entries  []entry
 	asked    []asked
 }
 
@@ -45,12 +47,37 @@ type Skipped struct {
 	Reason   string // for a person
 }
 
-// Why says where a difference between the observed and the desired configuration comes from.
-type Why struct {
-	Templates []int64 // that asked for it, in the order of the fold; none: it returns to base
-	Implied   bool    // a device that a shared folder brings along, or no longer needs
-	Returns   bool    // no template asks: what stood there before Muster comes back
-	Recreates bool    // a member that Muster removed comes back
-	Drift     bool    // what Muster wrote was written over, and is asked for still
-	With      string  // key of the change that brings this one along; "" when it stands alone
+// Fold makes the desired configuration. An error stops the whole device; where a template is to blame it has
+// CodeInvalid and names the template.
+func Fold(in Input) (Result, error) {
+	entries, err := load(in.Entries)
+	if err != nil {
+		return Result{}, err
+	}
+	entries = settle(entries, in.Observed, in.Device, nil)
+	f := fold{Input: in, ignores: map[string]bool{}}
+	f.base = rewind(in.Observed, entries)
+	f.doc = f.base
+	for _, t := range in.Templates {
+		if err := f.template(t); err != nil {
+			return Result{}, err
+		}
+	}
+	implied, err := f.share()
+	if err != nil {
+		return Result{}, err
+	}
+	f.fill()
+	for _, e := range entries {
+		if folder, ok := ignoresOf(e.key); ok {
+			f.ignores[folder] = true
+		}
+	}
+	r := Result{
+		Desired: f.doc, Base: f.base, Skipped: f.skipped, Ignores: sortedNames(f.ignores), Implied: implied,
+		device: in.Device, observed: in.Observed, asked: f.asked,
+	}
+	r.entries = r.prune(entries)
+	r.Entries = store(r.entries)
+	return r, nil
 }

@@ -21,13 +21,13 @@ const (
 // Plan takes one device from its observed to its desired configuration. It holds only for the document it was made from.
 type Plan struct {
 	Device     fleet.DeviceID
-	Generation int64  // of the templates and tags it was made from
-	Observed   string // digest of the document it was made from
-	Digest     string // of all of it: two equal digests are the same plan
-	Changes    []Change
+	Generation int64    // of the templates and tags it was made from
+	Observed   string   // digest of the document it was made from
+	Digest     string   // of all of it: two equal digests are the same plan
+	Changes    []Change // in the order in which they are sent; what is skipped comes last
 }
 
-// Change is one difference. Secrets in From and To are in clear or Handles: show it with Shown.
+// Change is one difference. From may hold secrets in clear, To Handles: show them with Shown.
 type Change struct {
 	Key       stconfig.Key
 	From, To  stconfig.Value // Absent: not there
@@ -35,9 +35,39 @@ type Change struct {
 	Class     Class
 	Reason    string // why it is not simply done; for a person
 	Drift     bool   // corrects what somebody wrote over Muster's value
-	Returns   bool   // no template asks any more: what stood there before Muster comes back
+	Returns   bool   // no template asks any more, or what Muster removed comes back: a person may keep what is there
 	Access    bool   // moves the daemon's API: gui.address, gui.useTLS, gui.apiKey
+	Stopped   bool   // held because writing it again and again is of no use
 	Consented bool   // held, and a person said yes
+
+	implied   bool
+	recreates bool
+	with      string
+	send      stconfig.Value // To with its secrets
+}
+
+// Sending is To with the secrets that it names.
+func (c Change) Sending() stconfig.Value { return c.send }
+
+// Shown is From and To as a person may see them.
+func (c Change) Shown() (from, to stconfig.Value) {
+	return stconfig.MaskAt(c.Key, c.From), stconfig.MaskAt(c.Key, c.To)
+}
+
+// Sendable tells whether the change goes out.
+func (c Change) Sendable() bool {
+	return c.Class == Free || c.Class == Implied || c.Class == Held && c.Consented
+}
+
+// Sendable are the changes that go out, in order.
+func (p Plan) Sendable() []Change {
+	var out []Change
+	for _, c := range p.Changes {
+		if c.Sendable() {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // Input is everything that a plan depends on. Same input, same plan.
@@ -49,11 +79,11 @@ type Input struct {
 	Why        func(stconfig.Key) Why
 	Skipped    []Change // Key, Templates and Reason of what the fold left out
 	Facts      Facts
-	Secret     func(name string) (string, bool) // text of a secret of Muster's own
-	SamePhrase func(text, hash string) bool     // whether the daemon made hash of that gui.password
-	Consent    []string                         // keys of held changes that a person said yes to
-	Stopped    map[string]string                // keys that are not to be written now, with the reason
-	HoldAll    string                           // reason to hold whatever is free; "" for none
+	Secret     func(name string) (string, bool)   // the text of a secret of Muster's own
+	SamePhrase func(text, hash string) bool       // whether the daemon made this hash of that gui.password
+	Consent    func(Change) bool                  // whether a person said yes to a held change
+	Stopped    func(stconfig.Key) (reason string) // why a key is not to be written now; "" when it may be
+	HoldAll    string                             // reason to hold whatever is free; "" for none
 }
 
 // Facts are what the guard knows about reaching the daemon.

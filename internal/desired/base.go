@@ -1,0 +1,276 @@
+package desired
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
+// entry is a fleet.BaseEntry, read.
+type entry struct {
+	fleet.BaseEntry
+	key                     stconfig.Key
+	base, written, intended stconfig.Value
+}
+
+// load reads entries, parents before what lies in them.
+func load(stored []fleet.BaseEntry) ([]entry, error) {
+	entries := make([]entry, 0, len(stored))
+	for _, s := range stored {
+		e := entry{BaseEntry: s}
+		var err error
+		if e.key, err = stconfig.ParseKey(s.Key); err != nil {
+			return nil, fmt.Errorf("base entry %q: %w", s.Key, err)
+		}
+		for _, part := range []struct {
+			to   *stconfig.Value
+			from []byte
+		}{{&e.base, s.Base}, {&e.written, s.Written}, {&e.intended, s.Intended}} {
+			if part.from == nil {
+				continue
+			}
+			if *part.to, err = stconfig.Parse(part.from); err != nil {
+				return nil, fmt.Errorf("base entry %q: %w", s.Key, err)
+			}
+		}
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return a.key.Compare(b.key) })
+	return entries, nil
+}
+
+// store is the inverse of load.
+func store(entries []entry) []fleet.BaseEntry {
+	stored := make([]fleet.BaseEntry, 0, len(entries))
+	for _, e := range entries {
+		e.BaseEntry.Key = e.key.String()
+		e.BaseEntry.Base, e.BaseEntry.Written, e.BaseEntry.Intended = bytesOf(e.base), bytesOf(e.written), nil
+		if e.State == fleet.BaseSending {
+			e.BaseEntry.Intended = bytesOf(e.intended)
+		}
+		stored = append(stored, e.BaseEntry)
+	}
+	return stored
+}
+
+func bytesOf(v stconfig.Value) []byte {
+	if !v.Exists() {
+		return nil
+	}
+	return v.JSON()
+}
+
+// settle says of every entry whose value stands at its key in a document that was just read. acknowledged names the
+// keys that the daemon took with success a moment ago: what stands there is ours, however the daemon normalised it.
+func settle(entries []entry, doc stconfig.Value, own fleet.DeviceID, acknowledged map[string]bool) []entry {
+	var settled []entry
+	for _, e := range entries {
+		if folder, ok := ignoresOf(e.key); ok && folderOf(doc, folder).Exists() && !doc.Get("ignores").Get(folder).Exists() {
+			settled = append(settled, e) // not read this time: as before
+			continue
+		}
+		if !stconfig.Lookup(doc, e.key.Parent()).Exists() {
+			continue // what it lay in was taken away, and its base with it
+		}
+		e = settleOne(e, doc, own, acknowledged[e.key.String()])
+		if e.State == fleet.BaseOurs && alike(doc, e.key, e.base, e.written, own) {
+			continue // back at base
+		}
+		settled = append(settled, split(e, doc, own)...)
+	}
+	return settled
+}
+
+func settleOne(e entry, doc stconfig.Value, own fleet.DeviceID, acknowledged bool) entry {
+	now := stconfig.Lookup(doc, e.key)
+	theirs := func() entry {
+		e.State, e.base, e.intended = fleet.BaseTheirs, now, stconfig.Value{}
+		return e
+	}
+	switch e.State {
+	case fleet.BaseTheirs:
+		return theirs()
+	case fleet.BaseSending:
+		if alike(doc, e.key, e.written, now, own) { // not taken, or nothing to take
+			e.State, e.intended, e.Sent = fleet.BaseOurs, stconfig.Value{}, nil
+			return e
+		}
+		took := e.took(doc, now, own)
+		if !took && !acknowledged {
+			return theirs()
+		}
+		if !took {
+			e.Sent = nil // of a password: the daemon's hash is of another text
+		}
+		e.State, e.written, e.intended = fleet.BaseOurs, now, stconfig.Value{}
+		return e
+	}
+	if alike(doc, e.key, e.written, now, own) {
+		return e
+	}
+	return theirs()
+}
+
+// took tells whether what stands there is what was sent. The daemon keeps a hash of gui.password.
+func (e entry) took(doc, now stconfig.Value, own fleet.DeviceID) bool {
+	if e.key.Equal(password) {
+		return now.Str() == e.intended.Str() ||
+			bcrypt.CompareHashAndPassword([]byte(now.Str()), []byte(e.intended.Str())) == nil
+	}
+	return alike(doc, e.key, e.intended, now, own)
+}
+
+var password = stconfig.Key{}.Child("gui").Child("password")
+
+// split turns an entry of a member that was there before, and is there changed, into entries of what changed in it: so
+// a person's edit of one field makes that field theirs, not the whole member.
+func split(e entry, doc stconfig.Value, own fleet.DeviceID) []entry {
+	if e.State != fleet.BaseOurs || e.base.Kind() != stconfig.Object || e.written.Kind() != stconfig.Object {
+		return []entry{e}
+	}
+	var parts []entry
+	for _, c := range stconfig.Diff(stconfig.Replace(doc, e.key, e.base), stconfig.Replace(doc, e.key, e.written)) {
+		if saysNothing(c, own) {
+			continue
+		}
+		part := e
+		part.key, part.base, part.written = c.Key, c.From, c.To
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// rewind puts every key where Muster's value stands back to its base.
+func rewind(observed stconfig.Value, entries []entry) stconfig.Value {
+	doc := observed
+	for _, e := range entries {
+		if e.State != fleet.BaseOurs {
+			continue
+		}
+		if _, ok := ignoresOf(e.key); ok && !stconfig.Lookup(observed, e.key).Exists() {
+			continue
+		}
+		doc = stconfig.Replace(doc, e.key, e.base)
+	}
+	return doc
+}
+
+// prune drops entries of keys that a person wrote over and nobody asks for any more.
+func (r Result) prune(entries []entry) []entry {
+	return slices.DeleteFunc(entries, func(e entry) bool {
+		return e.State == fleet.BaseTheirs && len(askers(r.asked, e.key)) == 0
+	})
+}
+
+// alike compares two values of one key as the daemon's owner would: a field that only one of them has (the daemon is
+// newer, or older) says nothing, nor does a name that the daemon learnt by itself, nor the daemon's own entry in a
+// folder's list. Entries of free maps and members of lists count.
+func alike(doc stconfig.Value, key stconfig.Key, a, b stconfig.Value, own fleet.DeviceID) bool {
+	if a.Exists() != b.Exists() {
+		return false
+	}
+	if a.Kind() != stconfig.Object || b.Kind() != stconfig.Object {
+		return a.Equal(b)
+	}
+	for _, c := range stconfig.Diff(stconfig.Replace(doc, key, a), stconfig.Replace(doc, key, b)) {
+		if !saysNothing(c, own) {
+			return false
+		}
+	}
+	return true
+}
+
+func saysNothing(c stconfig.Change, own fleet.DeviceID) bool {
+	n := c.Key.Len()
+	if n < 2 {
+		return false
+	}
+	last, parent := c.Key.At(n-1).Name, c.Key.At(n-2).Name
+	oneSided := c.From.Exists() != c.To.Exists()
+	switch {
+	case c.Key.HasPrefix(devices) && n == 3 && last == "name" && c.From.Str() == "":
+		return true
+	case c.Key.HasPrefix(folders) && n == 4 && parent == "devices":
+		return last == string(own)
+	case !oneSided || isFree(parent):
+		return false
+	}
+	return c.Key.At(0).Name != "remoteIgnoredDevices" && parent != "ignoredFolders"
+}
+
+// Sent is one change that is about to be sent.
+type Sent struct {
+	Key    stconfig.Key
+	To     stconfig.Value // secrets resolved; Absent: removed
+	Digest []byte         // keyed digest of a gui.password
+}
+
+// Begin gives the device's entries as they have to be recorded before the changes are sent.
+func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
+	after := r.observed
+	for _, s := range sent {
+		after = stconfig.Replace(after, s.Key, s.To)
+	}
+	entries := slices.Clone(r.entries)
+	for _, s := range sent {
+		key := r.entryKey(s.Key)
+		e := entry{key: key, base: stconfig.Lookup(r.Base, key)}
+		whole := key.Equal(s.Key) && (e.base.Kind() == stconfig.Object || s.To.Kind() == stconfig.Object)
+		entries = slices.DeleteFunc(entries, func(old entry) bool {
+			return old.key.Equal(key) || whole && old.key.HasPrefix(key)
+		})
+		e.State = fleet.BaseSending
+		e.written, e.intended = stconfig.Lookup(r.observed, key), stconfig.Lookup(after, key)
+		e.Templates, e.Sent = askers(r.asked, key), s.Digest
+		e.Implied = key.Len() == 2 && key.HasPrefix(devices) && r.impliedBy(key)
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return a.key.Compare(b.key) })
+	return store(entries)
+}
+
+// entryKey is the key under which a change is kept: the outermost member that was not there before Muster, or the
+// changed key itself.
+func (r Result) entryKey(changed stconfig.Key) stconfig.Key {
+	var prefixes []stconfig.Key
+	for key := changed; !key.IsRoot(); key = key.Parent() {
+		prefixes = append(prefixes, key)
+	}
+	for _, key := range slices.Backward(prefixes) {
+		if !stconfig.Lookup(r.Base, key).Exists() {
+			return key
+		}
+	}
+	return changed
+}
+
+// Finish gives the device's entries after the daemon was read again. acknowledged names the keys that went out in
+// writes which the daemon answered with success; whatever else is still being sent is told by what stands there now.
+func Finish(stored []fleet.BaseEntry, readBack stconfig.Value, own fleet.DeviceID, acknowledged []stconfig.Key) ([]fleet.BaseEntry, error) {
+	entries, err := load(stored)
+	if err != nil {
+		return nil, err
+	}
+	ours := map[string]bool{}
+	for _, e := range entries {
+		ours[e.key.String()] = slices.ContainsFunc(acknowledged, func(k stconfig.Key) bool { return related(k, e.key) })
+	}
+	return store(settle(entries, readBack, own, ours)), nil
+}
+
+// Keep gives the device's entries after a person chose to keep what is there: at and below these keys, what is there
+// is the new base.
+func Keep(stored []fleet.BaseEntry, keys []stconfig.Key) ([]fleet.BaseEntry, error) {
+	entries, err := load(stored)
+	if err != nil {
+		return nil, err
+	}
+	entries = slices.DeleteFunc(entries, func(e entry) bool {
+		return slices.ContainsFunc(keys, e.key.HasPrefix)
+	})
+	return store(entries), nil
+}

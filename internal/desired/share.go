@@ -1,0 +1,147 @@
+package desired
+
+import (
+	"fmt"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
+var (
+	folders = stconfig.Key{}.Child("folders")
+	devices = stconfig.Key{}.Child("devices")
+)
+
+// share makes devices and the share lists of folders agree, as the daemon would do silently: a registered device that a
+// folder is shared with is brought along, an unknown one is an error, and a device that a template removes leaves the
+// folders that nobody but the base shares with it.
+func (f *fold) share() (map[fleet.DeviceID]bool, error) {
+	implied := map[fleet.DeviceID]bool{}
+	known := map[string]bool{string(f.Device): true}
+	for d := range f.doc.Get("devices").Values() {
+		known[d.Get("deviceID").Str()] = true
+	}
+	for folder := range f.doc.Get("folders").Values() {
+		shares := folders.Child(folder.Get("id").Str()).Child("devices")
+		for share := range folder.Get("devices").Values() {
+			id := share.Get("deviceID").Str()
+			if known[id] {
+				continue
+			}
+			key := shares.Child(id)
+			if stconfig.Lookup(f.base, key).Exists() {
+				f.drop(key, devices.Child(id))
+				continue
+			}
+			if err := f.imply(fleet.DeviceID(id), key); err != nil {
+				return nil, err
+			}
+			known[id], implied[fleet.DeviceID(id)] = true, true
+		}
+	}
+	// A device that is there because one folder needs it is needed by all folders that share it.
+	for id := range implied {
+		for folder := range f.doc.Get("folders").Values() {
+			key := folders.Child(folder.Get("id").Str()).Child("devices").Child(string(id))
+			if stconfig.Lookup(f.doc, key).Exists() {
+				f.asked = append(f.asked, asked{key: devices.Child(string(id)), templates: f.askers(key)})
+			}
+		}
+	}
+	return implied, nil
+}
+
+// drop takes a share out because its device goes.
+func (f *fold) drop(share, device stconfig.Key) {
+	f.doc = stconfig.Replace(f.doc, share, stconfig.Value{})
+	f.asked = append(f.asked, asked{key: share, templates: f.askers(device), with: device.String()})
+}
+
+// imply adds the entry of a registered device that a folder is shared with.
+func (f *fold) imply(id fleet.DeviceID, share stconfig.Key) error {
+	label, registered := f.Registered[id]
+	if !registered {
+		err := &fleet.Error{
+			Code:    fleet.CodeInvalid,
+			Message: fmt.Sprintf("folder %q is shared with %s, which is neither among the device's `devices` nor registered", share.At(1).Name, id),
+			Hint:    "Register the device, add it to `devices` in a template, or take it out of the folder's list.",
+		}
+		for _, t := range f.Templates {
+			if askers := f.askers(share); len(askers) > 0 && askers[len(askers)-1] == t.ID {
+				return inTemplate(t, err)
+			}
+		}
+		return err
+	}
+	entry := stconfig.Obj(
+		stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(id))},
+		stconfig.Member{Name: "name", Value: stconfig.Text(label)},
+		stconfig.Member{Name: "addresses", Value: stconfig.List(stconfig.Text("dynamic"))},
+	)
+	doc, _, err := stconfig.Apply(f.doc, fleet.OpAppend, devices, stconfig.List(entry), f.Device)
+	if err != nil {
+		return fmt.Errorf("bring device %s along: %w", id, err)
+	}
+	f.doc = doc
+	return nil
+}
+
+// fill gives members that only Muster made the fields that the daemon has added to them since: nobody named these, and
+// a fixed field cannot be taken away.
+func (f *fold) fill() {
+	for _, list := range []stconfig.Key{folders, devices} {
+		name := list.At(0).Name
+		for member := range f.doc.Get(name).Values() {
+			key := list.Child(member.Get(identity[name]).Str())
+			now := stconfig.Lookup(f.Observed, key)
+			if !now.Exists() || stconfig.Lookup(f.base, key).Exists() && name != "folders" {
+				continue
+			}
+			filled := member
+			if !stconfig.Lookup(f.base, key).Exists() {
+				filled = fillObject(member, now)
+			} else if !member.Get("devices").Equal(now.Get("devices")) {
+				filled = member.With("devices", fillShares(member.Get("devices"), now.Get("devices")))
+			}
+			if !filled.Equal(member) {
+				f.doc = stconfig.Replace(f.doc, key, filled)
+			}
+		}
+	}
+}
+
+// identity names what the members of a list are told apart by.
+var identity = map[string]string{"folders": "id", "devices": "deviceID"}
+
+func fillObject(v, now stconfig.Value) stconfig.Value {
+	for name, there := range now.Members() {
+		mine := v.Get(name)
+		switch {
+		case !mine.Exists():
+			v = v.With(name, there)
+		case name == "devices" && mine.Kind() == stconfig.Array:
+			v = v.With(name, fillShares(mine, there))
+		case mine.Kind() == stconfig.Object && there.Kind() == stconfig.Object && !isFree(name):
+			v = v.With(name, fillObject(mine, there))
+		}
+	}
+	return v
+}
+
+func fillShares(mine, there stconfig.Value) stconfig.Value {
+	now := map[string]stconfig.Value{}
+	for share := range there.Values() {
+		now[share.Get("deviceID").Str()] = share
+	}
+	var filled []stconfig.Value
+	for share := range mine.Values() {
+		if other, ok := now[share.Get("deviceID").Str()]; ok {
+			share = fillObject(share, other)
+		}
+		filled = append(filled, share)
+	}
+	return stconfig.List(filled...)
+}
+
+// isFree tells the object whose entries come and go: `versioning.params`.
+func isFree(name string) bool { return name == "params" }

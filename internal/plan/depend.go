@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"fmt"
+
+	"muster/internal/stconfig"
+)
+
+var (
+	folders = stconfig.Key{}.Child("folders")
+	devices = stconfig.Key{}.Child("devices")
+)
+
+// leaveOutDependents leaves out, with every held or refused change, what makes no sense without it, until the document
+// that the rest makes is consistent in itself: a daemon mends an inconsistent one silently, by dropping things.
+func (p *Plan) leaveOutDependents(in Input) {
+	for again := p.anyLeftOut(); again; {
+		again = false
+		after := stconfig.Patch(in.Observed, p.sending())
+		for i := range p.Changes {
+			if c := &p.Changes[i]; c.Sendable() {
+				if blocker, reason := p.blocked(*c, after, string(in.Device)); reason != "" {
+					c.Class, c.Reason, c.Consented = blocker, reason, false
+					again = true
+				}
+			}
+		}
+	}
+}
+
+func (p *Plan) anyLeftOut() bool {
+	for _, c := range p.Changes {
+		if !c.Sendable() {
+			return true
+		}
+	}
+	return false
+}
+
+// sending are the changes that go out, as a Diff.
+func (p *Plan) sending() []stconfig.Change {
+	var out []stconfig.Change
+	for _, c := range p.Changes {
+		if c.Sendable() {
+			out = append(out, stconfig.Change{Key: c.Key, From: c.From, To: c.send})
+		}
+	}
+	return out
+}
+
+// blocked says why a change cannot go out in a document that would be after, and the class of what keeps it back.
+func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, string) {
+	if c.with != "" {
+		if cause := p.leftOut(c.with); cause != "" {
+			return cause, "left out together with " + c.with
+		}
+	}
+	member := c.Key.Len() == 2
+	switch {
+	case section(c.Key) == "folders":
+		return p.lacksDevice(c, after, own)
+	case section(c.Key) == "ignores" && c.Key.Len() > 1:
+		folder := folders.Child(c.Key.At(1).Name)
+		if !stconfig.Lookup(after, folder).Exists() {
+			return orHeld(p.leftOut(folder.String())), "left out together with " + folder.String()
+		}
+	case section(c.Key) == "devices" && member && !c.To.Exists():
+		if folder := sharing(after, c.Key.At(1).Name); folder != "" {
+			return Held, fmt.Sprintf("folder %q is still shared with it", folder)
+		}
+	case section(c.Key) == "devices" && member && c.implied && !c.From.Exists():
+		if sharing(after, c.Key.At(1).Name) == "" {
+			return Held, "the folder that needs it is left out"
+		}
+	}
+	return "", ""
+}
+
+// lacksDevice tells whether a folder's change shares it with a device that would not be there.
+func (p *Plan) lacksDevice(c Change, after stconfig.Value, own string) (Class, string) {
+	for _, id := range sharesOf(c) {
+		device := devices.Child(id)
+		if id == own || stconfig.Lookup(after, device).Exists() {
+			continue
+		}
+		return orHeld(p.leftOut(device.String())), "left out together with " + device.String()
+	}
+	return "", ""
+}
+
+// sharesOf are the devices that a change shares a folder with anew.
+func sharesOf(c Change) []string {
+	switch {
+	case !c.To.Exists():
+		return nil
+	case c.Key.Len() == 2:
+		var ids []string
+		for share := range c.To.Get("devices").Values() {
+			ids = append(ids, share.Get("deviceID").Str())
+		}
+		return ids
+	case c.Key.Len() == 4 && isKey(c.Key, "folders", c.Key.At(1).Name, "devices", c.Key.At(3).Name):
+		return []string{c.Key.At(3).Name}
+	}
+	return nil
+}
+
+// sharing is a folder that is shared with a device, "" when there is none.
+func sharing(doc stconfig.Value, device string) string {
+	for folder := range doc.Get("folders").Values() {
+		id := folder.Get("id").Str()
+		if stconfig.Lookup(doc, folders.Child(id).Child("devices").Child(device)).Exists() {
+			return id
+		}
+	}
+	return ""
+}
+
+// leftOut is the class of the change at a key when it does not go out, "" otherwise.
+func (p *Plan) leftOut(key string) Class {
+	for _, c := range p.Changes {
+		if c.Key.String() == key && !c.Sendable() {
+			return c.Class
+		}
+	}
+	return ""
+}
+
+func orHeld(c Class) Class {
+	if c == "" {
+		return Held
+	}
+	return c
+}

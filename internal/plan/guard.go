@@ -1,0 +1,281 @@
+package plan
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"muster/internal/stconfig"
+)
+
+// guard classifies changes by the one table of what may cost somebody access, data or control.
+type guard struct {
+	own      string
+	facts    Facts
+	observed stconfig.Value
+}
+
+// rule is one row of the table. It matches a place, whatever spelling led there: `*` is any one name, `**` at the end
+// any further names.
+type rule struct {
+	at     string
+	class  Class
+	when   func(g guard, p place) bool // nil: always
+	reason string
+	why    func(g guard, p place) string // instead of reason, where that depends
+}
+
+// place is one changed place: the change's own key, or one inside a member that comes, goes or is replaced.
+type place struct {
+	names    []string
+	from, to stconfig.Value
+	within   bool           // goes together with what it lies in
+	after    stconfig.Value // the whole document as it would be
+}
+
+func (p place) removed() bool { return !p.to.Exists() }
+func (p place) changed() bool { return p.from.Exists() } // or removed
+
+// guardTable is read from the top; the first row of the strictest class that matches any place of a change decides.
+var guardTable = []rule{
+	{at: "version", class: Refused, reason: "the version of the configuration belongs to the daemon"},
+	{at: "*", class: Refused, when: sectionGoes, reason: "a section of the configuration cannot go: the daemon would put its defaults in its place"},
+	{at: "devices.*", class: Refused, when: ownEntryGoes, reason: "this is the device's own entry: without it the daemon is another device"},
+	{at: "gui.enabled", class: Refused, when: notTrue, reason: "the daemon's API would be gone after its next start"},
+	{at: "gui.apiKey", class: Refused, when: blank, reason: "without an API key the daemon makes itself a new one and Muster is locked out"},
+	{at: "gui.address", class: Refused, when: outOfReach, why: whyOutOfReach},
+	{at: "gui.password", class: Refused, when: passwordHash, reason: "a password hash is not put back: old daemons would hash it once more and lock the user out; set a password instead, or keep the one that is there"},
+	{at: "folders.*", class: Refused, when: folderWithoutPath, reason: "a folder needs a path: without one a daemon shares the whole home directory"},
+	{at: "folders.*.path", class: Refused, when: sharesHome, reason: "a folder needs a path: without one a daemon shares the whole home directory"},
+
+	{at: "folders.*", class: Held, when: isRemoved, reason: "the folder would be taken from the device (its files stay)"},
+	{at: "devices.*", class: Held, when: isRemoved, reason: "the device would be taken out, and out of every folder shared with it"},
+	{at: "folders.*.path", class: Held, when: isChanged, reason: "the folder would move to another path"},
+	{at: "folders.*.type", class: Held, when: isChanged, reason: "the folder's type decides whose changes win"},
+	{at: "folders.*.markerName", class: Held, when: isChanged, reason: "without its marker the folder stops"},
+	{at: "folders.*.devices.*.encryptionPassword", class: Held, when: passwordMoves, reason: "data encrypted with the old password becomes unreadable, or readable data reaches a device that was not trusted"},
+	{at: "folders.*.versioning.**", class: Held, when: runsCommands, reason: "external versioning runs a command on the device"},
+	{at: "defaults.folder.versioning.**", class: Held, when: runsCommandsByDefault, reason: "external versioning runs a command on the device"},
+	{at: "gui.address", class: Held, reason: "the daemon's API would move to another address"},
+	{at: "gui.useTLS", class: Held, reason: "the daemon's API would be reached in another way"},
+	{at: "gui.apiKey", class: Held, reason: "the daemon would get another API key"},
+	{at: "gui.user", class: Held, reason: "who may log in at the daemon would change"},
+	{at: "gui.password", class: Held, reason: "who may log in at the daemon would change"},
+	{at: "gui.authMode", class: Held, reason: "who may log in at the daemon would change"},
+	{at: "gui.insecureAdminAccess", class: Held, reason: "it switches a protection of the daemon's API"},
+	{at: "gui.insecureSkipHostcheck", class: Held, reason: "it switches a protection of the daemon's API"},
+	{at: "ldap.**", class: Held, reason: "who may log in at the daemon would change"},
+	{at: "devices.*.introducer", class: Held, when: isTrueOrChanged, reason: "an introducer adds and removes devices on its own"},
+	{at: "defaults.device.introducer", class: Held, when: isTrueOrChanged, reason: "an introducer adds and removes devices on its own"},
+	{at: "devices.*.autoAcceptFolders", class: Held, when: isTrueOrChanged, reason: "the other device may add folders on its own"},
+	{at: "defaults.device.autoAcceptFolders", class: Held, when: isTrueOrChanged, reason: "every new device may add folders on its own"},
+	{at: "options.releasesURL", class: Held, reason: "upgrades of the daemon would come from there"},
+	{at: "options.crURL", class: Held, reason: "crash reports would go there"},
+	{at: "options.urURL", class: Held, reason: "usage reports would go there"},
+}
+
+var strictness = map[Class]int{Free: 0, Held: 1, Refused: 2}
+
+// classify gives a change its class and reason.
+func (g guard) classify(c *Change, after stconfig.Value) {
+	c.Class = Free
+	places := placesOf(c.Key, c.From, c.send, after)
+	for _, r := range guardTable {
+		if strictness[r.class] <= strictness[c.Class] {
+			continue
+		}
+		for _, p := range places {
+			if r.matches(p.names) && (r.when == nil || r.when(g, p)) {
+				c.Class, c.Reason = r.class, r.reason
+				if r.why != nil {
+					c.Reason = r.why(g, p)
+				}
+				break
+			}
+		}
+	}
+	c.Access = isKey(c.Key, "gui", "address") || isKey(c.Key, "gui", "useTLS") || isKey(c.Key, "gui", "apiKey")
+	member := c.Key.Len() == 2 && (section(c.Key) == "folders" || section(c.Key) == "devices")
+	switch {
+	case c.Class == Free && member && c.recreates:
+		c.Class, c.Reason = Held, "a template had taken it away and no longer does: it would be made again"
+	case c.Class == Free && c.implied, c.Class == Held && c.implied && member && !c.To.Exists():
+		c.Class, c.Reason = Implied, "a shared folder needs it"
+		if !c.To.Exists() {
+			c.Reason = "no shared folder needs it any more"
+		}
+	case c.Class == Held && c.Returns && member && !c.To.Exists():
+		c.Reason = "no template asks for it any more: remove it, or keep it as it is"
+	}
+}
+
+func (r rule) matches(names []string) bool {
+	pattern := strings.Split(r.at, ".")
+	for i, want := range pattern {
+		switch {
+		case want == "**":
+			return true
+		case i >= len(names):
+			return false
+		case want != "*" && !strings.EqualFold(want, names[i]):
+			return false
+		}
+	}
+	return len(names) == len(pattern)
+}
+
+// placesOf are the place of a change and, where it replaces more than a leaf, every place inside.
+func placesOf(key stconfig.Key, from, to, after stconfig.Value) []place {
+	names := make([]string, 0, key.Len())
+	for i := range key.Len() {
+		names = append(names, key.At(i).Name)
+	}
+	return inside(nil, place{names: names, from: from, to: to, after: after})
+}
+
+func inside(places []place, p place) []place {
+	places = append(places, p)
+	seen := map[string]bool{}
+	for _, v := range []stconfig.Value{p.to, p.from} {
+		for name := range named(v) {
+			if folded := strings.ToLower(name); !seen[folded] {
+				seen[folded] = true
+				from, to := member(p.from, name), member(p.to, name)
+				if from.Exists() && to.Exists() && from.Equal(to) {
+					continue
+				}
+				names := append(append([]string(nil), p.names...), name)
+				places = inside(places, place{names: names, from: from, to: to, within: p.removed(), after: p.after})
+			}
+		}
+	}
+	return places
+}
+
+// named goes over the members that have a name: fields, and members of lists by their identity.
+func named(v stconfig.Value) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for name := range v.Members() {
+			if !yield(name) {
+				return
+			}
+		}
+		for m := range v.Values() {
+			if id := identityOf(m); id != "" && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+func member(v stconfig.Value, name string) stconfig.Value {
+	if v.Kind() != stconfig.Array {
+		return v.Get(name)
+	}
+	for m := range v.Values() {
+		if identityOf(m) == name {
+			return m
+		}
+	}
+	return stconfig.Value{}
+}
+
+func identityOf(m stconfig.Value) string {
+	if id := m.Get("deviceID").Str(); id != "" {
+		return id
+	}
+	return m.Get("id").Str()
+}
+
+// The conditions of the table.
+
+func isRemoved(_ guard, p place) bool       { return p.removed() }
+func isChanged(_ guard, p place) bool       { return p.changed() }
+func notTrue(_ guard, p place) bool         { return !p.to.IsTrue() }
+func isTrueOrChanged(_ guard, p place) bool { return p.changed() && !p.removed() || p.to.IsTrue() }
+
+// sectionGoes tells whether a section would be there no more, or be no list or object any more.
+func sectionGoes(_ guard, p place) bool {
+	structured := p.from.Kind() == stconfig.Object || p.from.Kind() == stconfig.Array
+	return p.removed() || structured && p.to.Kind() != p.from.Kind()
+}
+
+func ownEntryGoes(g guard, p place) bool {
+	return p.removed() && strings.EqualFold(p.names[1], g.own)
+}
+
+func blank(_ guard, p place) bool {
+	return p.to.Kind() != stconfig.String || strings.TrimSpace(p.to.Str()) == ""
+}
+
+func folderWithoutPath(g guard, p place) bool {
+	return !p.removed() && isHome(p.to.Get("path"))
+}
+
+func sharesHome(_ guard, p place) bool { return !p.within && isHome(p.to) }
+
+func isHome(path stconfig.Value) bool {
+	if path.Kind() != stconfig.String {
+		return true
+	}
+	return strings.Trim(path.Str(), ` ~/\`) == "" && !strings.HasPrefix(strings.TrimSpace(path.Str()), "/")
+}
+
+// passwordMoves tells whether data would be encrypted otherwise than before. A new share with a password is none.
+func passwordMoves(_ guard, p place) bool {
+	return p.changed() && p.from.Str() != p.to.Str()
+}
+
+func runsCommands(_ guard, p place) bool {
+	return !p.removed() && isExternal(stconfig.Lookup(p.after, stconfig.Key{}.Child("folders").Child(p.names[1])))
+}
+
+func runsCommandsByDefault(_ guard, p place) bool {
+	return !p.removed() && isExternal(p.after.Get("defaults").Get("folder"))
+}
+
+func isExternal(folder stconfig.Value) bool {
+	return strings.EqualFold(strings.TrimSpace(folder.Get("versioning").Get("type").Str()), "external")
+}
+
+// passwordHash tells a bcrypt hash, as daemons keep it.
+func passwordHash(_ guard, p place) bool {
+	text := p.to.Str()
+	return len(text) == 60 && strings.HasPrefix(text, "$2")
+}
+
+func outOfReach(g guard, p place) bool { return whyOutOfReach(g, p) != "" }
+
+// whyOutOfReach says why Muster could not reach the API at a new address, "" when it could.
+func whyOutOfReach(g guard, p place) string {
+	if g.facts.AddressFixed {
+		return "the address of the daemon's API is set on its command line: the configuration cannot move it"
+	}
+	host, portText, err := net.SplitHostPort(strings.TrimSpace(p.to.Str()))
+	port, notANumber := strconv.Atoi(portText)
+	switch {
+	case p.to.Kind() != stconfig.String || err != nil || notANumber != nil:
+		return "this is not an address of the form HOST:PORT on which Muster could reach the daemon"
+	case port != g.facts.APIPort:
+		return "Muster reaches the daemon at port " + strconv.Itoa(g.facts.APIPort) + ": change the port in the device's record as well"
+	case !g.reaches(host):
+		return "Muster reaches the daemon at another host: use that one or a wildcard"
+	}
+	return ""
+}
+
+// reaches tells whether an API that listens on host is there for whoever uses the address that Muster uses.
+func (g guard) reaches(host string) bool {
+	used, usedErr := netip.ParseAddr(strings.Trim(g.facts.APIAddress, "[]"))
+	listens, err := netip.ParseAddr(host)
+	switch {
+	case host == "":
+		return true
+	case err != nil:
+		return g.facts.APIAddress != "" && strings.EqualFold(host, g.facts.APIAddress)
+	case listens.IsUnspecified():
+		return listens.Is6() || usedErr != nil || used.Unmap().Is4()
+	}
+	return usedErr == nil && listens.Unmap() == used.Unmap()
+}

@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
+// Make compares and classifies. The observed document must be usable; an error is a secret that is not there.
+func Make(in Input) (Plan, error) {
+	after, err := in.resolve(in.Desired)
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{Device: in.Device, Generation: in.Generation, Observed: stconfig.Digest(in.Observed.Without("ignores"))}
+	g := guard{own: string(in.Device), facts: in.Facts}
+	for _, d := range stconfig.Diff(in.Observed, after) {
+		c := Change{Key: d.Key, From: d.From, To: stconfig.Lookup(in.Desired, d.Key), send: d.To}
+		if in.samePassword(c) {
+			continue
+		}
+		in.explain(&c)
+		g.classify(&c, after)
+		in.hold(&c)
+		p.Changes = append(p.Changes, c)
+	}
+	slices.SortStableFunc(p.Changes, compareChanges)
+	p.leaveOutDependents(in)
+	for _, s := range in.Skipped {
+		s.Class = Skipped
+		p.Changes = append(p.Changes, s)
+	}
+	p.Digest = p.digest(in.Observed)
+	return p, nil
+}
+
+// samePassword tells a gui.password of which the daemon has the hash.
+func (in Input) samePassword(c Change) bool {
+	return isKey(c.Key, "gui", "password") && in.SamePhrase != nil && c.From.Exists() && c.send.Exists() &&
+		in.SamePhrase(c.send.Str(), c.From.Str())
+}
+
+func (in Input) explain(c *Change) {
+	if in.Why == nil {
+		return
+	}
+	why := in.Why(c.Key)
+	c.Templates, c.Drift, c.implied = why.Templates, why.Drift, why.Implied
+	c.recreates, c.with = why.Recreates, why.With
+	c.Returns = why.Returns || why.Recreates
+}
+
+// hold applies what comes from outside the table: what a person stopped or allowed.
+func (in Input) hold(c *Change) {
+	if in.Stopped != nil && (c.Class == Free || c.Class == Implied) {
+		if reason := in.Stopped(c.Key); reason != "" {
+			c.Class, c.Reason, c.Stopped = Held, reason, true
+		}
+	}
+	if in.HoldAll != "" && (c.Class == Free || c.Class == Implied) {
+		c.Class, c.Reason = Held, in.HoldAll
+	}
+	if c.Class == Held && in.Consent != nil {
+		c.Consented = in.Consent(*c)
+	}
+}
+
+// resolve puts the texts of Muster's own secrets into a value, and shares what names none.
+func (in Input) resolve(v stconfig.Value) (stconfig.Value, error) {
+	if v.Kind() == stconfig.Handle {
+		name, own := strings.CutPrefix(v.Str(), "secret:")
+		if own && in.Secret != nil {
+			if text, ok := in.Secret(name); ok {
+				return stconfig.Text(text), nil
+			}
+		}
+		return stconfig.Value{}, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("there is no secret %q", name),
+			Hint: "Store a secret of that name, or correct the name in the template."}
+	}
+	if !hasHandle(v) {
+		return v, nil
+	}
+	values := make([]stconfig.Value, v.Len())
+	for i := range v.Len() {
+		var err error
+		if values[i], err = in.resolve(v.At(i)); err != nil {
+			return stconfig.Value{}, err
+		}
+	}
+	if v.Kind() == stconfig.Array {
+		return stconfig.List(values...), nil
+	}
+	members := make([]stconfig.Member, v.Len())
+	for i := range values {
+		members[i] = stconfig.Member{Name: v.Name(i), Value: values[i]}
+	}
+	return stconfig.Obj(members...), nil
+}
+
+func hasHandle(v stconfig.Value) bool {
+	if v.Kind() == stconfig.Handle {
+		return true
+	}
+	for i := range v.Len() {
+		if hasHandle(v.At(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// The order in which changes are sent: nothing is named before it exists or after it is gone, and `gui` comes last
+// because the daemon restarts its API on it.
+const (
+	rankDevices = iota
+	rankOptions
+	rankLDAP
+	rankDefaults
+	rankFolders
+	rankIgnores
+	rankOther
+	rankFoldersGone
+	rankDevicesGone
+	rankGUI
+)
+
+func rank(c Change) int {
+	gone := c.Key.Len() == 2 && !c.To.Exists()
+	switch section(c.Key) {
+	case "devices":
+		if gone {
+			return rankDevicesGone
+		}
+		return rankDevices
+	case "options":
+		return rankOptions
+	case "ldap":
+		return rankLDAP
+	case "defaults":
+		return rankDefaults
+	case "folders":
+		if gone {
+			return rankFoldersGone
+		}
+		return rankFolders
+	case "ignores":
+		return rankIgnores
+	case "gui":
+		return rankGUI
+	}
+	return rankOther
+}
+
+func compareChanges(a, b Change) int {
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Key.Compare(b.Key))
+}
+
+// section is the first name of a key, in lower case.
+func section(key stconfig.Key) string {
+	if key.IsRoot() {
+		return ""
+	}
+	return strings.ToLower(key.At(0).Name)
+}
+
+// isKey compares a key name by name, without regard to case.
+func isKey(key stconfig.Key, names ...string) bool {
+	if key.Len() != len(names) {
+		return false
+	}
+	for i, name := range names {
+		if !strings.EqualFold(key.At(i).Name, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// digest names the plan. It is keyed with the daemon's API key, so that nobody can guess a secret from it.
+func (p Plan) digest(observed stconfig.Value) string {
+	h := hmac.New(sha256.New, []byte(observed.Get("gui").Get("apiKey").Str()))
+	fmt.Fprintf(h, "%s %d %s\n", p.Device, p.Generation, p.Observed)
+	for _, c := range p.Changes {
+		fmt.Fprintf(h, "%s %q %q\n", c.Class, c.Key.String(), c.Reason)
+		for _, v := range []stconfig.Value{c.From, c.send} {
+			if v.Exists() {
+				h.Write(stconfig.Normalise(v).JSON())
+			}
+			h.Write([]byte{'\n'})
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

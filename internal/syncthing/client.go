@@ -82,16 +82,25 @@ func (c *Client) Pin() string {
 	return c.pin
 }
 
-// Close closes the kept connection, now or when its user is done. Calls in flight are ended by their context.
+// CloseIdle closes the kept connection when nobody uses it.
+func (c *Client) CloseIdle() {
+	select {
+	case cn := <-c.kept:
+		if cn != nil {
+			cn.close()
+		}
+		c.giveBack(nil)
+	default:
+	}
+}
+
+// Close closes the kept connection, now or when its user is done: from now on none is kept. Calls in flight are ended by
+// their context.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	select {
-	case cn := <-c.kept:
-		c.giveBack(cn)
-	default:
-	}
+	c.CloseIdle()
 }
 
 // do runs a call on the kept connection when that is free or the call can wait for it, else on a second one. A write

@@ -1,0 +1,63 @@
+package mirror
+
+import (
+	"context"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// Daemon is what a watcher asks of one daemon. Errors are *fleet.Error; their code decides the connection state.
+type Daemon interface {
+	Status(ctx context.Context) (fleet.Status, error) // of the right device, or an error
+	Version(ctx context.Context) (fleet.Version, error)
+	Summary(ctx context.Context, folder string) (fleet.FolderSummary, error) // not_found: no such folder
+	Config(ctx context.Context) ([]byte, error)                              // unsupported: too old
+	SystemConfig(ctx context.Context) ([]byte, error)                        // what those that are too old have instead
+	// Events asks with a mask that is always the same, for the limit newest events after since.
+	Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error)
+	Pin() string // fingerprint of the certificate behind which the device was proven, "" before
+	CloseIdle()  // closes the kept connection when nobody uses it
+	Close()      // for good: nothing is kept any more
+}
+
+// Target is what is needed to make a Daemon.
+type Target struct {
+	Device        fleet.DeviceID
+	APIKey        fleet.Secret
+	Address       string // host:port
+	Explicit      bool   // typed by a person, as opposed to discovered
+	Pin           string
+	AllowPlain    bool
+	SyncAddresses []string
+}
+
+// Found is where a device is.
+type Found struct {
+	Host          string   // name or IP; the port comes from the device's record
+	By            string   // "record", "global", "local", "fleet"
+	SyncAddresses []string // "tcp://host:port", what can prove the device there
+}
+
+// Resolver finds the daemon of a device. A device that nobody knows where to look for is CodeNotFound.
+type Resolver interface {
+	Resolve(ctx context.Context, device fleet.Device) (Found, error)
+}
+
+// Sink keeps what was observed. It ignores devices that are no longer registered.
+type Sink interface {
+	Observe(ctx context.Context, observations []fleet.Observation) error
+}
+
+// Explicit resolves devices that have an address in their record, and nothing else.
+type Explicit struct{}
+
+// Resolve gives the address in the record.
+func (Explicit) Resolve(_ context.Context, device fleet.Device) (Found, error) {
+	if device.APIAddress == "" {
+		return Found{}, &fleet.Error{Code: fleet.CodeNotFound, During: "find the daemon",
+			Message: "the device has no address, and discovery is off",
+			Hint:    "Give the device an apiAddress."}
+	}
+	return Found{Host: device.APIAddress, By: "record"}, nil
+}

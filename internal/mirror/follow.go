@@ -1,0 +1,182 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	eventLimit  = 250     // of one poll: with more than that waiting, reading the state again is cheaper
+	gapCost     = 5       // of reading everything again, in readings of a configuration
+	bigDocument = 1 << 20 // bytes of a configuration from which on few are taken apart at a time
+)
+
+// follow makes first contact and lives on the event stream until something breaks. A daemon that turns out to have
+// restarted is contacted anew at once.
+func (w *watcher) follow(ctx context.Context, d Daemon) error {
+	for {
+		since, err := w.firstContact(ctx, d)
+		if err == nil {
+			err = w.stream(ctx, d, since)
+		}
+		if !errors.Is(err, errRestarted) {
+			return err
+		}
+	}
+}
+
+var errRestarted = errors.New("the daemon has restarted")
+
+// firstContact reads everything once and gives the number of the last event before that. The status comes first because
+// it proves who answers; nothing in it is told by events. The events are asked for before the rest is read: a daemon
+// buffers them from the first request with the mask on, so that nothing falls in between.
+func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
+	if _, err := w.readStatus(ctx, d, nil); err != nil {
+		return 0, err
+	}
+	since, err := prime(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	if err := w.readVersion(ctx, d); err != nil {
+		return 0, err
+	}
+	if err := w.m.outbox.room(ctx); err != nil {
+		return 0, err
+	}
+	if _, err := w.readConfig(ctx, d, true); err != nil {
+		return 0, err
+	}
+	w.update(w.connected)
+	return since, w.readSummaries(ctx, d, w.folders())
+}
+
+// prime starts the daemon's buffer for our mask and gives the number of the newest event in it.
+func prime(ctx context.Context, d Daemon) (int64, error) {
+	events, err := d.Events(ctx, 0, 1, 0)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	return events[len(events)-1].ID, nil
+}
+
+// stream polls, and reads the status once a minute, in turn on the one connection.
+func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
+	statusAt := time.Now()
+	for {
+		left := statusEvery - time.Since(statusAt)
+		if left <= 0 {
+			before := w.snapshot.Load().Status
+			if _, err := w.readStatus(ctx, d, before); err != nil {
+				return err
+			}
+			statusAt, left = time.Now(), statusEvery
+		}
+		if err := w.pace.Wait(ctx); err != nil {
+			return err
+		}
+		events, err := d.Events(ctx, since, eventLimit, min(pollWait, wholeSeconds(left)))
+		if err != nil {
+			return err
+		}
+		w.seen()
+		if since, err = w.take(ctx, d, since, events); err != nil {
+			return err
+		}
+	}
+}
+
+// wholeSeconds rounds up: daemons count in seconds.
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+// take works off one answer of the event stream and gives the number of its last event.
+func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []fleet.DaemonEvent) (int64, error) {
+	gap, saved := false, false
+	for _, e := range events {
+		if e.ID <= since {
+			return 0, &fleet.Error{Code: fleet.CodeUnbelievable, During: "follow the events",
+				Message: "the numbers of the daemon's events run backwards", Hint: "Check that the address leads to one daemon only."}
+		}
+		gap = gap || e.ID != since+1
+		saved = saved || e.Type == "ConfigSaved"
+		since = e.ID
+	}
+	w.takeFolders(events)
+	if w.m.o.Event != nil {
+		for _, e := range events {
+			w.m.o.Event(w.device.ID, e)
+		}
+	}
+	if !gap && !saved {
+		return since, nil
+	}
+	cost := 1
+	if gap {
+		cost = gapCost
+	}
+	if err := w.reread.WaitN(ctx, cost); err != nil {
+		return 0, err
+	}
+	if err := w.m.outbox.room(ctx); err != nil {
+		return 0, err
+	}
+	if _, err := w.readConfig(ctx, d, true); err != nil {
+		return 0, err
+	}
+	reread := w.folders()
+	if !gap {
+		reread = w.changedFolders()
+	}
+	return since, w.readSummaries(ctx, d, reread)
+}
+
+// takeFolders puts the news about folders into the snapshot, in the order of the events.
+func (w *watcher) takeFolders(events []fleet.DaemonEvent) {
+	now := time.Now()
+	var news []fleet.FolderSummary
+	w.update(func(s *Snapshot) Aspect {
+		changed := map[string]bool{}
+		for _, e := range events {
+			known, there := s.Summaries[e.Folder]
+			if e.Folder == "" || !there {
+				continue // not ours yet: its summary is read with the configuration
+			}
+			next := known
+			switch e.Type {
+			case "FolderSummary":
+				next = *e.Summary
+				next.Device, next.Folder, next.CreatedAt = known.Device, known.Folder, known.CreatedAt
+			case "StateChanged":
+				next.State = e.State
+				if next.Error = e.Error; next.Error == "" && e.State != "idle" && e.State != "error" {
+					next.Error = known.Error // still what it was: the folder is working
+				}
+			case "FolderErrors":
+				next.Error = e.Error
+			default:
+				continue
+			}
+			next.UpdatedAt = now
+			if len(changed) == 0 {
+				s.Summaries = cloneSummaries(s.Summaries)
+			}
+			s.Summaries[e.Folder] = next
+			changed[e.Folder] = true
+		}
+		if len(changed) == 0 {
+			return 0
+		}
+		for folder := range changed {
+			news = append(news, s.Summaries[folder])
+		}
+		return FoldersChanged
+	})
+	if len(news) > 0 {
+		w.observe(fleet.Observation{Summaries: news, LastSeen: now}, false)
+	}
+}

@@ -1,0 +1,223 @@
+// Package mirror follows every registered daemon: one watcher per device, which contacts the daemon, reads its state once
+// and then lives on its event stream. What it learns is an immutable snapshot for readers and a stream of observations
+// for the store, written behind. It never writes to a daemon and keeps no configuration in memory.
+//
+// A watcher is one goroutine. Devices come and go by Put and Remove, at once.
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// Options say what a Mirror is connected to. Callbacks come from the watchers' goroutines: they must be quick.
+type Options struct {
+	Dial     func(Target) Daemon
+	Resolver Resolver
+	Sink     Sink
+	Log      *slog.Logger
+
+	// Changed is called after the snapshot of a device changed.
+	Changed func(fleet.DeviceID, Aspect)
+	// ConfigSeen is called when a watcher saw a configuration other than the last one, after the sink has kept it.
+	ConfigSeen func(fleet.DeviceID, fleet.ObservedConfig)
+	// Event is called with every event of a daemon; a ConfigSaved has no data.
+	Event func(fleet.DeviceID, fleet.DaemonEvent)
+	// Read makes sense of a configuration. Nil: ReadConfig.
+	Read func(own fleet.DeviceID, document []byte) (Reading, error)
+
+	// Seed holds the last known snapshots, as far as they are known, from before the start.
+	Seed map[fleet.DeviceID]Snapshot
+}
+
+const (
+	pollWait        = 50 * time.Second
+	statusEvery     = time.Minute
+	connectsASecond = 200
+)
+
+// Mirror is the set of all watchers.
+type Mirror struct {
+	o        Options
+	log      *slog.Logger
+	connects *rate.Limiter
+	parsing  chan struct{} // bounds how many big configurations are taken apart at a time
+	outbox   *outbox
+	watchers sync.WaitGroup
+
+	mu      sync.RWMutex    // guards what follows
+	ctx     context.Context // of Run, nil before
+	stopped bool
+	devices map[fleet.DeviceID]*watcher
+	seed    map[fleet.DeviceID]Snapshot
+}
+
+// New makes a Mirror that watches nothing yet.
+func New(o Options) *Mirror {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Resolver == nil {
+		o.Resolver = Explicit{}
+	}
+	if o.Read == nil {
+		o.Read = ReadConfig
+	}
+	m := &Mirror{
+		o: o, log: o.Log.With(logkey.Component, "mirror"), connects: rate.NewLimiter(connectsASecond, connectsASecond/10),
+		parsing: make(chan struct{}, 2), devices: map[fleet.DeviceID]*watcher{}, seed: maps.Clone(o.Seed),
+	}
+	m.outbox = newOutbox(o.Sink, m.log, o.ConfigSeen)
+	return m
+}
+
+// Run watches until ctx ends, then waits for every watcher and for what is still to be written.
+func (m *Mirror) Run(ctx context.Context) error {
+	m.mu.Lock()
+	m.ctx = ctx
+	for _, w := range m.devices {
+		m.start(w, nil)
+	}
+	m.mu.Unlock()
+	written := make(chan struct{})
+	stop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(written)
+		m.outbox.run(stop)
+	}()
+	<-ctx.Done()
+	m.mu.Lock()
+	m.stopped = true // no watcher starts after this
+	m.mu.Unlock()
+	m.watchers.Wait()
+	cancel()
+	<-written
+	return ctx.Err()
+}
+
+// Put begins to watch a device, or to watch it as it is now. It takes effect at once: where anything that matters for
+// the connection changed, the running watcher ends and the new one starts without waiting.
+func (m *Mirror) Put(d fleet.Registered, paused bool) {
+	if m.put(d, paused) && m.o.Changed != nil {
+		m.o.Changed(d.ID, ConnectionChanged)
+	}
+}
+
+func (m *Mirror) put(d fleet.Registered, paused bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := m.devices[d.ID]
+	if old != nil && old.same(d, paused) {
+		return false
+	}
+	w := m.newWatcher(d, paused, old)
+	m.devices[d.ID] = w
+	if old != nil {
+		old.end()
+	}
+	if m.ctx != nil && !m.stopped {
+		m.start(w, old)
+	}
+	return true
+}
+
+// Remove ends everything about a device at once and forgets it.
+func (m *Mirror) Remove(id fleet.DeviceID) {
+	m.mu.Lock()
+	w := m.devices[id]
+	delete(m.devices, id)
+	delete(m.seed, id)
+	m.mu.Unlock()
+	if w != nil {
+		w.end()
+		m.outbox.forget(id)
+	}
+}
+
+// Retry ends the pause before the next attempt to reach a device.
+func (m *Mirror) Retry(id fleet.DeviceID) {
+	if w := m.watcher(id); w != nil {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Snapshot is what is known of a device; nil when it is not watched.
+func (m *Mirror) Snapshot(id fleet.DeviceID) *Snapshot {
+	if w := m.watcher(id); w != nil {
+		return w.snapshot.Load()
+	}
+	return nil
+}
+
+// Snapshots are those of all devices, by device ID.
+func (m *Mirror) Snapshots() []*Snapshot {
+	m.mu.RLock()
+	all := make([]*Snapshot, 0, len(m.devices))
+	for _, w := range m.devices {
+		all = append(all, w.snapshot.Load())
+	}
+	m.mu.RUnlock()
+	slices.SortFunc(all, func(a, b *Snapshot) int { return cmp.Compare(a.Device, b.Device) })
+	return all
+}
+
+// Daemon is the connection to a device's daemon, to be shared with its watcher. It is an error while the daemon is not
+// online.
+func (m *Mirror) Daemon(id fleet.DeviceID) (Daemon, error) {
+	w := m.watcher(id)
+	if w == nil {
+		return nil, fleet.NotFoundf("device %s is not registered", id)
+	}
+	return w.online()
+}
+
+// ReadNow reads the configuration of a device, which becomes its observed one. ConfigSeen is not called for it: the
+// caller knows.
+func (m *Mirror) ReadNow(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
+	w := m.watcher(id)
+	if w == nil {
+		return fleet.ObservedConfig{}, fleet.NotFoundf("device %s is not registered", id)
+	}
+	d, err := w.online()
+	if err != nil {
+		return fleet.ObservedConfig{}, err
+	}
+	return w.readConfig(ctx, d, false)
+}
+
+func (m *Mirror) watcher(id fleet.DeviceID) *watcher {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.devices[id]
+}
+
+// start runs a watcher once the one before it has ended. The caller holds mu.
+func (m *Mirror) start(w, before *watcher) {
+	ctx, cancel := context.WithCancel(m.ctx)
+	w.cancel = cancel
+	m.watchers.Go(func() {
+		defer close(w.done)
+		defer cancel()
+		if before != nil && before.cancel != nil {
+			<-before.done // soon: it was told to end
+		}
+		w.run(ctx)
+	})
+}
+
+func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

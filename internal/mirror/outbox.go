@@ -1,0 +1,289 @@
+package mirror
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	gatherFor     = 200 * time.Millisecond // how long observations wait for others
+	groupSize     = 500                    // observations in one call of the sink
+	maxWaiting    = 64 << 20               // bytes that wait before watchers have to
+	summaryBytes  = 256
+	lastWrite     = 5 * time.Second // for what is left at the end
+	firstRetry    = time.Second
+	lastRetry     = 30 * time.Second
+	manyDevices   = groupSize
+	noConfigBytes = 512
+)
+
+// outbox writes observations behind: those of a device are merged while they wait, those of many devices go to the sink
+// in groups. Configurations go at once, and each on its own: every one seen is a revision. It is bounded by the number of
+// devices and by the bytes of configurations, for which watchers ask with room.
+type outbox struct {
+	sink Sink
+	log  *slog.Logger
+	told func(fleet.DeviceID, fleet.ObservedConfig)
+
+	some chan struct{} // something waits
+	now  chan struct{} // and should not wait longer
+
+	mu      sync.Mutex // guards what follows
+	waiting map[fleet.DeviceID][]waiting
+	bytes   int
+	drained chan struct{}           // closed when bytes went down
+	dropped map[fleet.DeviceID]bool // forgotten while a write runs
+}
+
+type waiting struct {
+	fleet.Observation
+	tell bool // call told once it is kept
+}
+
+func (w waiting) size() int {
+	n := noConfigBytes + len(w.Summaries)*summaryBytes
+	if w.Config != nil {
+		n += len(w.Config.JSON)
+	}
+	return n
+}
+
+func newOutbox(sink Sink, log *slog.Logger, told func(fleet.DeviceID, fleet.ObservedConfig)) *outbox {
+	return &outbox{
+		sink: sink, log: log, told: told, some: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		waiting: map[fleet.DeviceID][]waiting{}, drained: make(chan struct{}), dropped: map[fleet.DeviceID]bool{},
+	}
+}
+
+// add never waits.
+func (b *outbox) add(o fleet.Observation, tell bool) {
+	b.mu.Lock()
+	b.put(waiting{o, tell})
+	urgent := o.Config != nil || len(b.waiting) >= manyDevices
+	b.mu.Unlock()
+	signal(b.some)
+	if urgent {
+		signal(b.now)
+	}
+}
+
+// put merges into the last one of the device where that loses nothing. The caller holds mu.
+func (b *outbox) put(w waiting) {
+	queue := b.waiting[w.Device]
+	if n := len(queue); n > 0 && (queue[n-1].Config == nil || w.Config == nil) {
+		last := queue[n-1]
+		b.bytes -= last.size()
+		w = waiting{merge(last.Observation, w.Observation), last.tell || w.tell}
+		queue = queue[:n-1]
+	}
+	b.waiting[w.Device] = append(queue, w)
+	b.bytes += w.size()
+}
+
+// merge lays a later observation over an earlier one. At most one of them has a configuration.
+func merge(earlier, later fleet.Observation) fleet.Observation {
+	merged := earlier
+	if later.Status != nil {
+		merged.Status = later.Status
+	}
+	if later.Version != nil {
+		merged.Version = later.Version
+	}
+	if later.Pin != nil {
+		merged.Pin = later.Pin
+	}
+	if later.Config != nil {
+		merged.Config = later.Config
+		earlier.Summaries = inConfig(earlier.Summaries, later.Config.Folders)
+	}
+	if later.LastSeen.After(merged.LastSeen) {
+		merged.LastSeen = later.LastSeen
+	}
+	merged.Summaries = mergeSummaries(earlier.Summaries, later.Summaries)
+	return merged
+}
+
+// inConfig leaves out folders that a later configuration no longer has.
+func inConfig(summaries []fleet.FolderSummary, folders []fleet.FolderLabel) []fleet.FolderSummary {
+	var kept []fleet.FolderSummary
+	for _, s := range summaries {
+		if slices.ContainsFunc(folders, func(f fleet.FolderLabel) bool { return f.Folder == s.Folder }) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+func mergeSummaries(earlier, later []fleet.FolderSummary) []fleet.FolderSummary {
+	if len(earlier) == 0 || len(later) == 0 {
+		return append(earlier, later...)
+	}
+	replaced := make(map[string]bool, len(later))
+	for _, s := range later {
+		replaced[s.Folder] = true
+	}
+	merged := make([]fleet.FolderSummary, 0, len(earlier)+len(later))
+	for _, s := range earlier {
+		if !replaced[s.Folder] {
+			merged = append(merged, s)
+		}
+	}
+	return append(merged, later...)
+}
+
+// forget drops what waits for a device that was removed.
+func (b *outbox) forget(id fleet.DeviceID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, w := range b.waiting[id] {
+		b.bytes -= w.size()
+	}
+	delete(b.waiting, id)
+	b.dropped[id] = true
+}
+
+// room waits while too much is waiting already.
+func (b *outbox) room(ctx context.Context) error {
+	for {
+		b.mu.Lock()
+		full, drained := b.bytes > maxWaiting, b.drained
+		b.mu.Unlock()
+		if !full {
+			return nil
+		}
+		select {
+		case <-drained:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// run writes until ctx ends, and then what is left.
+func (b *outbox) run(ctx context.Context) {
+	retry := time.Duration(0)
+	for {
+		select {
+		case <-b.some:
+			b.gather(ctx, retry)
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+			defer cancel()
+			if err := b.flush(last); err != nil {
+				b.log.Error("observations lost at the end", logkey.Err(err))
+			}
+			return
+		}
+		err := b.flush(ctx)
+		switch {
+		case err != nil && retry == 0:
+			b.log.Error("observations not kept; they wait", logkey.Err(err))
+			fallthrough
+		case err != nil:
+			retry = min(max(2*retry, firstRetry), lastRetry)
+			signal(b.some)
+		case retry > 0:
+			b.log.Info("observations are kept again")
+			retry = 0
+		}
+	}
+}
+
+// gather waits for company: for a moment, or until it is urgent; after a failure for the pause, whatever comes.
+func (b *outbox) gather(ctx context.Context, retry time.Duration) {
+	now := b.now
+	if retry > 0 {
+		now = nil
+	}
+	timer := time.NewTimer(max(gatherFor, retry))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-now:
+	case <-ctx.Done():
+	}
+}
+
+// flush writes all that waits, in groups. What the sink did not take waits again.
+func (b *outbox) flush(ctx context.Context) error {
+	for {
+		group := b.takeGroup()
+		if len(group) == 0 {
+			return nil
+		}
+		observations := make([]fleet.Observation, len(group))
+		for i, w := range group {
+			observations[i] = w.Observation
+		}
+		if err := b.sink.Observe(ctx, observations); err != nil {
+			b.putBack(group)
+			return err
+		}
+		for _, w := range group {
+			if w.tell && w.Config != nil && b.told != nil {
+				b.told(w.Device, *w.Config)
+			}
+		}
+	}
+}
+
+func (b *outbox) takeGroup() []waiting {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var group []waiting
+	for id, queue := range b.waiting {
+		if len(group) > 0 && len(group)+len(queue) > groupSize {
+			break
+		}
+		group = append(group, queue...)
+		delete(b.waiting, id)
+	}
+	for _, w := range group {
+		b.bytes -= w.size()
+	}
+	clear(b.dropped)
+	close(b.drained)
+	b.drained = make(chan struct{})
+	return group
+}
+
+// putBack lays what came meanwhile over what failed.
+func (b *outbox) putBack(group []waiting) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	newer := map[fleet.DeviceID][]waiting{}
+	for _, w := range group {
+		if queue, ok := b.waiting[w.Device]; ok {
+			newer[w.Device] = queue
+			for _, n := range queue {
+				b.bytes -= n.size()
+			}
+			delete(b.waiting, w.Device)
+		}
+	}
+	for _, w := range group {
+		if !b.dropped[w.Device] {
+			b.put(w)
+		}
+	}
+	for _, queue := range newer {
+		for _, w := range queue {
+			b.put(w)
+		}
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,195 @@
+package mirror
+
+import (
+	"context"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// readStatus reads the status, and with it who answers. With the status before it also tells a restart.
+func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status) (fleet.Status, error) {
+	status, err := d.Status(ctx)
+	if err != nil {
+		return status, err
+	}
+	now := time.Now()
+	status.CreatedAt, status.UpdatedAt = now, now
+	w.update(func(s *Snapshot) Aspect {
+		if s.Status != nil {
+			status.CreatedAt = s.Status.CreatedAt
+		}
+		s.Status, s.LastSeen = &status, now
+		return StatusChanged
+	})
+	w.observe(fleet.Observation{Status: &status, Pin: w.newPin(d), LastSeen: now}, false)
+	if before != nil && (status.StartTime != before.StartTime || status.Uptime < before.Uptime) {
+		return status, errRestarted
+	}
+	return status, nil
+}
+
+// newPin is the certificate that has just been proven, when it is not the one we knew.
+func (w *watcher) newPin(d Daemon) *string {
+	pin := d.Pin()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if pin == "" || pin == w.pin {
+		return nil
+	}
+	w.pin = pin
+	return &pin
+}
+
+func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
+	version, err := d.Version(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	version.Device, version.CreatedAt, version.UpdatedAt = w.device.ID, now, now
+	w.update(func(s *Snapshot) Aspect {
+		if s.Version != nil {
+			version.CreatedAt = s.Version.CreatedAt
+		}
+		s.Version, s.LastSeen = &version, now
+		return StatusChanged
+	})
+	w.observe(fleet.Observation{Version: &version, LastSeen: now}, false)
+	return nil
+}
+
+// readConfig reads the configuration and takes it over. One that is the same as the last is no news: daemons announce
+// every change twice. Of two readings at the same time the one that was asked for later counts.
+func (w *watcher) readConfig(ctx context.Context, d Daemon, tell bool) (fleet.ObservedConfig, error) {
+	began := time.Now()
+	document, tooOld, err := config(ctx, d)
+	if err != nil {
+		return fleet.ObservedConfig{}, err
+	}
+	reading, err := w.understand(ctx, document)
+	if err != nil {
+		return fleet.ObservedConfig{}, err
+	}
+	now := time.Now()
+	seen := fleet.ObservedConfig{JSON: document, Digest: reading.Digest, Folders: reading.Folders, SeenAt: now}
+	changed := false
+	w.update(func(s *Snapshot) Aspect {
+		if began.Before(w.configBegan) {
+			return 0
+		}
+		w.configBegan, w.pausedNow = began, reading.Paused
+		changed = s.Digest != reading.Digest
+		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, tooOld
+		if !changed {
+			return 0
+		}
+		s.Summaries = onlyThese(s.Summaries, reading.Folders)
+		return ConfigChanged | FoldersChanged
+	})
+	if changed {
+		w.observe(fleet.Observation{Config: &seen, LastSeen: now}, tell)
+	}
+	return seen, nil
+}
+
+func config(ctx context.Context, d Daemon) (document []byte, tooOld bool, err error) {
+	document, err = d.Config(ctx)
+	if fleet.CodeOf(err) == fleet.CodeUnsupported {
+		document, err = d.SystemConfig(ctx)
+		tooOld = true
+	}
+	return document, tooOld, err
+}
+
+func (w *watcher) understand(ctx context.Context, document []byte) (Reading, error) {
+	if len(document) > bigDocument { // taken apart it is ten times as large
+		select {
+		case w.m.parsing <- struct{}{}:
+			defer func() { <-w.m.parsing }()
+		case <-ctx.Done():
+			return Reading{}, ctx.Err()
+		}
+	}
+	return w.m.o.Read(w.device.ID, document)
+}
+
+func onlyThese(summaries map[string]fleet.FolderSummary, folders []fleet.FolderLabel) map[string]fleet.FolderSummary {
+	kept := make(map[string]fleet.FolderSummary, len(folders))
+	for _, f := range folders {
+		if s, ok := summaries[f.Folder]; ok {
+			kept[f.Folder] = s
+		}
+	}
+	return kept
+}
+
+// readSummaries asks for folders one by one, which is dear for the daemon. One that it cannot tell is left as it was;
+// two in a row are trouble with the daemon.
+func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string) error {
+	var read []fleet.FolderSummary
+	failed, paused := false, w.pausedFolders()
+	for _, folder := range folders {
+		w.summarised[folder] = paused[folder]
+		summary, err := d.Summary(ctx, folder)
+		switch code := fleet.CodeOf(err); {
+		case err == nil:
+			summary.Device, summary.Folder = w.device.ID, folder
+			read, failed = append(read, summary), false
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case code == fleet.CodeNotFound: // removed in between: ConfigSaved is on its way
+		case code == fleet.CodeUnavailable && !failed:
+			failed = true
+			w.log.Debug("folder summary not read", logkey.Folder, folder, logkey.Err(err))
+		default:
+			return err
+		}
+	}
+	if len(read) == 0 {
+		return nil
+	}
+	now := time.Now()
+	w.update(func(s *Snapshot) Aspect {
+		s.Summaries = cloneSummaries(s.Summaries)
+		for i := range read {
+			read[i].CreatedAt, read[i].UpdatedAt = now, now
+			if known, ok := s.Summaries[read[i].Folder]; ok {
+				read[i].CreatedAt = known.CreatedAt
+			}
+			s.Summaries[read[i].Folder] = read[i]
+		}
+		s.LastSeen = now
+		return FoldersChanged
+	})
+	w.observe(fleet.Observation{Summaries: read, LastSeen: now}, false)
+	return nil
+}
+
+// folders are those of the current configuration.
+func (w *watcher) folders() []string {
+	var ids []string
+	for _, f := range w.snapshot.Load().Folders {
+		ids = append(ids, f.Folder)
+	}
+	return ids
+}
+
+func (w *watcher) pausedFolders() map[string]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pausedNow
+}
+
+// changedFolders are those that have no summary yet or were paused or resumed since: a paused folder makes no events.
+func (w *watcher) changedFolders() []string {
+	paused, s := w.pausedFolders(), w.snapshot.Load()
+	var ids []string
+	for _, f := range s.Folders {
+		if _, known := s.Summaries[f.Folder]; !known || paused[f.Folder] != w.summarised[f.Folder] {
+			ids = append(ids, f.Folder)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,41 @@
+package mirror
+
+import (
+	"strings"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
+// Reading is what a watcher wants to know of a configuration.
+type Reading struct {
+	Digest  string // SHA-256 of the normalised document, hex
+	Folders []fleet.FolderLabel
+	Paused  map[string]bool // the folders that are paused
+}
+
+// ReadConfig takes a configuration apart. One that lacks what every daemon has, or that is no configuration of this
+// device, is not believed.
+func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
+	doc, err := stconfig.Parse(document)
+	if err == nil {
+		err = stconfig.Usable(doc, own)
+	}
+	if err != nil {
+		return Reading{}, &fleet.Error{Code: fleet.CodeUnbelievable, During: "read the configuration", Err: err,
+			Message: "the configuration that the daemon gives is not a usable one", Hint: "Look at the daemon's own GUI and log."}
+	}
+	reading := Reading{Digest: stconfig.Digest(doc), Paused: map[string]bool{}}
+	for folder := range doc.Get("folders").Values() {
+		id, label := folder.Get("id").Str(), folder.Get("label").Str()
+		if id == "" || strings.ContainsRune(id+label, 0) {
+			return Reading{}, &fleet.Error{Code: fleet.CodeUnbelievable, During: "read the configuration",
+				Message: "the configuration that the daemon gives has a folder without a usable ID or label"}
+		}
+		reading.Folders = append(reading.Folders, fleet.FolderLabel{Folder: id, Label: label})
+		if folder.Get("paused").IsTrue() {
+			reading.Paused[id] = true
+		}
+	}
+	return reading, nil
+}

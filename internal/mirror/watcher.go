@@ -1,0 +1,293 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// watcher follows one device, as it was put. Another put of the same device makes another watcher.
+type watcher struct {
+	m      *Mirror
+	log    *slog.Logger
+	device fleet.Device
+	plain  bool // AllowPlain
+	given  string
+	paused bool
+
+	cancel context.CancelFunc // nil before it was started; guarded by Mirror.mu
+	done   chan struct{}      // closed when the goroutine has ended
+	wake   chan struct{}
+	pace   *rate.Limiter // of polls: a daemon whose polls return at once costs only so much
+	reread *rate.Limiter // of what events ask to be read, likewise
+
+	summarised map[string]bool // by folder, whether it was paused when its summary was read; the goroutine's own
+
+	snapshot atomic.Pointer[Snapshot] // stored under mu
+
+	mu          sync.Mutex // guards what follows
+	ended       bool
+	daemon      Daemon
+	target      Target
+	pin         string
+	configBegan time.Time       // when the request of the current configuration was sent
+	pausedNow   map[string]bool // the folders that are paused, by the current configuration
+}
+
+// newWatcher takes over what the one before it knew. The caller holds Mirror.mu.
+func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watcher {
+	w := &watcher{
+		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain, given: d.Settings.Pin,
+		pin: d.Settings.Pin, paused: paused, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		pace:   rate.NewLimiter(rate.Every(500*time.Millisecond), 20),
+		reread: rate.NewLimiter(rate.Every(2*time.Second), 10), summarised: map[string]bool{},
+	}
+	s := Snapshot{Device: d.ID, Reason: "not contacted since Muster started", Next: "It is contacted now."}
+	switch seed, seeded := m.seed[d.ID]; {
+	case old != nil:
+		s = *old.snapshot.Load()
+		s.Reason = "its settings changed, so it is contacted anew"
+		if known := old.learntPin(); d.Settings.Pin == old.given && known != "" {
+			w.pin = known // learnt, but not in the registry yet
+		}
+	case seeded:
+		reason, next := s.Reason, s.Next
+		s = seed
+		s.Device, s.Reason, s.Next = d.ID, reason, next
+	}
+	s.Connection = fleet.Unreachable
+	if s.LastSeen.IsZero() {
+		s.Connection = fleet.NeverSeen
+	}
+	if paused {
+		s.Reason, s.Next = "watching is paused", "Set the mode of the device to on or observe."
+	}
+	s.Since, s.NextTry = time.Now(), time.Time{}
+	w.snapshot.Store(&s)
+	return w
+}
+
+// same tells whether the running watcher already does what is asked. That the registry now has the pin which the watcher
+// itself reported is no change.
+func (w *watcher) same(d fleet.Registered, paused bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if d.APIKey != w.device.APIKey || d.APIAddress != w.device.APIAddress || d.APIPort != w.device.APIPort ||
+		d.Settings.AllowPlain != w.plain || paused != w.paused || (d.Settings.Pin != w.given && d.Settings.Pin != w.pin) {
+		return false
+	}
+	w.given = d.Settings.Pin
+	return true
+}
+
+func (w *watcher) learntPin() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pin
+}
+
+// end stops the watcher; whatever it still learns is dropped. The caller holds Mirror.mu or is its last user.
+func (w *watcher) end() {
+	w.mu.Lock()
+	w.ended = true
+	daemon := w.daemon
+	w.daemon = nil
+	w.mu.Unlock()
+	if w.cancel != nil {
+		w.cancel()
+	}
+	if daemon != nil {
+		daemon.Close()
+	}
+}
+
+func (w *watcher) run(ctx context.Context) {
+	if w.paused {
+		return
+	}
+	var pause backoff
+	for ctx.Err() == nil {
+		err := w.visit(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if s := w.snapshot.Load(); s.Connection == fleet.Online && time.Since(s.Since) >= steadyFor {
+			pause.reset()
+		}
+		wait := pause.next()
+		w.lost(err, wait)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-w.wake:
+			pause.reset()
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+	w.mu.Lock()
+	daemon := w.daemon
+	w.daemon = nil
+	w.mu.Unlock()
+	if daemon != nil {
+		daemon.Close()
+	}
+}
+
+// visit finds the daemon and follows it until something breaks. The error says what.
+func (w *watcher) visit(ctx context.Context) error {
+	found, err := w.m.o.Resolver.Resolve(ctx, w.device)
+	if err != nil {
+		return err
+	}
+	if err := w.m.connects.Wait(ctx); err != nil {
+		return err
+	}
+	d := w.dial(found)
+	if d == nil {
+		return context.Canceled
+	}
+	defer d.CloseIdle()
+	return w.follow(ctx, d)
+}
+
+// dial makes the daemon's client, or keeps the one there is when nothing about it changed.
+func (w *watcher) dial(found Found) Daemon {
+	address := hostPort(found.Host, w.device.APIPort)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return nil
+	}
+	t := Target{Device: w.device.ID, APIKey: w.device.APIKey, Address: address, Explicit: w.device.APIAddress != "",
+		Pin: w.pin, AllowPlain: w.plain, SyncAddresses: found.SyncAddresses}
+	if w.daemon == nil || !sameTarget(t, w.target) {
+		if w.daemon != nil {
+			w.daemon.Close()
+		}
+		w.daemon = w.m.o.Dial(t)
+	}
+	w.target = t
+	if s := w.snapshot.Load(); s.Address != address || s.FoundBy != found.By {
+		next := *s
+		next.Address, next.FoundBy = address, found.By
+		w.snapshot.Store(&next)
+	}
+	return w.daemon
+}
+
+// sameTarget leaves the pin out: a client learns it by itself.
+func sameTarget(a, b Target) bool {
+	return a.APIKey == b.APIKey && a.Address == b.Address && a.Explicit == b.Explicit && a.AllowPlain == b.AllowPlain &&
+		slices.Equal(a.SyncAddresses, b.SyncAddresses)
+}
+
+// online is the daemon while it is followed.
+func (w *watcher) online() (Daemon, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.snapshot.Load()
+	if s.Connection == fleet.Online && w.daemon != nil {
+		return w.daemon, nil
+	}
+	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the device is not online: " + s.Reason, Hint: s.Next}
+}
+
+// update changes the snapshot and says so. It is the only way to change one after the start, but for its address.
+func (w *watcher) update(change func(*Snapshot) Aspect) {
+	w.mu.Lock()
+	if w.ended {
+		w.mu.Unlock()
+		return
+	}
+	next := *w.snapshot.Load()
+	aspect := change(&next)
+	w.snapshot.Store(&next)
+	w.mu.Unlock()
+	if aspect != 0 && w.m.o.Changed != nil {
+		w.m.o.Changed(w.device.ID, aspect)
+	}
+}
+
+// observe hands an observation to the outbox, unless the watcher has ended.
+func (w *watcher) observe(o fleet.Observation, tell bool) {
+	o.Device = w.device.ID
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ended {
+		w.m.outbox.add(o, tell)
+	}
+}
+
+func (w *watcher) connected(s *Snapshot) Aspect {
+	if s.Connection == fleet.Online {
+		return 0
+	}
+	s.Connection, s.Since, s.NextTry = fleet.Online, time.Now(), time.Time{}
+	s.Reason, s.Next = "connected", "Its events are followed."
+	w.log.Info("daemon online", logkey.Address, s.Address)
+	return ConnectionChanged
+}
+
+// lost marks the device with the reason, which is logged when it begins and when it changes.
+func (w *watcher) lost(err error, wait time.Duration) {
+	state, reason, hint := explain(err)
+	w.update(func(s *Snapshot) Aspect {
+		s.NextTry = time.Now().Add(wait)
+		if s.Connection == state && s.Reason == reason {
+			return 0
+		}
+		if s.Connection != state {
+			s.Since = time.Now()
+		}
+		s.Connection, s.Reason, s.Next = state, reason, hint
+		w.log.Warn("daemon not followed", logkey.Reason, reason, logkey.Err(err))
+		return ConnectionChanged
+	})
+}
+
+func explain(err error) (fleet.Connection, string, string) {
+	reason, hint := "the daemon could not be followed", "Muster tries again by itself."
+	if e := (*fleet.Error)(nil); errors.As(err, &e) {
+		reason = e.Message
+		if e.Hint != "" {
+			hint = e.Hint
+		}
+	}
+	switch fleet.CodeOf(err) {
+	case fleet.CodeKeyRefused:
+		return fleet.KeyRefused, reason, hint
+	case fleet.CodeWrongDevice:
+		return fleet.IdentityMismatch, reason, hint
+	case fleet.CodeWrongPin:
+		return fleet.PinMismatch, reason, hint
+	case fleet.CodeNotFound:
+		return fleet.NotFound, reason, hint
+	}
+	return fleet.Unreachable, reason, hint
+}
+
+// seen notes that the daemon answered, without telling anybody.
+func (w *watcher) seen() {
+	w.update(func(s *Snapshot) Aspect {
+		s.LastSeen = time.Now()
+		return 0
+	})
+}
+
+func cloneSummaries(m map[string]fleet.FolderSummary) map[string]fleet.FolderSummary {
+	if m == nil {
+		return map[string]fleet.FolderSummary{}
+	}
+	return maps.Clone(m)
+}

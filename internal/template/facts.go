@@ -2,9 +2,17 @@ package template
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"slices"
+	"sync"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 // Facts are what a template sees of one device.
@@ -19,16 +27,74 @@ type Facts struct {
 	Version    string         `json:"version"` // "v2.1.3"
 }
 
+var factNames = []string{"deviceID", "label", "tags", "apiAddress", "apiPort", "os", "arch", "version"}
+
+// AppendDigest appends the named facts, all of them when the program passes its device on, in a form that differs
+// whenever they differ: devices that agree in it get the same result.
+func (f Facts) AppendDigest(b []byte, read Fields) []byte {
+	for _, name := range factNames {
+		if !read.All && !slices.Contains(read.Names, name) {
+			continue
+		}
+		b = append(b, name...)
+		switch name {
+		case "tags":
+			b = binary.AppendUvarint(b, uint64(len(f.Tags)))
+			for _, tag := range f.Tags {
+				b = appendText(b, string(tag))
+			}
+		case "apiPort":
+			b = binary.AppendVarint(b, int64(f.APIPort))
+		default:
+			b = appendText(b, f.text(name))
+		}
+	}
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// text is a fact that is a text.
+func (f Facts) text(name string) string {
+	switch name {
+	case "deviceID":
+		return string(f.DeviceID)
+	case "label":
+		return f.Label
+	case "apiAddress":
+		return f.APIAddress
+	case "os":
+		return f.OS
+	case "arch":
+		return f.Arch
+	default:
+		return f.Version
+	}
+}
+
 // Fleet is the facts of all devices. It is immutable and meant to be made once per change: the values that programs
 // see are converted once and shared by every evaluation.
 type Fleet struct {
 	devices []Facts // by device ID
+	digests func() [2]string
+	values  func() fleetValues
+}
+
+// fleetValues is the fleet as programs see it; all of it frozen.
+type fleetValues struct {
+	all   *starlark.List
+	byTag map[string]*starlark.List
+	tags  *starlark.List
 }
 
 // NewFleet takes the facts of all devices in any order.
 func NewFleet(devices []Facts) *Fleet {
 	f := &Fleet{devices: slices.Clone(devices)}
 	slices.SortFunc(f.devices, func(a, b Facts) int { return cmp.Compare(a.DeviceID, b.DeviceID) })
+	f.digests = sync.OnceValue(f.makeDigests)
+	f.values = sync.OnceValue(f.makeValues)
 	return f
 }
 
@@ -38,4 +104,206 @@ func (f *Fleet) Devices() []Facts {
 		return nil
 	}
 	return f.devices
+}
+
+// Digest is the same for fleets with the same facts.
+func (f *Fleet) Digest() string {
+	if f == nil {
+		return ""
+	}
+	return f.digests()[0]
+}
+
+// TagsDigest is the same for fleets with the same set of tags.
+func (f *Fleet) TagsDigest() string {
+	if f == nil {
+		return ""
+	}
+	return f.digests()[1]
+}
+
+// tagNames is every tag of any device, sorted.
+func (f *Fleet) tagNames() []fleet.Tag {
+	var names []fleet.Tag
+	for _, d := range f.devices {
+		names = append(names, d.Tags...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (f *Fleet) makeDigests() [2]string {
+	var all, tags []byte
+	for _, d := range f.devices {
+		all = d.AppendDigest(all, Fields{All: true})
+	}
+	for _, tag := range f.tagNames() {
+		tags = appendText(tags, string(tag))
+	}
+	facts, names := sha256.Sum256(all), sha256.Sum256(tags)
+	return [2]string{string(facts[:]), string(names[:])}
+}
+
+func (f *Fleet) makeValues() fleetValues {
+	v := fleetValues{byTag: map[string]*starlark.List{}}
+	all := make([]starlark.Value, len(f.devices))
+	byTag := map[string][]starlark.Value{}
+	for i, d := range f.devices {
+		all[i] = newDevice(d)
+		for _, tag := range d.Tags {
+			byTag[string(tag)] = append(byTag[string(tag)], all[i])
+		}
+	}
+	v.all = frozenList(all)
+	for tag, devices := range byTag {
+		v.byTag[tag] = frozenList(devices)
+	}
+	v.tags = tagList(f.tagNames())
+	return v
+}
+
+func frozenList(values []starlark.Value) *starlark.List {
+	list := starlark.NewList(values)
+	list.Freeze()
+	return list
+}
+
+func tagList(tags []fleet.Tag) *starlark.List {
+	values := make([]starlark.Value, len(tags))
+	for i, tag := range tags {
+		values[i] = starlark.String(tag)
+	}
+	return frozenList(values)
+}
+
+// devicesFunction is devices(tag=None).
+func (f *Fleet) devicesFunction() *starlark.Builtin {
+	return starlark.NewBuiltin("devices", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var tag starlark.Value = starlark.None
+		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "tag?", &tag); err != nil {
+			return nil, err
+		}
+		switch tag := tag.(type) {
+		case starlark.NoneType:
+			return f.values().all, nil
+		case starlark.String:
+			if list := f.values().byTag[string(tag)]; list != nil {
+				return list, nil
+			}
+			return noDevices, nil
+		}
+		return nil, fmt.Errorf("devices: a tag is a string, not %s", tag.Type())
+	})
+}
+
+// tagsFunction is tags().
+func (f *Fleet) tagsFunction() *starlark.Builtin {
+	return starlark.NewBuiltin("tags", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if err := starlark.UnpackArgs(b.Name(), args, kwargs); err != nil {
+			return nil, err
+		}
+		return f.values().tags, nil
+	})
+}
+
+var noDevices = frozenList(nil)
+
+// device is one device as programs see it: d.label, or d["label"].
+type device struct {
+	id     string
+	values []starlark.Value // in the order of factNames
+}
+
+var (
+	_ starlark.HasAttrs        = (*device)(nil)
+	_ starlark.IterableMapping = (*device)(nil)
+	_ starlark.Comparable      = (*device)(nil)
+)
+
+func newDevice(f Facts) *device {
+	d := &device{id: string(f.DeviceID), values: make([]starlark.Value, len(factNames))}
+	for i, name := range factNames {
+		switch name {
+		case "tags":
+			d.values[i] = tagList(f.Tags)
+		case "apiPort":
+			d.values[i] = starlark.MakeInt(f.APIPort)
+		default:
+			d.values[i] = starlark.String(f.text(name))
+		}
+	}
+	return d
+}
+
+func (d *device) String() string        { return "<device " + d.id + ">" }
+func (d *device) Type() string          { return "device" }
+func (d *device) Freeze()               {}
+func (d *device) Truth() starlark.Bool  { return true }
+func (d *device) Hash() (uint32, error) { return starlark.String(d.id).Hash() }
+func (d *device) AttrNames() []string   { return factNames }
+func (d *device) Attr(name string) (starlark.Value, error) {
+	for i, n := range factNames {
+		if n == name {
+			return d.values[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// Get is d["label"].
+func (d *device) Get(key starlark.Value) (starlark.Value, bool, error) {
+	name, ok := starlark.AsString(key)
+	if v, _ := d.Attr(name); ok && v != nil {
+		return v, true, nil
+	}
+	return nil, false, fmt.Errorf("a device has no fact %s%s", key, didYouMean(name, factNames))
+}
+
+func (d *device) Items() []starlark.Tuple {
+	items := make([]starlark.Tuple, len(factNames))
+	for i, name := range factNames {
+		items[i] = starlark.Tuple{starlark.String(name), d.values[i]}
+	}
+	return items
+}
+
+func (d *device) Iterate() starlark.Iterator { return nameIterator(factNames) }
+
+// CompareSameType compares by device ID: one evaluation sees every device in one state only.
+func (d *device) CompareSameType(op syntax.Token, other starlark.Value, _ int) (bool, error) {
+	return equality(op, d.Type(), d.id == other.(*device).id)
+}
+
+func equality(op syntax.Token, kind string, equal bool) (bool, error) {
+	switch op {
+	case syntax.EQL:
+		return equal, nil
+	case syntax.NEQ:
+		return !equal, nil
+	}
+	return false, fmt.Errorf("%s %s %s is not defined", kind, op, kind)
+}
+
+// value is the device in a result: an object of its facts.
+func (d *device) value() stconfig.Value {
+	members := make([]stconfig.Member, len(factNames))
+	for i, name := range factNames {
+		members[i] = stconfig.Member{Name: name, Value: plainValue(d.values[i])}
+	}
+	return stconfig.Obj(members...)
+}
+
+func plainValue(v starlark.Value) stconfig.Value {
+	switch v := v.(type) {
+	case starlark.String:
+		return stconfig.Text(string(v))
+	case starlark.Int:
+		return stconfig.Literal(v.String())
+	}
+	list := v.(*starlark.List)
+	members := make([]stconfig.Value, list.Len())
+	for i := range members {
+		members[i] = plainValue(list.Index(i))
+	}
+	return stconfig.List(members...)
 }

@@ -1,34 +1,33 @@
 package template
 
-import "muster/internal/fleet"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
 
-// Inputs says what a program looks at, found in its text: programs that look at the same get the same result.
-type Inputs struct {
-	Device  Fields // of the device it is evaluated for
-	Config  bool   // the configuration so far
-	Devices bool   // the facts of the whole fleet
-	Tags    bool   // the names of all tags
-	Secrets bool   // which secrets there are
-}
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
 
-// Fields says which facts of its device a program looks at.
-type Fields struct {
-	All   bool     // the device as a whole is passed on, or a fact is picked at run time
-	Names []string // sorted; empty when All
-}
-
-// Any tells whether the program looks at its device at all.
-func (f Fields) Any() bool { return f.All || len(f.Names) > 0 }
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
 
 // Program is a template's text, understood. It is immutable: evaluations may share it.
 type Program struct {
 	language Language
 	reads    Inputs
-}
+	text     string
 
-// Compile reads a template's text. An error is a *fleet.Error with the line and column of every fault.
-func Compile(text string) (*Program, error) {
-	return nil, fleet.Invalidf("template", "not built yet")
+	// of HJSON
+	value   stconfig.Value
+	secrets []secretUse
+
+	// of Starlark
+	code       *starlark.Program
+	parameters []string // of template(): any of "device" and "config"
+	returns    bool     // some return in template() has a value
+	position   spot     // of `def template`
 }
 
 // Language is how the text was read.
@@ -37,7 +36,111 @@ func (p *Program) Language() Language { return p.language }
 // Reads says what the program looks at.
 func (p *Program) Reads() Inputs { return p.reads }
 
-// Evaluate runs the program.
+// definition finds the line that makes a text a Starlark program, unless it stands inside a text of many lines.
+var definition = regexp.MustCompile(`(?m)^def[ \t]+template[ \t]*\(`)
+
+// Compile reads a template's text. An error is a *fleet.Error with the line and column of every fault.
+//
+// A text that defines template() at the top is a Starlark program. Any other that is valid HJSON, with a root that is an
+// object, a list, a number, true, false, null or a quoted text, is HJSON. Any other that is one Starlark expression is
+// that. A text that can be read both ways and holds, outside of quotes, one of the names in ambiguous is refused.
+func Compile(text string) (*Program, error) {
+	if err := checkText(text); err != nil {
+		return nil, err
+	}
+	text = strings.TrimPrefix(text, "\ufeff") // some editors on Windows begin every file with it
+	var programFault error
+	if definition.MatchString(text) {
+		p, err := compileProgram(text)
+		if p != nil || err == nil {
+			return p, err
+		}
+		programFault = err
+	}
+	read, hjsonFault := readHJSON(text)
+	switch {
+	case hjsonFault == nil:
+		if err := checkAmbiguous(text); err != nil {
+			return nil, err
+		}
+		return &Program{language: HJSON, text: text, value: read.value, secrets: read.secrets, reads: Inputs{Secrets: len(read.secrets) > 0}}, nil
+	case programFault != nil && !isNoProgram(programFault):
+		return nil, programFault
+	case hjsonFault.final:
+		return nil, hjsonFault.error(text)
+	}
+	if err := checkNesting(text); err != nil {
+		return nil, err.error(text)
+	}
+	expr, err := parseExpression(text)
+	if err != nil {
+		return nil, likeliest(text, hjsonFault, syntaxError(err))
+	}
+	return compileExpression(text, expr)
+}
+
+// likeliest picks, for a text that cannot be read in any way, the error of the reading that got furthest: that is what
+// its author meant.
+func likeliest(text string, hjson *fault, expression *fleet.Error) error {
+	best, reached := hjson.error(text), position(text, hjson.reached)
+	try := func(e *fleet.Error, at spot) {
+		if reached.before(at) {
+			best, reached = e, at
+		}
+	}
+	try(expression, spot{expression.Details[0].Line, expression.Details[0].Column})
+	try(fileError(text))
+	if best.Hint == "" {
+		best.Hint = "Write one value as HJSON, one Starlark expression, or a program with def template():."
+	}
+	return best
+}
+
+// fileError is what is wrong with a text as a Starlark file, and up to where it made sense.
+func fileError(text string) (*fleet.Error, spot) {
+	file, err := dialect().Parse(fileName, text, 0)
+	if err != nil {
+		e := syntaxError(err)
+		return e, spot{e.Details[0].Line, e.Details[0].Column}
+	}
+	message, at := "this program has no template()", spot{1, 1}
+	for _, stmt := range file.Stmts {
+		if def, ok := stmt.(*syntax.DefStmt); ok {
+			message, at = fmt.Sprintf("this program defines %s(), but no template()", shorten(def.Name.Name)), spotOf(def.Def)
+		}
+	}
+	return invalid(at, message, "Put the program into `def template():` and return the value."), position(text, len(text))
+}
+
+// checkText refuses what the parsers would misread: they take a NUL for the end.
+func checkText(text string) error {
+	if len(text) > fleet.MaxTemplateBytes {
+		return &fleet.Error{Code: fleet.CodeTooLarge, Message: "a template has at most 1 MiB of text",
+			Details: []fleet.Detail{{Field: "template", Message: "too long"}}}
+	}
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				return (&fault{at: i, message: "a template is UTF-8 text, and this byte is not", hint: "Save the file as UTF-8."}).error(text)
+			}
+		}
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' {
+			return (&fault{at: i, message: "a template may not hold control characters", hint: "Write an escape such as \\u0001 if it is meant."}).error(text)
+		}
+	}
+	return nil
+}
+
+// Evaluate runs the program. An error is a *fleet.Error with CodeInvalid, and with the line, column and traceback of
+// the place where a Starlark program failed.
 func (p *Program) Evaluate(in Input, limits Limits) (Result, error) {
-	return Result{}, fleet.Invalidf("template", "not built yet")
+	if p.language == HJSON {
+		for _, use := range p.secrets {
+			if err := secretExists(use.name, in.Secrets); err != nil {
+				return Result{}, (&fault{at: use.at, message: err.Error(), hint: "Make the secret first."}).error(p.text)
+			}
+		}
+		return Result{Language: HJSON, Value: p.value}, nil
+	}
+	return p.run(in, limits.withDefaults())
 }

@@ -1,0 +1,179 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"muster/internal/stconfig"
+)
+
+const (
+	secretMark   = "${secret:"
+	secretHandle = "secret:" // of a Handle that names one of Muster's secrets
+	configHandle = "config:" // of a Handle that names the key of a secret in the configuration
+	maxSecret    = 128       // bytes of a secret's name
+)
+
+// secretName takes the name out of "${secret:NAME}".
+func secretName(s string) (string, bool) {
+	name, ok := strings.CutPrefix(s, secretMark)
+	if !ok {
+		return "", false
+	}
+	name, ok = strings.CutSuffix(name, "}")
+	return name, ok && checkSecretName(name) == nil
+}
+
+func checkSecretName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("the name of a secret may not be empty")
+	case len(name) > maxSecret:
+		return fmt.Errorf("the name of a secret has at most %d bytes", maxSecret)
+	case strings.ContainsAny(name, "{}") || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("the name of a secret may not hold braces or control characters")
+	}
+	return nil
+}
+
+// Conceal replaces the secrets of a configuration, that is every encryptionPassword and gui's password and apiKey, by
+// Handles "config:KEY". Empty ones stay: that there is no password is no secret. Everything else is shared, not copied.
+// stconfig.ResolveConfig is the way back.
+func Conceal(config stconfig.Value) stconfig.Value {
+	return conceal(config, nil)
+}
+
+// place is the way to a value: enough to name its key when a secret is found there, and cheap when none is.
+type place struct {
+	parent *place
+	name   string
+}
+
+func (p *place) key() stconfig.Key {
+	if p == nil {
+		return stconfig.Key{}
+	}
+	return p.parent.key().Child(p.name)
+}
+
+// conceal goes by position, not by name: a document that spells one field twice has two secrets.
+func conceal(v stconfig.Value, at *place) stconfig.Value {
+	var changed []stconfig.Value
+	for i := range v.Len() {
+		member := v.At(i)
+		concealed := member
+		switch {
+		case v.Kind() == stconfig.Object && isSecret(at, v.Name(i)):
+			concealed = handleFor(member, &place{at, v.Name(i)})
+		case member.Len() > 0:
+			concealed = conceal(member, &place{at, memberName(v, i)})
+		}
+		if concealed != member {
+			if changed == nil {
+				changed = membersOf(v)
+			}
+			changed[i] = concealed
+		}
+	}
+	switch {
+	case changed == nil:
+		return v
+	case v.Kind() == stconfig.Array:
+		return stconfig.List(changed...)
+	}
+	members := make([]stconfig.Member, v.Len())
+	for i := range members {
+		members[i] = stconfig.Member{Name: v.Name(i), Value: changed[i]}
+	}
+	return stconfig.Obj(members...)
+}
+
+func isSecret(parent *place, name string) bool {
+	if strings.EqualFold(name, "encryptionPassword") {
+		return true
+	}
+	return parent != nil && parent.parent == nil && strings.EqualFold(parent.name, "gui") &&
+		(strings.EqualFold(name, "password") || strings.EqualFold(name, "apiKey"))
+}
+
+func handleFor(v stconfig.Value, at *place) stconfig.Value {
+	switch v.Kind() {
+	case stconfig.Handle, stconfig.Null:
+		return v
+	case stconfig.String:
+		if v.Str() == "" {
+			return v
+		}
+	}
+	return stconfig.SecretHandle(configHandle + at.key().String())
+}
+
+// memberName is how a key names member i: by its name, of a list by its identity.
+func memberName(v stconfig.Value, i int) string {
+	if v.Kind() == stconfig.Object {
+		return v.Name(i)
+	}
+	for _, identity := range []string{"id", "deviceID"} {
+		if id := v.At(i).Get(identity); id.Kind() == stconfig.String {
+			return id.Str()
+		}
+	}
+	return strconv.Itoa(i)
+}
+
+func membersOf(v stconfig.Value) []stconfig.Value {
+	members := make([]stconfig.Value, v.Len())
+	for i := range members {
+		members[i] = v.At(i)
+	}
+	return members
+}
+
+// secret is a Handle as a program sees it: it can be passed on, and nothing else.
+type secret struct{ handle stconfig.Value }
+
+var _ starlark.Comparable = (*secret)(nil)
+
+func (s *secret) String() string       { return "<secret " + s.handle.Str() + ">" }
+func (s *secret) Type() string         { return "secret" }
+func (s *secret) Freeze()              {}
+func (s *secret) Truth() starlark.Bool { return true }
+func (s *secret) Hash() (uint32, error) {
+	return 0, errors.New("a secret cannot be read, so it cannot be a key")
+}
+
+// CompareSameType refuses: equality would tell what is in it.
+func (s *secret) CompareSameType(syntax.Token, starlark.Value, int) (bool, error) {
+	return false, errors.New("a secret cannot be read, so it cannot be compared")
+}
+
+// secretFunction is secret(name).
+func secretFunction(known []string) *starlark.Builtin {
+	return starlark.NewBuiltin("secret", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var name string
+		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &name); err != nil {
+			return nil, err
+		}
+		if err := checkSecretName(name); err != nil {
+			return nil, err
+		}
+		if err := secretExists(name, known); err != nil {
+			return nil, err
+		}
+		return &secret{stconfig.SecretHandle(secretHandle + name)}, nil
+	})
+}
+
+func secretExists(name string, known []string) error {
+	if known == nil || slices.Contains(known, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no secret %q%s", name, didYouMean(name, known))
+}

@@ -1,0 +1,270 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.starlark.net/lib/json"
+	"go.starlark.net/lib/math"
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"muster/internal/fleet"
+)
+
+const (
+	fileName     = "template" // in tracebacks
+	functionName = "template"
+)
+
+// surface is every name that is not Starlark's own. The values of one evaluation are put in its place when it runs.
+var surface = map[string]bool{
+	"device": true, "config": true, "devices": true, "tags": true, "secret": true, "json": true, "math": true,
+}
+
+const surfaceList = "device, config, devices(tag), tags(), secret(name), json, math, fail and print"
+
+// ambiguous are the names that tell a Starlark expression from HJSON that happens to look like one.
+var ambiguous = []string{"device", "config", "devices", "tags", "secret", "True", "False", "None"}
+
+func dialect() *syntax.FileOptions { return &syntax.FileOptions{Set: true, TopLevelControl: true} }
+
+// errNoProgram says that a text is a Starlark file which does not define template() after all.
+var errNoProgram = errors.New("no template()")
+
+func isNoProgram(err error) bool { return errors.Is(err, errNoProgram) }
+
+// compileProgram reads a text that defines template().
+func compileProgram(text string) (*Program, error) {
+	if err := checkNesting(text); err != nil {
+		return nil, err.error(text)
+	}
+	file, err := dialect().Parse(fileName, text, 0)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	def := findTemplate(file)
+	if def == nil {
+		return nil, errNoProgram
+	}
+	p := &Program{language: Starlark, text: text, position: spotOf(def.Def), returns: hasReturn(def)}
+	var device, config *syntax.Ident
+	for _, param := range def.Params {
+		id := parameter(param)
+		if id == nil || id.Name != "device" && id.Name != "config" {
+			return nil, parameterError(param)
+		}
+		p.parameters = append(p.parameters, id.Name)
+		if id.Name == "device" {
+			device = id
+		} else {
+			config = id
+		}
+	}
+	return p.compile(file, device, config)
+}
+
+// compileExpression reads a text that is one expression, as the body of a function.
+func compileExpression(text string, expr syntax.Expr) (*Program, error) {
+	start := syntax.Start(expr)
+	name := &syntax.Ident{NamePos: start, Name: functionName}
+	def := &syntax.DefStmt{Def: start, Name: name, Body: []syntax.Stmt{&syntax.ReturnStmt{Return: start, Result: expr}}}
+	file := &syntax.File{Path: fileName, Options: dialect(), Stmts: []syntax.Stmt{def}}
+	p := &Program{language: Starlark, text: text, returns: true, position: spotOf(start)}
+	return p.compile(file, nil, nil)
+}
+
+// parseExpression lets white space and comments come first, which the parser takes for indentation.
+func parseExpression(text string) (syntax.Expr, error) {
+	at := 0
+	for at < len(text) {
+		switch c := text[at]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+			at++
+			continue
+		case c == '#':
+			if end := strings.IndexByte(text[at:], '\n'); end >= 0 {
+				at += end
+				continue
+			}
+		}
+		break
+	}
+	first := position(text, at)
+	portion := syntax.FilePortion{Content: []byte(text[at:]), FirstLine: int32(first.line), FirstCol: int32(first.column)}
+	return dialect().ParseExpr(fileName, portion, 0)
+}
+
+func findTemplate(file *syntax.File) *syntax.DefStmt {
+	for _, stmt := range file.Stmts {
+		if def, ok := stmt.(*syntax.DefStmt); ok && def.Name.Name == functionName {
+			return def
+		}
+	}
+	return nil
+}
+
+// parameter is the name of a plain parameter, with or without a default; nil for *args and **kwargs.
+func parameter(param syntax.Expr) *syntax.Ident {
+	if withDefault, ok := param.(*syntax.BinaryExpr); ok {
+		param = withDefault.X
+	}
+	id, _ := param.(*syntax.Ident)
+	return id
+}
+
+func parameterError(param syntax.Expr) error {
+	start := spotOf(syntax.Start(param))
+	hint := "Write def template():, def template(device):, def template(config): or def template(device, config):."
+	if id := parameter(param); id != nil {
+		return invalid(start, fmt.Sprintf("template() has no parameter %s%s", shorten(id.Name), didYouMean(id.Name, []string{"device", "config"})), hint)
+	}
+	return invalid(start, "template() has the parameters device and config only", hint)
+}
+
+// hasReturn tells whether a function, functions inside it apart, returns anything.
+func hasReturn(def *syntax.DefStmt) bool {
+	found := false
+	for _, stmt := range def.Body {
+		syntax.Walk(stmt, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.DefStmt, *syntax.LambdaExpr:
+				return false
+			case *syntax.ReturnStmt:
+				found = found || n.Result != nil
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+func (p *Program) compile(file *syntax.File, device, config *syntax.Ident) (*Program, error) {
+	if err := checkTree(file); err != nil {
+		return nil, err
+	}
+	code, err := starlark.FileProgram(file, func(name string) bool { return surface[name] })
+	if err != nil {
+		return nil, resolveError(file, err)
+	}
+	p.code, p.reads = code, readsOf(file, device, config)
+	return p, nil
+}
+
+// checkTree finds what the parser takes and no evaluation can.
+func checkTree(file *syntax.File) error {
+	var details []fleet.Detail
+	wrong := func(at syntax.Position, message string) {
+		details = append(details, detail(spotOf(at), message))
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.LoadStmt:
+			wrong(n.Load, "a template cannot load other files")
+		case *syntax.DictExpr:
+			seen := map[string]string{}
+			for _, entry := range n.List {
+				key, ok := entry.(*syntax.DictEntry).Key.(*syntax.Literal)
+				if !ok || key.Token != syntax.STRING {
+					continue
+				}
+				name := key.Value.(string)
+				if first, twice := seen[foldName(name)]; twice {
+					wrong(key.TokenPos, duplicateMessage(first, name))
+				}
+				seen[foldName(name)] = name
+			}
+		}
+		return true
+	})
+	if len(details) == 0 {
+		return nil
+	}
+	return withDetails(details, "")
+}
+
+func spotOf(at syntax.Position) spot { return spot{int(at.Line), int(at.Col)} }
+
+func syntaxError(err error) *fleet.Error {
+	var e syntax.Error
+	if !errors.As(err, &e) {
+		return invalid(spot{}, err.Error(), "")
+	}
+	return invalid(spotOf(e.Pos), e.Msg, "")
+}
+
+// resolveError tells of every name that is not defined, with the name that was probably meant.
+func resolveError(file *syntax.File, err error) error {
+	var list resolve.ErrorList
+	if !errors.As(err, &list) {
+		return invalid(spot{}, err.Error(), "")
+	}
+	undefined := map[spot]string{}
+	known := slices.Concat(slices.Collect(maps.Keys(surface)), slices.Collect(maps.Keys(starlark.Universe)))
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok {
+			switch binding, _ := id.Binding.(*resolve.Binding); {
+			case binding == nil:
+			case binding.Scope == resolve.Undefined:
+				undefined[spotOf(id.NamePos)] = id.Name
+			default:
+				known = append(known, id.Name)
+			}
+		}
+		return true
+	})
+	var details []fleet.Detail
+	hint := ""
+	for _, e := range list {
+		message := e.Msg
+		if name, ok := undefined[spotOf(e.Pos)]; ok {
+			message = fmt.Sprintf("%s is not defined%s", shorten(name), didYouMean(name, known))
+			hint = "A text stands in quotes; templates know " + surfaceList + "."
+		}
+		details = append(details, detail(spotOf(e.Pos), message))
+	}
+	return withDetails(details, hint)
+}
+
+// checkAmbiguous refuses a text that is valid HJSON and would, as a Starlark expression, mean something else.
+func checkAmbiguous(text string) error {
+	if checkNesting(text) != nil {
+		return nil
+	}
+	expr, err := parseExpression(text)
+	if err != nil {
+		return nil
+	}
+	var first *syntax.Ident
+	syntax.Walk(expr, func(n syntax.Node) bool {
+		if id, ok := n.(*syntax.Ident); ok && first == nil && slices.Contains(ambiguous, id.Name) {
+			first = id
+		}
+		return first == nil
+	})
+	if first == nil {
+		return nil
+	}
+	return invalid(spotOf(first.NamePos),
+		fmt.Sprintf("this can be read as HJSON and as Starlark, where %s means something else", first.Name),
+		"quote the strings, or write `def template():`")
+}
+
+// predeclared is the surface for one evaluation.
+func predeclared(in Input) starlark.StringDict {
+	all := in.Fleet
+	if all == nil {
+		all = emptyFleet
+	}
+	return starlark.StringDict{
+		"device": newDevice(in.Device), "config": newObject(Conceal(in.Config), nil),
+		"devices": all.devicesFunction(), "tags": all.tagsFunction(), "secret": secretFunction(in.Secrets),
+		"json": json.Module, "math": math.Module,
+	}
+}
+
+var emptyFleet = NewFleet(nil)

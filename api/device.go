@@ -2,6 +2,8 @@
 // fields of the interface contract, or of the paths beyond it, and no behaviour; the OpenAPI document is made from them.
 package api
 
+import "encoding/json"
+
 // Device is one registered Syncthing daemon.
 type Device struct {
 	DeviceID   string `json:"deviceID" doc:"Syncthing device ID in canonical form" example:"P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"`
@@ -11,6 +13,17 @@ type Device struct {
 	Label      string `json:"label" doc:"Name for people"`
 	CreatedAt  Time   `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
 	UpdatedAt  Time   `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+}
+
+// PutDevice is the body of a PUT on a device. What was read may be sent back as it is.
+type PutDevice struct {
+	DeviceID   *string         `json:"deviceID,omitempty" doc:"Optional; must be the device ID of the path"`
+	APIKey     *string         `json:"apiKey,omitempty" maxLength:"1024" doc:"Needed on create; blank, missing or <API_KEY> keeps the stored one"`
+	APIPort    *int64          `json:"apiPort,omitempty" minimum:"1" maximum:"65535" default:"8384"`
+	APIAddress *string         `json:"apiAddress,omitempty" doc:"Host name or IP; blank or missing means that the address is discovered"`
+	Label      *string         `json:"label,omitempty" doc:"At most 4 KiB"`
+	CreatedAt  json.RawMessage `json:"createdAt,omitempty" readOnly:"true" doc:"Ignored"`
+	UpdatedAt  json.RawMessage `json:"updatedAt,omitempty" readOnly:"true" doc:"Ignored"`
 }
 
 // DeviceStatus is what a daemon last said about itself.
@@ -57,6 +70,13 @@ type DeviceState struct {
 type ListedState struct {
 	DeviceID string `json:"deviceID"`
 	DeviceState
+}
+
+// PutDeviceSettings is the body of a PUT on a device's settings. What is left out stays.
+type PutDeviceSettings struct {
+	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused"`
+	AllowPlain *bool   `json:"allowPlain,omitempty"`
+	Pin        *string `json:"pin,omitempty" doc:"sha256:<hex>; an empty string forgets the pin"`
 }
 
 // DeviceSettings are the settings of one device beyond the contract.

@@ -6,6 +6,11 @@ type ModeSetting struct {
 	Mode string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
 }
 
+// PutMode is the body of a PUT of a mode.
+type PutMode struct {
+	Mode *string `json:"mode" enum:"on,observe,paused"`
+}
+
 // Health is the answer of /healthz and /readyz.
 type Health struct {
 	Status string `json:"status"`

@@ -14,6 +14,30 @@ type Template struct {
 	UpdatedAt Time   `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
 }
 
+// PutTemplate is the body of a POST or PUT of a template. What was read may be sent back as it is.
+type PutTemplate struct {
+	ID        json.RawMessage `json:"id,omitempty" readOnly:"true" doc:"Ignored"`
+	Label     *string         `json:"label,omitempty" doc:"At most 4 KiB"`
+	Priority  *int64          `json:"priority,omitempty" default:"0"`
+	Op        *string         `json:"op" doc:"set, merge, append or remove, in any letter case"`
+	Key       *string         `json:"key" doc:"Dotted key, at most 1 KiB; blank is the whole configuration"`
+	Template  *string         `json:"template" doc:"HJSON or Starlark, at most 1 MiB"`
+	CreatedAt json.RawMessage `json:"createdAt,omitempty" readOnly:"true" doc:"Ignored"`
+	UpdatedAt json.RawMessage `json:"updatedAt,omitempty" readOnly:"true" doc:"Ignored"`
+}
+
+// EvaluateTemplate is the body of an evaluation: a template, of which only the text is needed.
+type EvaluateTemplate struct {
+	ID        json.RawMessage `json:"id,omitempty" readOnly:"true" doc:"Ignored"`
+	Label     *string         `json:"label,omitempty"`
+	Priority  *int64          `json:"priority,omitempty"`
+	Op        *string         `json:"op,omitempty" default:"set"`
+	Key       *string         `json:"key,omitempty" default:""`
+	Template  *string         `json:"template"`
+	CreatedAt json.RawMessage `json:"createdAt,omitempty" readOnly:"true" doc:"Ignored"`
+	UpdatedAt json.RawMessage `json:"updatedAt,omitempty" readOnly:"true" doc:"Ignored"`
+}
+
 // Evaluation is what a template makes of one device's configuration.
 type Evaluation struct {
 	DeviceID   string          `json:"deviceID" doc:"The device it was evaluated for; blank for the built-in sample"`

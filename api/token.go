@@ -12,3 +12,9 @@ type NewToken struct {
 	Token
 	Secret string `json:"token" doc:"Shown once; send it as Authorization: Bearer or X-API-Key"`
 }
+
+// CreateToken is the body of a POST of a token.
+type CreateToken struct {
+	Name *string `json:"name" doc:"Unique; at most 128 bytes"`
+	Role *string `json:"role" enum:"viewer,operator,author,admin"`
+}

@@ -1,0 +1,209 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"muster/internal/fleet"
+)
+
+// bodyTime is how long a client may take to send a body.
+const bodyTime = time.Minute
+
+// limitBody refuses a body that is said to be too large or no JSON before a byte of it is read, and cuts off one that
+// turns out to be too large. net/http then closes the connection after the answer, so that the client gets it.
+func limitBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > maxBody {
+		return tooLarge()
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return unsupportedMedia("a body in Content-Encoding "+encoding, "Send the JSON as it is.")
+	}
+	if sent := r.Header.Get("Content-Type"); sent != "" {
+		media, _, err := mime.ParseMediaType(sent)
+		if err != nil || media != "application/json" {
+			return unsupportedMedia("a body of type "+sent, "Send JSON and say so; with curl: -H 'Content-Type: application/json'.")
+		}
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every ResponseWriter has one
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	return nil
+}
+
+func tooLarge() error {
+	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "the body is larger than " + strconv.Itoa(maxBody>>20) + " MiB"}
+}
+
+func unsupportedMedia(what, hint string) error {
+	return &statusError{status: http.StatusUnsupportedMediaType, says: fleet.Error{Message: what + " is not understood here", Hint: hint}}
+}
+
+// decode reads the JSON body strictly: a field that is not known is invalid, a wrong type, a name that is there twice,
+// bytes that are not UTF-8 and anything after the document are malformed. null is as good as leaving the field out.
+func decode[T any](r *request) (T, error) {
+	var into T
+	data, err := io.ReadAll(r.Body)
+	var over *http.MaxBytesError
+	if errors.As(err, &over) {
+		return into, tooLarge()
+	}
+	if err != nil {
+		return into, &fleet.Error{Code: fleet.CodeMalformed, Message: "the body broke off before its end", Hint: "Send the request again.", Err: err}
+	}
+	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' && json.Unmarshal(data, new(jsontext.Value)) == nil {
+		message := "the body is no JSON object"
+		if len(trimmed) == 0 {
+			message = "the body is empty"
+		}
+		return into, malformedBody(fleet.Detail{Message: message}, "Send one JSON object with the fields "+strings.Join(fieldNames(reflect.TypeFor[T]()), ", ")+".", nil)
+	}
+	if err := json.Unmarshal(data, &into, json.RejectUnknownMembers(true)); err != nil {
+		return into, bodyError(data, reflect.TypeFor[T](), err)
+	}
+	return into, nil
+}
+
+// bodyError says what is wrong with a body in the words of the person who wrote it.
+func bodyError(data []byte, into reflect.Type, err error) error {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return syntaxError(data, err)
+	}
+	field := strings.ReplaceAll(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/", ".")
+	line, column := position(data, semantic.ByteOffset)
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return unknownField(field, into, line, column)
+	case errors.Is(err, strconv.ErrRange):
+		detail := fleet.Detail{Field: field, Line: line, Column: column, Message: field + " is a whole number from -9223372036854775808 to 9223372036854775807"}
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: detail.Message, Details: []fleet.Detail{detail}}
+	}
+	detail := fleet.Detail{
+		Field: field, Line: line, Column: column,
+		Message: strings.TrimSpace(field + " is " + wanted(semantic.GoType) + ", not " + sent(semantic.JSONKind)),
+	}
+	return malformedBody(detail, "", err)
+}
+
+func unknownField(field string, into reflect.Type, line, column int) error {
+	names := fieldNames(into)
+	message := strconv.Quote(field) + " is no field of this object"
+	hint := "The fields are: " + strings.Join(names, ", ") + "."
+	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, field) }); i >= 0 {
+		hint = "It is written " + names[i] + "."
+	}
+	return &fleet.Error{
+		Code: fleet.CodeInvalid, Message: message, Hint: hint,
+		Details: []fleet.Detail{{Field: field, Line: line, Column: column, Message: message}},
+	}
+}
+
+func syntaxError(data []byte, err error) error {
+	detail := fleet.Detail{Message: "the body is no valid JSON"}
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		detail.Line, detail.Column = position(data, syntactic.ByteOffset)
+		detail.Message += ": " + syntactic.Err.Error()
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			detail.Field = strings.TrimPrefix(string(syntactic.JSONPointer), "/")
+			detail.Message = "the body names " + detail.Field + " twice"
+		}
+		detail.Message += " (line " + strconv.Itoa(detail.Line) + ", column " + strconv.Itoa(detail.Column) + ")"
+	}
+	return malformedBody(detail, "", err)
+}
+
+func malformedBody(detail fleet.Detail, hint string, cause error) error {
+	return &fleet.Error{Code: fleet.CodeMalformed, Message: detail.Message, Hint: hint, Details: []fleet.Detail{detail}, Err: cause}
+}
+
+// position is where in a text a byte stands, both counted from 1, columns in characters.
+func position(data []byte, offset int64) (line, column int) {
+	before := data[:min(max(offset, 0), int64(len(data)))]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return 1 + bytes.Count(before, []byte{'\n'}), 1 + utf8.RuneCount(before[start:])
+}
+
+// wanted is the JSON type of a field, in words.
+func wanted(t reflect.Type) string {
+	if t == nil {
+		return "something else"
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Int64, reflect.Int:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "an object"
+	}
+}
+
+func sent(kind jsontext.Kind) string {
+	switch kind {
+	case '"':
+		return "a string"
+	case '0':
+		return "this number"
+	case 't', 'f':
+		return "true or false"
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	default:
+		return "this"
+	}
+}
+
+// fieldNames are the JSON names of a struct's fields, without those that are only returned.
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name != "" && field.Tag.Get("readOnly") == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// missing names every field that is needed and is not there.
+func missing(absent map[string]bool) error {
+	var details []fleet.Detail
+	for _, name := range slices.Sorted(maps.Keys(absent)) {
+		if absent[name] {
+			details = append(details, fleet.Detail{Field: name, Message: name + " is needed"})
+		}
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	names := make([]string, len(details))
+	for i, d := range details {
+		names[i] = d.Field
+	}
+	return &fleet.Error{
+		Code: fleet.CodeInvalid, Message: "the body lacks " + strings.Join(names, ", "),
+		Hint: "Add what is missing; it may be blank only where that means something.", Details: details,
+	}
+}

@@ -1,0 +1,80 @@
+package httpapi
+
+import (
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+type comparison bool
+
+const (
+	weakly   comparison = false // W/"a" is "a": enough to read
+	strongly comparison = true  // W/ never matches: needed to write
+)
+
+// anyMatch tells whether one of the entity tags in the header's values is etag, or "*".
+func anyMatch(values []string, etag string, how comparison) bool {
+	for _, tag := range strings.Split(strings.Join(values, ","), ",") {
+		tag = strings.TrimSpace(tag)
+		if tag == "*" || tag == etag || how == weakly && strings.TrimPrefix(tag, "W/") == etag {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *request) hasCondition() bool {
+	return len(r.Header.Values("If-Match")) > 0 || len(r.Header.Values("If-None-Match")) > 0
+}
+
+// meets checks If-Match and If-None-Match of a write against what is there: shown encodes it as a reader of this role
+// would see it. It runs inside the write's transaction.
+func (r *request) meets(exists bool, shown func() ([]byte, error)) error {
+	etag := ""
+	if exists {
+		body, err := shown()
+		if err != nil {
+			return err
+		}
+		etag = etagOf(body)
+	}
+	if match := r.Header.Values("If-Match"); len(match) > 0 && (!exists || !anyMatch(match, etag, strongly)) {
+		message := "it was changed since you read it"
+		if !exists {
+			message = "there is nothing to replace: it does not exist, or not any more"
+		}
+		return &fleet.Error{
+			Code: fleet.CodePrecondition, Message: message,
+			Hint: "Read it again, carry your change over, and send it with the new ETag in If-Match.",
+		}
+	}
+	if none := r.Header.Values("If-None-Match"); len(none) > 0 && exists && anyMatch(none, etag, weakly) {
+		return &fleet.Error{
+			Code: fleet.CodePrecondition, Message: "it exists already",
+			Hint: "Leave out If-None-Match to replace it.",
+		}
+	}
+	return nil
+}
+
+// deviceCondition is the condition of a write to a device, nil when the request has none. shown is what the ETag that
+// the client holds was made from.
+func (r *request) deviceCondition(shown func(*fleet.Registered) any) func(*fleet.Registered) error {
+	if !r.hasCondition() {
+		return nil
+	}
+	return func(current *fleet.Registered) error {
+		return r.meets(current != nil, func() ([]byte, error) { return encode(shown(current)) })
+	}
+}
+
+// templateCondition is deviceCondition for a template.
+func (r *request) templateCondition(shown func(*fleet.TaggedTemplate) any) func(*fleet.TaggedTemplate) error {
+	if !r.hasCondition() {
+		return nil
+	}
+	return func(current *fleet.TaggedTemplate) error {
+		return r.meets(current != nil, func() ([]byte, error) { return encode(shown(current)) })
+	}
+}

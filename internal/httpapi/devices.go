@@ -1,0 +1,232 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+// Devices writes devices and their tags. Every condition is called inside the write's transaction with the device as it
+// is, nil when there is none, and its error ends the write; a nil condition is none. Deleting and tagging what is not
+// there is not_found, before any condition.
+type Devices interface {
+	// PutDevice creates or replaces. A blank APIKey keeps the stored one and is invalid on create. The store sets the
+	// times: CreatedAt survives a replace.
+	PutDevice(ctx context.Context, device fleet.Device, condition func(*fleet.Registered) error) (stored fleet.Device, created bool, err error)
+	DeleteDevice(ctx context.Context, id fleet.DeviceID, condition func(*fleet.Registered) error) error
+	// TagDevice and UntagDevice give the resulting tags, sorted. Neither minds when there is nothing to do.
+	TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, condition func(*fleet.Registered) error) ([]fleet.Tag, error)
+	UntagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, condition func(*fleet.Registered) error) ([]fleet.Tag, error)
+}
+
+func (s *server) deviceRoutes() []route {
+	const all, one, tags, tag = Prefix + "/devices", Prefix + "/devices/{deviceID}", Prefix + "/devices/{deviceID}/tags", Prefix + "/devices/{deviceID}/tags/{tag}"
+	device, names := reflect.TypeFor[api.Device](), reflect.TypeFor[[]string]()
+	return []route{
+		{method: http.MethodGet, path: all, name: "listDevices", summary: "All devices, by label then ID", permission: auth.Read,
+			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Device](), handle: s.listDevices},
+		{method: http.MethodGet, path: one, name: "getDevice", summary: "One device", permission: auth.Read,
+			reply: device, handle: s.getDevice},
+		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device", permission: auth.WriteDevices,
+			body: reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, handle: s.putDevice},
+		{method: http.MethodDelete, path: one, name: "deleteDevice", summary: "Forget a device; its daemon stays as it is", permission: auth.WriteDevices,
+			conditional: true, handle: s.deleteDevice},
+		{method: http.MethodGet, path: tags, name: "getDeviceTags", summary: "Tags of a device", permission: auth.Read,
+			reply: names, handle: s.getDeviceTags},
+		{method: http.MethodPut, path: tag, name: "tagDevice", summary: "Attach a tag to a device; gives its tags", permission: auth.WriteTags,
+			reply: names, conditional: true, handle: s.tagDevice},
+		{method: http.MethodDelete, path: tag, name: "untagDevice", summary: "Take a tag off a device; gives its tags", permission: auth.WriteTags,
+			reply: names, conditional: true, handle: s.untagDevice},
+	}
+}
+
+func (s *server) listDevices(r *request) (reply, error) {
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	return s.devicesWith(r, q, func(*fleet.Registered) bool { return true })
+}
+
+// devicesWith is the list of the devices that also pass a condition of the path.
+func (s *server) devicesWith(r *request, q listQuery, passes func(*fleet.Registered) bool) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	key := "masked"
+	if seesKeys(r.who) {
+		key = "revealed"
+	}
+	return s.lists.cached(registry, r, key, func() (reply, error) {
+		return showList(r, q, sortedDevices(registry), listing[*fleet.Registered, api.Device]{
+			matches: func(d *fleet.Registered) bool { return passes(d) && q.picks(d) },
+			cursor:  deviceCursor, beyond: beyondDevice,
+			wire: func(d *fleet.Registered) api.Device { return wireDevice(d.Device, r.who) },
+		})
+	})
+}
+
+func (q listQuery) picks(d *fleet.Registered) bool {
+	return q.holds(d.Label, string(d.ID), d.APIAddress) && q.carries(d.Tags)
+}
+
+func sortedDevices(registry *fleet.Registry) []*fleet.Registered {
+	return slices.SortedFunc(maps.Values(registry.Devices), func(a, b *fleet.Registered) int {
+		return fleet.CompareDevices(a.Device, b.Device)
+	})
+}
+
+// deviceCursor holds label and ID, by which the list is sorted: a page after a deleted device is found all the same.
+func deviceCursor(d *fleet.Registered) string {
+	return string(d.ID) + "." + base64.RawURLEncoding.EncodeToString([]byte(d.Label))
+}
+
+func beyondDevice(cursor string, d *fleet.Registered) (bool, error) {
+	id, encoded, found := strings.Cut(cursor, ".")
+	label, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil || !found {
+		return false, errors.New("no cursor of a device")
+	}
+	return fleet.CompareDevices(d.Device, fleet.Device{ID: fleet.DeviceID(id), Label: string(label)}) > 0, nil
+}
+
+func (s *server) getDevice(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireDevice(device.Device, r.who))
+}
+
+func (s *server) putDevice(r *request) (reply, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.PutDevice](r)
+	if err != nil {
+		return reply{}, err
+	}
+	device, err := deviceFrom(id, body)
+	if err != nil {
+		return reply{}, err
+	}
+	stored, created, err := s.Devices.PutDevice(r.Context(), device, r.deviceCondition(func(d *fleet.Registered) any {
+		return wireDevice(d.Device, r.who)
+	}))
+	if err != nil {
+		return reply{}, err
+	}
+	return showCreated(wireDevice(stored, r.who), created, devicePath(id))
+}
+
+// deviceFrom makes a device of a body. Its key is blank when the stored one is to be kept.
+func deviceFrom(id fleet.DeviceID, body api.PutDevice) (fleet.Device, error) {
+	if body.DeviceID != nil {
+		named, err := fleet.ParseDeviceID(*body.DeviceID)
+		if err != nil {
+			return fleet.Device{}, err
+		}
+		if named != id {
+			return fleet.Device{}, &fleet.Error{
+				Code: fleet.CodeInvalid, Message: "the deviceID in the body is another one than in the path",
+				Hint:    "Leave deviceID out of the body, or send the same ID.",
+				Details: []fleet.Detail{{Field: "deviceID", Message: "must equal the device ID in the path"}},
+			}
+		}
+	}
+	device := fleet.Device{
+		ID: id, Label: or(body.Label, ""), APIAddress: strings.TrimSpace(or(body.APIAddress, "")), APIPort: fleet.DefaultAPIPort,
+	}
+	if body.APIPort != nil {
+		if *body.APIPort < 1 || *body.APIPort > 65535 {
+			return fleet.Device{}, fleet.Invalidf("apiPort", "apiPort is a port number from 1 to 65535, not %d", *body.APIPort)
+		}
+		device.APIPort = int(*body.APIPort)
+	}
+	key := or(body.APIKey, "")
+	if strings.TrimSpace(key) == "" || key == fleet.MaskedAPIKey {
+		key = "" // whether one is stored only the transaction knows
+	}
+	device.APIKey = fleet.NewSecret(key)
+	checked := device
+	if key == "" {
+		checked.APIKey = fleet.NewSecret("kept")
+	}
+	return device, checked.Validate()
+}
+
+func or[T any](value *T, otherwise T) T {
+	if value == nil {
+		return otherwise
+	}
+	return *value
+}
+
+func (s *server) deleteDevice(r *request) (reply, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return reply{}, err
+	}
+	return nothing(s.Devices.DeleteDevice(r.Context(), id, r.deviceCondition(func(d *fleet.Registered) any {
+		return wireDevice(d.Device, r.who)
+	})))
+}
+
+func (s *server) getDeviceTags(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireTags(device.Tags))
+}
+
+func (s *server) tagDevice(r *request) (reply, error) { return r.changeDeviceTags(s.Devices.TagDevice) }
+
+func (s *server) untagDevice(r *request) (reply, error) {
+	return r.changeDeviceTags(s.Devices.UntagDevice)
+}
+
+type deviceTagger func(context.Context, fleet.DeviceID, fleet.Tag, func(*fleet.Registered) error) ([]fleet.Tag, error)
+
+func (r *request) changeDeviceTags(change deviceTagger) (reply, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return reply{}, err
+	}
+	tag, err := r.tag()
+	if err != nil {
+		return reply{}, err
+	}
+	tags, err := change(r.Context(), id, tag, r.deviceCondition(func(d *fleet.Registered) any { return wireTags(d.Tags) }))
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireTags(tags))
+}
+
+// seesKeys tells who sees API keys: whoever could write others in their place.
+func seesKeys(who auth.Principal) bool { return who.May(auth.WriteDevices) }
+
+func wireDevice(d fleet.Device, who auth.Principal) api.Device {
+	key := fleet.MaskedAPIKey
+	if seesKeys(who) {
+		key = d.APIKey.Reveal()
+	}
+	return api.Device{
+		DeviceID: string(d.ID), APIKey: key, APIPort: int64(d.APIPort), APIAddress: d.APIAddress, Label: d.Label,
+		CreatedAt: api.Time{Time: d.CreatedAt}, UpdatedAt: api.Time{Time: d.UpdatedAt},
+	}
+}

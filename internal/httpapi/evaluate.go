@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
+// Evaluator evaluates a template for one device: the given one, or, when device is "", one that carries a tag of the
+// template, else the first online one, else the first, else a built-in sample. A text that fails is invalid, with line,
+// column and traceback.
+type Evaluator interface {
+	Evaluate(ctx context.Context, template fleet.TaggedTemplate, device fleet.DeviceID) (Evaluation, error)
+}
+
+// Evaluation is what a template makes of one device's configuration, secrets masked already.
+type Evaluation struct {
+	Device   fleet.DeviceID // "" for the built-in sample
+	Language string
+	Value    stconfig.Value
+	Changes  []KeyChange
+	Warnings []string
+	Output   []string
+	Steps    uint64
+	Took     time.Duration
+}
+
+// KeyChange is one changed key; Absent is what is not there.
+type KeyChange struct {
+	Key      string
+	From, To stconfig.Value
+}
+
+func (s *server) evaluateRoutes() []route {
+	query := []*huma.Param{queryParam("device", "ID of the device to evaluate for, instead of one that the service picks", &huma.Schema{Type: huma.TypeString})}
+	evaluation := reflect.TypeFor[api.Evaluation]()
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/templates/{templateID}/evaluate", name: "evaluateTemplate", summary: "Evaluate a stored template for one device; changes nothing",
+			permission: auth.Read, query: query, reply: evaluation, volatile: true, handle: s.evaluateStored},
+		{method: http.MethodPost, path: Prefix + "/templates/evaluate", name: "evaluateNewTemplate", summary: "Evaluate a template that is not stored; changes nothing",
+			permission: auth.WriteTemplates, query: query, body: reflect.TypeFor[api.EvaluateTemplate](), reply: evaluation, volatile: true, handle: s.evaluateNew},
+	}
+}
+
+func (s *server) evaluateStored(r *request) (reply, error) {
+	template, err := s.stored(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.evaluate(r, *template)
+}
+
+func (s *server) evaluateNew(r *request) (reply, error) {
+	body, err := decode[api.EvaluateTemplate](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"template": body.Template == nil}); err != nil {
+		return reply{}, err
+	}
+	template, err := templateFrom(api.PutTemplate(body))
+	if err != nil {
+		return reply{}, err
+	}
+	return s.evaluate(r, fleet.TaggedTemplate{Template: template})
+}
+
+func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
+	device, err := s.chosenDevice(r)
+	if err != nil {
+		return reply{}, err
+	}
+	made, err := s.Evaluator.Evaluate(r.Context(), template, device)
+	if err != nil {
+		return reply{}, err
+	}
+	changes := make([]api.KeyChange, len(made.Changes))
+	for i, change := range made.Changes {
+		changes[i] = api.KeyChange{Key: change.Key, From: change.From.JSON(), To: change.To.JSON()}
+	}
+	return show(api.Evaluation{
+		DeviceID: string(made.Device), Language: made.Language, Value: made.Value.JSON(), Changes: changes,
+		Warnings: made.Warnings, Output: made.Output, Steps: made.Steps, DurationMs: made.Took.Milliseconds(),
+	})
+}
+
+// chosenDevice is the device that the client names, "" when it leaves the choice.
+func (s *server) chosenDevice(r *request) (fleet.DeviceID, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return "", fleet.Invalidf("query", "the query is not percent-encoded properly: %s", err)
+	}
+	if !values.Has("device") {
+		return "", nil
+	}
+	id, err := fleet.ParseDeviceID(values.Get("device"))
+	if err != nil {
+		return "", at("query.device", err)
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return "", err
+	}
+	if registry.Devices[id] == nil {
+		return "", noDevice(id)
+	}
+	return id, nil
+}

@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
+// Mirror gives what daemons last said, also while they are offline. Before first contact: not_found.
+type Mirror interface {
+	Status(ctx context.Context, id fleet.DeviceID) (fleet.Status, error)
+	Version(ctx context.Context, id fleet.DeviceID) (fleet.Version, error)
+	// MaskedConfig is the configuration last seen, with every secret masked already.
+	MaskedConfig(ctx context.Context, id fleet.DeviceID) (stconfig.Value, error)
+}
+
+func (s *server) mirrorRoutes() []route {
+	const one = Prefix + "/devices/{deviceID}"
+	return []route{
+		{method: http.MethodGet, path: one + "/status", name: "getDeviceStatus", summary: "What the daemon last said about itself", permission: auth.Read,
+			reply: reflect.TypeFor[api.DeviceStatus](), handle: s.getStatus},
+		{method: http.MethodGet, path: one + "/version", name: "getDeviceVersion", summary: "The software that the daemon runs", permission: auth.Read,
+			reply: reflect.TypeFor[api.DeviceVersion](), handle: s.getVersion},
+		{method: http.MethodGet, path: one + "/config", name: "getDeviceConfig", summary: "The configuration last seen, secrets masked", permission: auth.Read,
+			reply: reflect.TypeFor[map[string]any](), handle: s.getConfig},
+	}
+}
+
+func (s *server) getStatus(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	status, err := s.Mirror.Status(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, s.notSeen(err)
+	}
+	return show(api.DeviceStatus{
+		MyID: string(status.MyID), Alloc: status.Alloc, CPUPercent: status.CPUPercent,
+		DiscoveryEnabled: status.DiscoveryEnabled, DiscoveryMethods: status.DiscoveryMethods, GoRoutines: status.GoRoutines,
+		PathSeparator: status.PathSeparator, Sys: status.Sys, Tilde: status.Tilde, Uptime: status.Uptime,
+		CreatedAt: api.Time{Time: status.CreatedAt}, UpdatedAt: api.Time{Time: status.UpdatedAt},
+	})
+}
+
+func (s *server) getVersion(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	version, err := s.Mirror.Version(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, s.notSeen(err)
+	}
+	return show(api.DeviceVersion{
+		Device: string(version.Device), Arch: version.Arch, Codename: version.Codename, LongVersion: version.LongVersion,
+		OS: version.OS, Version: version.Version,
+		CreatedAt: api.Time{Time: version.CreatedAt}, UpdatedAt: api.Time{Time: version.UpdatedAt},
+	})
+}
+
+func (s *server) getConfig(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	config, err := s.Mirror.MaskedConfig(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, s.notSeen(err)
+	}
+	return reply{body: append(config.JSON(), '\n')}, nil
+}
+
+// notSeen says of what is absent from the mirror why that is so: the device itself is registered.
+func (s *server) notSeen(err error) error {
+	if fleet.CodeOf(err) != fleet.CodeNotFound {
+		return err
+	}
+	return &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "the device is registered, but its daemon has not been reached yet",
+		Hint: "GET the device's state: it says what is in the way, and what to do.", Err: err,
+	}
+}

@@ -1,0 +1,173 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"muster/api"
+	"muster/internal/auth"
+)
+
+func (s *server) openAPIRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/openapi.json", name: "getOpenAPI", summary: "This document", permission: auth.Read,
+			reply: reflect.TypeFor[map[string]any](), handle: func(*request) (reply, error) { return s.openAPI, nil }},
+	}
+}
+
+// newSpec leaves out everything that huma would add by itself: $schema members, links, documentation pages.
+func newSpec() huma.Config {
+	return huma.Config{OpenAPI: &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "Muster", Version: "1",
+			Description: "Manages fleets of Syncthing daemons: devices, templates of configuration, tags, folders.",
+		},
+		Components: &huma.Components{
+			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"bearer": {Type: "http", Scheme: "bearer"},
+				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key"},
+			},
+		},
+	}}
+}
+
+// finished encodes the document once all routes are in it.
+func finished(spec *huma.OpenAPI) reply {
+	body, err := json.Marshal(spec)
+	if err != nil {
+		panic(fmt.Sprintf("the OpenAPI document cannot be encoded: %v", err)) // a mistake in a route table: no request can cause it
+	}
+	return reply{body: append(body, '\n')}
+}
+
+// operation is what the document says of a route.
+func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
+	op := &huma.Operation{
+		OperationID: rt.name, Method: rt.method, Path: rt.path, Summary: rt.summary,
+		Parameters: append(pathParams(rt.path), rt.query...),
+		Responses:  map[string]*huma.Response{},
+	}
+	if rt.permission == auth.Public {
+		op.Security = []map[string][]string{}
+	} else {
+		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
+		op.Description = "Needs the role " + string(rt.permission.Needs()) + "."
+	}
+	schemas := spec.Components.Schemas
+	if rt.body != nil {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: jsonContent(schemas.Schema(rt.body, true, rt.name))}
+	}
+	headers := rt.headers(op)
+	for _, status := range rt.statuses() {
+		response := &huma.Response{Description: http.StatusText(status), Headers: headers[status]}
+		if status != http.StatusNoContent && status != http.StatusNotModified {
+			response.Content = jsonContent(schemas.Schema(rt.reply, true, rt.name))
+		}
+		op.Responses[strconv.Itoa(status)] = response
+	}
+	problem := map[string]*huma.MediaType{api.ProblemType: {Schema: schemas.Schema(reflect.TypeFor[api.Problem](), true, "")}}
+	for _, status := range rt.failures() {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
+	}
+	return op
+}
+
+func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{"application/json": {Schema: schema}}
+}
+
+// statuses are those of success.
+func (rt route) statuses() []int {
+	var all []int
+	switch {
+	case rt.reply == nil:
+		return []int{http.StatusNoContent}
+	case !rt.onlyCreates:
+		all = append(all, http.StatusOK)
+	}
+	if rt.creates {
+		all = append(all, http.StatusCreated)
+	}
+	if rt.method == http.MethodGet && !rt.volatile {
+		all = append(all, http.StatusNotModified)
+	}
+	return all
+}
+
+// failures are the statuses that a problem can come with.
+func (rt route) failures() []int {
+	all := []int{http.StatusMisdirectedRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	if rt.permission != auth.Public {
+		all = append(all, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
+	}
+	params := len(pathParams(rt.path)) > 0
+	if params {
+		all = append(all, http.StatusNotFound)
+	}
+	if rt.body != nil {
+		all = append(all, http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	if params || rt.body != nil || len(rt.query) > 0 {
+		all = append(all, http.StatusUnprocessableEntity)
+	}
+	if rt.conditional {
+		all = append(all, http.StatusPreconditionFailed)
+	}
+	if rt.permission == auth.ManageTokens && rt.method != http.MethodGet {
+		all = append(all, http.StatusConflict)
+	}
+	return all
+}
+
+// headers documents the headers of the replies by status, and adds those of the request to the operation.
+func (rt route) headers(op *huma.Operation) map[int]map[string]*huma.Header {
+	text := &huma.Schema{Type: huma.TypeString}
+	headers := map[int]map[string]*huma.Header{http.StatusOK: {}, http.StatusCreated: {}, http.StatusNotModified: {}}
+	if rt.reply != nil && !rt.volatile {
+		for _, of := range headers {
+			of["ETag"] = &huma.Header{Description: "Changes whenever the body does", Schema: text}
+		}
+	}
+	headers[http.StatusCreated]["Location"] = &huma.Header{Description: "Path of what was created", Schema: text}
+	for _, param := range rt.query {
+		if param == limitParam {
+			headers[http.StatusOK]["Link"] = &huma.Header{Description: `With rel="next" when there is more`, Schema: text}
+		}
+	}
+	switch {
+	case rt.conditional:
+		op.Parameters = append(op.Parameters,
+			&huma.Param{Name: "If-Match", In: "header", Description: "Write only if the ETag is still this, or *: if it exists", Schema: text},
+			&huma.Param{Name: "If-None-Match", In: "header", Description: "*: write only if it does not exist", Schema: text})
+	case rt.method == http.MethodGet && !rt.volatile:
+		op.Parameters = append(op.Parameters,
+			&huma.Param{Name: "If-None-Match", In: "header", Description: "Answer 304 if the ETag is still this", Schema: text})
+	}
+	return headers
+}
+
+var pathParam = regexp.MustCompile(`\{(\w+)\}`)
+
+func pathParams(path string) []*huma.Param {
+	describe := map[string]string{
+		"deviceID": "Syncthing device ID, in any spelling", "tag": "A tag, percent-encoded, a slash too",
+		"folderID": "Syncthing folder ID, percent-encoded, a slash too", "templateID": "ID of a template", "name": "Name of a token",
+	}
+	var params []*huma.Param
+	for _, found := range pathParam.FindAllStringSubmatch(path, -1) {
+		schema := &huma.Schema{Type: huma.TypeString}
+		if found[1] == "templateID" {
+			schema = &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
+		}
+		params = append(params, &huma.Param{Name: found[1], In: "path", Required: true, Description: describe[found[1]], Schema: schema})
+	}
+	return params
+}

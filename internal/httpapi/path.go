@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"unicode/utf8"
+
+	"muster/internal/fleet"
+)
+
+// deviceID is the device ID of the path, in canonical form whatever its spelling.
+func (r *request) deviceID() (fleet.DeviceID, error) {
+	id, err := fleet.ParseDeviceID(r.PathValue("deviceID"))
+	return id, at("path.deviceID", err)
+}
+
+func (r *request) tag() (fleet.Tag, error) {
+	tag, err := fleet.ParseTag(r.PathValue("tag"))
+	return tag, at("path.tag", err)
+}
+
+// templateID takes the one decimal spelling of a number: what is read is a template's only address.
+func (r *request) templateID() (int64, error) {
+	text := r.PathValue("templateID")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || err == nil && strconv.FormatInt(id, 10) != text {
+		return 0, fleet.Invalidf("path.templateID", "%q is no template ID: it is a whole number", text)
+	}
+	return id, nil // out of range: the nearest number, which no template has
+}
+
+// folderID takes any text that a daemon may use as an ID.
+func (r *request) folderID() (string, error) {
+	id := r.PathValue("folderID")
+	if !utf8.ValidString(id) {
+		return "", fleet.Invalidf("path.folderID", "a folder ID is UTF-8 text; percent-encode its bytes")
+	}
+	return id, nil
+}
+
+func noDevice(id fleet.DeviceID) error {
+	return &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "no device " + string(id) + " is registered",
+		Hint: "GET " + Prefix + "/devices lists all; PUT registers one.",
+	}
+}
+
+func noTemplate(id int64) error {
+	return &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "there is no template " + strconv.FormatInt(id, 10),
+		Hint: "GET " + Prefix + "/templates lists all; POST makes one.",
+	}
+}
+
+// registered is the device of the path.
+func (s *server) registered(r *request) (*fleet.Registered, error) {
+	id, err := r.deviceID()
+	if err != nil {
+		return nil, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	device := registry.Devices[id]
+	if device == nil {
+		return nil, noDevice(id)
+	}
+	return device, nil
+}
+
+// stored is the template of the path.
+func (s *server) stored(r *request) (*fleet.TaggedTemplate, error) {
+	id, err := r.templateID()
+	if err != nil {
+		return nil, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	for i := range registry.Templates {
+		if registry.Templates[i].ID == id {
+			return &registry.Templates[i], nil
+		}
+	}
+	return nil, noTemplate(id)
+}
+
+func devicePath(id fleet.DeviceID) string { return Prefix + "/devices/" + string(id) }
+
+func templatePath(id int64) string { return Prefix + "/templates/" + strconv.FormatInt(id, 10) }
+
+func tagPath(tag fleet.Tag) string { return Prefix + "/tags/" + url.PathEscape(string(tag)) }

@@ -1,0 +1,82 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reply is an answer that is ready to be sent.
+type reply struct {
+	status   int // 0: 200
+	body     []byte
+	etag     string // "": made from the body
+	location string
+	link     string
+}
+
+// show is a 200 with v as JSON.
+func show(v any) (reply, error) {
+	body, err := encode(v)
+	return reply{body: body}, err
+}
+
+// showCreated is show, with 201 and Location when something new came of the request.
+func showCreated(v any, created bool, location string) (reply, error) {
+	out, err := show(v)
+	if created {
+		out.status, out.location = http.StatusCreated, location
+	}
+	return out, err
+}
+
+// nothing is a 204.
+func nothing(err error) (reply, error) { return reply{status: http.StatusNoContent}, err }
+
+// encode writes JSON as the contract wants it: no list is null, "<" stays "<". Bytes of daemons that are not UTF-8 are
+// replaced, not refused.
+func encode(v any) ([]byte, error) {
+	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, err
+	}
+	return append(body, '\n'), nil
+}
+
+// etagOf is the strong validator of a body.
+func etagOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
+}
+
+func (out reply) write(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	if out.etag != "" {
+		header.Set("ETag", out.etag)
+	}
+	if out.link != "" {
+		header.Set("Link", out.link)
+	}
+	if out.location != "" {
+		header.Set("Location", out.location)
+	}
+	if out.etag != "" && reads(r) && anyMatch(r.Header.Values("If-None-Match"), out.etag, weakly) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if out.body != nil {
+		header.Set("Content-Type", "application/json")
+		header.Set("Content-Length", strconv.Itoa(len(out.body)))
+	}
+	if out.status == 0 {
+		out.status = http.StatusOK
+	}
+	w.WriteHeader(out.status)
+	_, _ = w.Write(out.body) // a client that is gone needs no answer
+}
+
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }

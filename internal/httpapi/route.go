@@ -1,0 +1,138 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+// route is one method on one path: who may call it, what it takes and gives, and the handler that does it. The mux, the
+// permission check and the OpenAPI document are all made from it. huma's own decoding is not used: its statuses are not
+// the contract's (a wrong type is 400 here, 422 there), and lists are sent as they were encoded once.
+type route struct {
+	method, path string
+	name         string // operationId
+	summary      string
+	permission   auth.Permission
+	query        []*huma.Param
+	body         reflect.Type // of the JSON body; nil: there is none
+	reply        reflect.Type // of the JSON reply; nil: 204
+	creates      bool         // may answer 201 with Location
+	onlyCreates  bool         // never answers 200
+	conditional  bool         // a write that heeds If-Match and If-None-Match
+	volatile     bool         // the reply is made for this request: no ETag
+	handle       func(*request) (reply, error)
+}
+
+// request is a request on its way through a handler.
+type request struct {
+	*http.Request
+	who auth.Principal
+}
+
+func (s *server) register(spec huma.API, rt route) {
+	op := operation(spec.OpenAPI(), rt)
+	spec.OpenAPI().AddOperation(op)
+	spec.Adapter().Handle(op, func(ctx huma.Context) {
+		r, w := humago.Unwrap(ctx)
+		s.answer(w, r, rt)
+	})
+}
+
+// answer runs a handler and writes what came of it.
+func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
+	who, err := s.permit(r, rt.permission)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if rt.body != nil {
+		if err := limitBody(w, r); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	ctx := auth.WithPrincipal(fleet.WithActor(r.Context(), who.Name), who)
+	out, err := rt.handle(&request{Request: r.WithContext(ctx), who: who})
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if rt.volatile {
+		out.etag = ""
+	} else if out.etag == "" && len(out.body) > 0 {
+		out.etag = etagOf(out.body)
+	}
+	out.write(w, r)
+}
+
+// permit authenticates, unless the route is public, and checks the permission.
+func (s *server) permit(r *http.Request, permission auth.Permission) (auth.Principal, error) {
+	if permission == auth.Public {
+		return auth.Principal{}, nil
+	}
+	who, err := s.Auth.Authenticate(r)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	if !who.May(permission) {
+		return auth.Principal{}, &fleet.Error{
+			Code:    fleet.CodeForbidden,
+			Message: "this token's role, " + string(who.Role) + ", may not do that",
+			Hint:    "Use a token with the role " + string(permission.Needs()) + " or higher.",
+		}
+	}
+	return who, nil
+}
+
+// unknown answers what no route takes: 405 when another method would do, else 404.
+func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
+	if _, err := s.Auth.Authenticate(r); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	allowed := s.allowed(r)
+	if len(allowed) == 0 {
+		s.fail(w, r, unknownPath())
+		return
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	s.fail(w, r, &statusError{status: http.StatusMethodNotAllowed, says: fleet.Error{
+		Message: r.Method + " is not possible here",
+		Hint:    "Use one of: " + strings.Join(allowed, ", ") + ".",
+	}})
+}
+
+// allowed are the methods that some route takes on the request's path, HEAD with GET.
+func (s *server) allowed(r *http.Request) []string {
+	methods := s.methods[r.URL.EscapedPath()]
+	if methods == nil {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+			probe := &http.Request{Method: method, URL: r.URL, Host: r.Host}
+			if _, pattern := s.mux.Handler(probe); pattern != "/" {
+				methods = append(methods, method)
+			}
+		}
+	}
+	var allowed []string
+	for _, method := range methods {
+		allowed = append(allowed, method)
+		if method == http.MethodGet {
+			allowed = append(allowed, http.MethodHead)
+		}
+	}
+	return allowed
+}
+
+func unknownPath() error {
+	return &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "there is nothing at this path",
+		Hint: "All paths are in " + Prefix + "/openapi.json. Percent-encode a slash inside a tag or folder ID as %2F.",
+	}
+}

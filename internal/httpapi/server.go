@@ -1,0 +1,103 @@
+// Package httpapi is the REST API: routes, mapping between the wire and the vocabulary, errors to statuses. No SQL and
+// no business rules: what may be done and what comes of it is decided behind the interfaces that it declares, one file
+// per noun.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+// Prefix is where the API lives.
+const Prefix = "/api/v1"
+
+// maxBody is the largest request body, in bytes.
+const maxBody = 4 << 20
+
+// Registry gives everything that is registered, at one generation. What one call returned is never changed; a write
+// that returned is in what the next call returns.
+type Registry interface {
+	Registry(ctx context.Context) (*fleet.Registry, error)
+}
+
+// Authenticator finds out who sends a request.
+type Authenticator interface {
+	Authenticate(r *http.Request) (auth.Principal, error)
+}
+
+// Options is what the API stands on. All but AllowedHosts and Ready are needed.
+type Options struct {
+	Log       *slog.Logger
+	Registry  Registry
+	Devices   Devices
+	Templates Templates
+	Tags      Tags
+	Settings  Settings
+	Mirror    Mirror
+	Folders   Folders
+	States    States
+	Plans     Plans
+	Checker   Checker
+	Evaluator Evaluator
+	Auth      Authenticator
+	Tokens    Tokens
+
+	// AllowedHosts are names, without port, that the server may be called by in a Host header, besides localhost, the
+	// loopback addresses and the address that a connection came in on.
+	AllowedHosts []string
+	// Ready tells what the server still waits for; nil: it is ready as soon as it listens.
+	Ready func(ctx context.Context) error
+}
+
+// server answers the REST API.
+type server struct {
+	Options
+	log         *slog.Logger
+	mux         *http.ServeMux
+	routes      []route
+	methods     map[string][]string // of every path pattern
+	hosts       map[string]bool
+	crossOrigin *http.CrossOriginProtection
+	lists       listCache
+	openAPI     reply
+}
+
+// New is the handler of every path of the API; it starts nothing.
+func New(options Options) http.Handler { return newServer(options) }
+
+func newServer(options Options) *server {
+	s := &server{
+		Options:     options,
+		log:         options.Log.With("component", "httpapi"),
+		mux:         http.NewServeMux(),
+		methods:     map[string][]string{},
+		hosts:       allowedHosts(options.AllowedHosts),
+		crossOrigin: http.NewCrossOriginProtection(),
+	}
+	s.routes = s.allRoutes()
+	spec := humago.New(s.mux, newSpec())
+	for _, rt := range s.routes {
+		s.methods[rt.path] = append(s.methods[rt.path], rt.method)
+		s.register(spec, rt)
+	}
+	s.mux.HandleFunc("/", s.unknown)
+	s.openAPI = finished(spec.OpenAPI())
+	return s
+}
+
+func (s *server) allRoutes() []route {
+	var all []route
+	for _, of := range []func() []route{
+		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.settingRoutes, s.templateRoutes,
+		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.tokenRoutes, s.healthRoutes, s.openAPIRoutes,
+	} {
+		all = append(all, of()...)
+	}
+	return all
+}

@@ -1,0 +1,209 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+// Templates writes templates and their tags. Conditions are as with Devices. The store sets ID and times.
+type Templates interface {
+	CreateTemplate(ctx context.Context, template fleet.Template) (fleet.Template, error)
+	// PutTemplate replaces; an ID that is not there is not_found.
+	PutTemplate(ctx context.Context, template fleet.Template, condition func(*fleet.TaggedTemplate) error) (fleet.Template, error)
+	DeleteTemplate(ctx context.Context, id int64, condition func(*fleet.TaggedTemplate) error) error
+	TagTemplate(ctx context.Context, id int64, tag fleet.Tag, condition func(*fleet.TaggedTemplate) error) ([]fleet.Tag, error)
+	UntagTemplate(ctx context.Context, id int64, tag fleet.Tag, condition func(*fleet.TaggedTemplate) error) ([]fleet.Tag, error)
+}
+
+// Checker checks what a template says before it is kept: syntax of the text, grammar of the key, op and the key's first
+// name. Errors are invalid, with line and column.
+type Checker interface {
+	CheckTemplate(ctx context.Context, template fleet.Template) error
+}
+
+func (s *server) templateRoutes() []route {
+	const all, one, tags, tag = Prefix + "/templates", Prefix + "/templates/{templateID}", Prefix + "/templates/{templateID}/tags", Prefix + "/templates/{templateID}/tags/{tag}"
+	template, body, names := reflect.TypeFor[api.Template](), reflect.TypeFor[api.PutTemplate](), reflect.TypeFor[[]string]()
+	return []route{
+		{method: http.MethodGet, path: all, name: "listTemplates", summary: "All templates, in the order of the fold", permission: auth.Read,
+			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Template](), handle: s.listTemplates},
+		{method: http.MethodPost, path: all, name: "createTemplate", summary: "Create a template", permission: auth.WriteTemplates,
+			body: body, reply: template, creates: true, onlyCreates: true, handle: s.createTemplate},
+		{method: http.MethodGet, path: one, name: "getTemplate", summary: "One template", permission: auth.Read,
+			reply: template, handle: s.getTemplate},
+		{method: http.MethodPut, path: one, name: "putTemplate", summary: "Replace a template", permission: auth.WriteTemplates,
+			body: body, reply: template, conditional: true, handle: s.putTemplate},
+		{method: http.MethodDelete, path: one, name: "deleteTemplate", summary: "Delete a template", permission: auth.WriteTemplates,
+			conditional: true, handle: s.deleteTemplate},
+		{method: http.MethodGet, path: tags, name: "getTemplateTags", summary: "Tags of a template", permission: auth.Read,
+			reply: names, handle: s.getTemplateTags},
+		{method: http.MethodPut, path: tag, name: "tagTemplate", summary: "Attach a tag to a template; gives its tags", permission: auth.WriteTags,
+			reply: names, conditional: true, handle: s.tagTemplate},
+		{method: http.MethodDelete, path: tag, name: "untagTemplate", summary: "Take a tag off a template; gives its tags", permission: auth.WriteTags,
+			reply: names, conditional: true, handle: s.untagTemplate},
+	}
+}
+
+func (s *server) listTemplates(r *request) (reply, error) {
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	return s.templatesWith(r, q, func(*fleet.TaggedTemplate) bool { return true })
+}
+
+// templatesWith is the list of the templates that also pass a condition of the path.
+func (s *server) templatesWith(r *request, q listQuery, passes func(*fleet.TaggedTemplate) bool) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return s.lists.cached(registry, r, "", func() (reply, error) {
+		members := make([]*fleet.TaggedTemplate, len(registry.Templates))
+		for i := range registry.Templates {
+			members[i] = &registry.Templates[i]
+		}
+		return showList(r, q, members, listing[*fleet.TaggedTemplate, api.Template]{
+			matches: func(t *fleet.TaggedTemplate) bool {
+				return passes(t) && q.holds(t.Label, t.Key) && q.carries(t.Tags)
+			},
+			cursor: templateCursor, beyond: beyondTemplate,
+			wire: func(t *fleet.TaggedTemplate) api.Template { return wireTemplate(t.Template) },
+		})
+	})
+}
+
+func templateCursor(t *fleet.TaggedTemplate) string { return fmt.Sprintf("%d.%d", t.Priority, t.ID) }
+
+func beyondTemplate(cursor string, t *fleet.TaggedTemplate) (bool, error) {
+	var place fleet.Template
+	if n, err := fmt.Sscanf(cursor, "%d.%d", &place.Priority, &place.ID); n != 2 || err != nil {
+		return false, errors.New("no cursor of a template")
+	}
+	return fleet.CompareTemplates(t.Template, place) > 0, nil
+}
+
+func (s *server) getTemplate(r *request) (reply, error) {
+	template, err := s.stored(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireTemplate(template.Template))
+}
+
+func (s *server) createTemplate(r *request) (reply, error) {
+	template, err := s.readTemplate(r)
+	if err != nil {
+		return reply{}, err
+	}
+	stored, err := s.Templates.CreateTemplate(r.Context(), template)
+	if err != nil {
+		return reply{}, err
+	}
+	return showCreated(wireTemplate(stored), true, templatePath(stored.ID))
+}
+
+func (s *server) putTemplate(r *request) (reply, error) {
+	old, err := s.stored(r) // an unknown ID is told before what is wrong with the body
+	if err != nil {
+		return reply{}, err
+	}
+	template, err := s.readTemplate(r)
+	if err != nil {
+		return reply{}, err
+	}
+	template.ID = old.ID
+	stored, err := s.Templates.PutTemplate(r.Context(), template, r.templateCondition(shownTemplate))
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireTemplate(stored))
+}
+
+// readTemplate reads and checks a body as far as a template can be checked without a device.
+func (s *server) readTemplate(r *request) (fleet.Template, error) {
+	body, err := decode[api.PutTemplate](r)
+	if err != nil {
+		return fleet.Template{}, err
+	}
+	err = missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil, "template": body.Template == nil})
+	if err != nil {
+		return fleet.Template{}, err
+	}
+	template, err := templateFrom(body)
+	if err != nil {
+		return fleet.Template{}, err
+	}
+	return template, s.Checker.CheckTemplate(r.Context(), template)
+}
+
+func templateFrom(body api.PutTemplate) (fleet.Template, error) {
+	op, err := fleet.ParseOp(or(body.Op, string(fleet.OpSet)))
+	if err != nil {
+		return fleet.Template{}, err
+	}
+	template := fleet.Template{
+		Label: or(body.Label, ""), Priority: or(body.Priority, 0), Op: op, Key: or(body.Key, ""), Text: or(body.Template, ""),
+	}
+	return template, template.Validate()
+}
+
+func (s *server) deleteTemplate(r *request) (reply, error) {
+	id, err := r.templateID()
+	if err != nil {
+		return reply{}, err
+	}
+	return nothing(s.Templates.DeleteTemplate(r.Context(), id, r.templateCondition(shownTemplate)))
+}
+
+func (s *server) getTemplateTags(r *request) (reply, error) {
+	template, err := s.stored(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireTags(template.Tags))
+}
+
+func (s *server) tagTemplate(r *request) (reply, error) {
+	return r.changeTemplateTags(s.Templates.TagTemplate)
+}
+
+func (s *server) untagTemplate(r *request) (reply, error) {
+	return r.changeTemplateTags(s.Templates.UntagTemplate)
+}
+
+type templateTagger func(context.Context, int64, fleet.Tag, func(*fleet.TaggedTemplate) error) ([]fleet.Tag, error)
+
+func (r *request) changeTemplateTags(change templateTagger) (reply, error) {
+	id, err := r.templateID()
+	if err != nil {
+		return reply{}, err
+	}
+	tag, err := r.tag()
+	if err != nil {
+		return reply{}, err
+	}
+	tags, err := change(r.Context(), id, tag, r.templateCondition(func(t *fleet.TaggedTemplate) any { return wireTags(t.Tags) }))
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireTags(tags))
+}
+
+func shownTemplate(t *fleet.TaggedTemplate) any { return wireTemplate(t.Template) }
+
+func wireTemplate(t fleet.Template) api.Template {
+	return api.Template{
+		ID: t.ID, Label: t.Label, Priority: t.Priority, Op: string(t.Op), Key: t.Key, Template: t.Text,
+		CreatedAt: api.Time{Time: t.CreatedAt}, UpdatedAt: api.Time{Time: t.UpdatedAt},
+	}
+}

@@ -88,7 +88,7 @@ func (k *Key) Open(table, row, column string, sealed []byte) ([]byte, error) {
 			Hint:    "Start Muster with the seal.key (or the key in the environment) that made this database.",
 		}
 	}
-	plain, err := k.aead.Open(nil, sealed[1+keyIDLen:headerLen], sealed[headerLen:], place(sealed[:1+keyIDLen], table, row, column))
+	plain, err := k.aead.Open([]byte{}, sealed[1+keyIDLen:headerLen], sealed[headerLen:], place(sealed[:1+keyIDLen], table, row, column))
 	if err != nil {
 		return nil, &fleet.Error{Code: fleet.CodeInternal, During: during, Message: "a sealed value is damaged or not in its place", Err: err}
 	}

@@ -34,7 +34,7 @@ func TestWhatIsSealedOpensInItsPlaceOnly(t *testing.T) {
 			t.Fatal("the plain text is in what was sealed")
 		}
 		got, err := key.Open(at[0], at[1], at[2], sealed)
-		if err != nil || !bytes.Equal(got, plain) {
+		if err != nil || got == nil || !bytes.Equal(got, plain) {
 			t.Fatalf("got %q, %v; want %q", got, err, plain)
 		}
 		same := at[0] == other[0] && at[1] == other[1] && at[2] == other[2]

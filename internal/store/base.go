@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// maxBaseKeyBytes is what an index of PostgreSQL surely takes; a key with a folder and a device in it has some hundred.
+const maxBaseKeyBytes = 2 << 10
+
+// BaseEntries are the keys that Muster wrote on a device, by key.
+func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
+	if _, err := s.registered(id); err != nil {
+		return nil, err
+	}
+	entries, err := collect(ctx, pool{s.reads}, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
+		SELECT key, base, written, intended, sent, templates, state, implied FROM base_entries
+		WHERE device_id = $1`, string(id))
+	slices.SortFunc(entries, func(a, b fleet.BaseEntry) int { return strings.Compare(a.Key, b.Key) })
+	return entries, failure("read base", err)
+}
+
+// PutBaseEntries replaces the entries of a device outside of an intent: a person's edit changed the base.
+func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	_, err := write(ctx, s, "put base", func(t *tx) (none struct{}, err error) {
+		if there, err := t.exists(id); err != nil || !there {
+			return none, orElse(err, noDevice(id))
+		}
+		if entries == nil {
+			entries = []fleet.BaseEntry{}
+		}
+		return none, t.replaceBase(id, entries)
+	})
+	return err
+}
+
+func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	if entries == nil {
+		return nil
+	}
+	if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1`, string(id)); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := t.insertBase(id, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) insertBase(id fleet.DeviceID, e fleet.BaseEntry) error {
+	if !storable(e.Key, maxBaseKeyBytes) {
+		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
+	}
+	templates, err := json.Marshal(e.Templates)
+	if err != nil {
+		return err
+	}
+	sealed := func(column string, plain []byte) []byte {
+		if plain == nil {
+			return nil // "absent" is no secret, and is not the empty value
+		}
+		return t.store.seal.Seal("base_entries", baseRow(id, e.Key), column, plain)
+	}
+	return t.exec(`
+		INSERT INTO base_entries (device_id, key, base, written, intended, sent, templates, state, implied)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		string(id), e.Key, sealed("base", e.Base), sealed("written", e.Written), sealed("intended", e.Intended), sealed("sent", e.Sent),
+		string(templates), string(e.State), e.Implied)
+}
+
+func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {
+	var base, written, intended, sent []byte
+	var templates string
+	err = row.Scan(&e.Key, &base, &written, &intended, &sent, &templates, (*string)(&e.State), &e.Implied)
+	if err != nil {
+		return e, err
+	}
+	for _, column := range []struct {
+		name   string
+		sealed []byte
+		into   *[]byte
+	}{{"base", base, &e.Base}, {"written", written, &e.Written}, {"intended", intended, &e.Intended}, {"sent", sent, &e.Sent}} {
+		if column.sealed == nil {
+			continue
+		}
+		if *column.into, err = s.seal.Open("base_entries", baseRow(id, e.Key), column.name, column.sealed); err != nil {
+			return e, err
+		}
+	}
+	return e, json.Unmarshal([]byte(templates), &e.Templates)
+}
+
+func baseRow(id fleet.DeviceID, key string) string { return string(id) + "/" + key }

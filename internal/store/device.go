@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"database/sql"
+
+	"muster/internal/fleet"
+)
+
+// Device is one registered device with its API key.
+func (s *Store) Device(_ context.Context, id fleet.DeviceID) (fleet.Device, error) {
+	registered, err := s.registered(id)
+	if err != nil {
+		return fleet.Device{}, err
+	}
+	return registered.Device, nil
+}
+
+// Devices are all of them by label, then ID. The slice is shared: nobody may change it.
+func (s *Store) Devices(context.Context) ([]fleet.Device, error) {
+	return s.model.current().devices(), nil
+}
+
+// DevicesTagged are those that carry the tag, by label, then ID.
+func (s *Store) DevicesTagged(_ context.Context, tag fleet.Tag) ([]fleet.Device, error) {
+	v := s.model.current()
+	carrying := []fleet.Device{}
+	for _, d := range v.devices() {
+		if slices.Contains(v.registry.Devices[d.ID].Tags, tag) {
+			carrying = append(carrying, d)
+		}
+	}
+	return carrying, nil
+}
+
+func (s *Store) registered(id fleet.DeviceID) (*fleet.Registered, error) {
+	var found *fleet.Registered
+	s.model.look(func(c *contents) { found = c.devices[id] })
+	if found == nil {
+		return nil, noDevice(id)
+	}
+	return found, nil
+}
+
+func noDevice(id fleet.DeviceID) error { return fleet.NotFoundf("device %s is not registered", id) }
+
+// PutDevice creates or replaces a device and gives it as stored. A blank or masked API key keeps the one that is there;
+// creating needs one. createdAt, tags and settings survive; updatedAt always moves forward.
+//
+// check, here and below, may be nil. It is asked inside the transaction, with the object as it is then (nil when there
+// is none); its error is the answer, and nothing is written. It must not call the store.
+func (s *Store) PutDevice(ctx context.Context, device fleet.Device, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error) {
+	type result struct {
+		stored  fleet.Device
+		created bool
+	}
+	put, err := write(ctx, s, "put device", func(t *tx) (result, error) {
+		current, err := t.device(device.ID)
+		if err != nil {
+			return result{}, err
+		}
+		if err := ask(check, current); err != nil {
+			return result{}, err
+		}
+		if current == nil {
+			stored, err := t.createDevice(device)
+			return result{stored, true}, err
+		}
+		stored, err := t.replaceDevice(*current, device)
+		return result{stored, false}, err
+	})
+	return put.stored, put.created, err
+}
+
+func ask[T any](check func(*T) error, current *T) error {
+	if check == nil {
+		return nil
+	}
+	return check(current)
+}
+
+func (t *tx) createDevice(d fleet.Device) (fleet.Device, error) {
+	if err := d.Validate(); err != nil {
+		return d, err
+	}
+	d.CreatedAt, d.UpdatedAt = t.now, t.now
+	settings := fleet.DeviceSettings{Mode: fleet.ModeOn}
+	err := t.exec(`
+		INSERT INTO devices (id, label, api_key, api_address, api_port, mode, allow_plain, pin, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort,
+		string(settings.Mode), settings.AllowPlain, settings.Pin, millis(d.CreatedAt), millis(d.UpdatedAt))
+	if err != nil {
+		return d, err
+	}
+	t.record("device.create", string(d.ID), d.Label)
+	t.touch(d.ID)
+	t.register(func(c *contents) {
+		c.devices[d.ID] = &fleet.Registered{Device: d, Tags: []fleet.Tag{}, Settings: settings}
+	})
+	return d, nil
+}
+
+func (t *tx) replaceDevice(current, d fleet.Device) (fleet.Device, error) {
+	if key := d.APIKey.Reveal(); key == "" || key == fleet.MaskedAPIKey {
+		d.APIKey = current.APIKey
+	}
+	if err := d.Validate(); err != nil {
+		return d, err
+	}
+	d.CreatedAt, d.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
+	err := t.exec(`UPDATE devices SET label = $2, api_key = $3, api_address = $4, api_port = $5, updated_at = $6 WHERE id = $1`,
+		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort, millis(d.UpdatedAt))
+	if err != nil {
+		return d, err
+	}
+	t.record("device.replace", string(d.ID), d.Label)
+	t.touch(d.ID)
+	t.register(func(c *contents) {
+		c.device(d.ID, func(r *fleet.Registered) { r.Device = d })
+	})
+	return d, nil
+}
+
+// DeleteDevice forgets a device with its tags, settings, mirrors, base, revisions and intents. The audit stays.
+func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(current *fleet.Device) error) error {
+	_, err := write(ctx, s, "delete device", func(t *tx) (none struct{}, err error) {
+		current, err := t.device(id)
+		if err != nil {
+			return none, err
+		}
+		if current == nil {
+			return none, noDevice(id)
+		}
+		if err := ask(check, current); err != nil {
+			return none, err
+		}
+		tags, err := t.tagsOf(deviceTags, string(id))
+		if err != nil {
+			return none, err
+		}
+		if err := t.exec(`DELETE FROM devices WHERE id = $1`, string(id)); err != nil { // the rest goes by cascade
+			return none, err
+		}
+		t.record("device.delete", string(id), current.Label)
+		t.touch(id)
+		t.register(func(c *contents) { delete(c.devices, id) })
+		if len(tags) == 0 {
+			return none, nil
+		}
+		_, err = t.generation("device deleted: " + string(id)) // its tags are gone
+		return none, err
+	})
+	return err
+}
+
+// device is the device as the transaction sees it, nil when there is none.
+func (t *tx) device(id fleet.DeviceID) (*fleet.Device, error) {
+	registered, err := t.store.scanDevice(t.row(selectDevices+` WHERE id = $1`, string(id)))
+	if absent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &registered.Device, nil
+}
+
+// exists tells whether a device is registered.
+func (t *tx) exists(id fleet.DeviceID) (bool, error) {
+	var one int
+	err := t.row(`SELECT 1 FROM devices WHERE id = $1`, string(id)).Scan(&one)
+	if absent(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, created_at, updated_at FROM devices`
+
+func (s *Store) scanDevice(row scanner) (*fleet.Registered, error) {
+	r := &fleet.Registered{Tags: []fleet.Tag{}}
+	var id, mode string
+	var sealed []byte
+	var created, updated sql.NullInt64
+	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin, &created, &updated)
+	if err != nil {
+		return nil, err
+	}
+	key, err := s.seal.Open("devices", id, "api_key", sealed)
+	if err != nil {
+		return nil, err
+	}
+	r.ID, r.APIKey, r.Settings.Mode = fleet.DeviceID(id), fleet.NewSecret(string(key)), fleet.Mode(mode)
+	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return r, nil
+}
+
+func (s *Store) sealAPIKey(d fleet.Device) []byte {
+	return s.seal.Seal("devices", string(d.ID), "api_key", []byte(d.APIKey.Reveal()))
+}
+
+func (s *Store) loadDevices(ctx context.Context, q querier, c *contents) error {
+	devices, err := collect(ctx, q, s.scanDevice, selectDevices)
+	for _, d := range devices {
+		c.devices[d.ID] = d
+	}
+	return err
+}

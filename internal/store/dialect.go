@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"muster/internal/fleet"
+)
+
+// dialect is what differs between the two databases. The SQL of the rest of the package is the same for both.
+type dialect interface {
+	goose() goose.Dialect
+	migrations() string // the folder below migrations
+
+	// openWrites gives connections for the one writer and for migrations, openReads the pool for everything else.
+	openWrites() (*sql.DB, error)
+	openReads() (*sql.DB, error)
+
+	// lockHome and lockSession keep a second server out. Where the lock is a session's it dies with the connection that
+	// writes: a server that lost it cannot write any more.
+	lockHome() (unlock func() error, err error)
+	lockSession(ctx context.Context, conn *sql.Conn) error
+
+	begin() string             // starts a transaction that may write
+	batchLimit() time.Duration // the longest that a batch may take; 0: it cannot be cut short
+}
+
+func dialectOf(options Options) (dialect, error) {
+	if options.DSN == "" {
+		return sqliteDialect{home: options.Home}, nil
+	}
+	if scheme, _, _ := strings.Cut(options.DSN, "://"); scheme != "postgres" && scheme != "postgresql" {
+		return nil, &fleet.Error{
+			Code: fleet.CodeInvalid, During: "open database", Message: "the address of the database is not understood",
+			Hint: "Give postgres://USER@HOST/NAME, or leave it out for the embedded database.",
+		}
+	}
+	config, err := pgx.ParseConfig(options.DSN)
+	if err != nil {
+		return nil, &fleet.Error{
+			Code: fleet.CodeInvalid, During: "open database", Message: "the address of the database is not understood",
+			Hint: "Give postgres://USER@HOST/NAME.", Err: err,
+		}
+	}
+	config.RuntimeParams["application_name"] = "muster"
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
+	}
+	return postgresDialect{config: config}, nil
+}
+
+const (
+	sqliteFile = "muster.db"
+	lockFile   = "muster.lock"
+)
+
+type sqliteDialect struct{ home string }
+
+func (sqliteDialect) goose() goose.Dialect { return goose.DialectSQLite3 }
+func (sqliteDialect) migrations() string   { return "sqlite" }
+func (sqliteDialect) begin() string        { return "BEGIN IMMEDIATE" }
+
+// batchLimit: a system call to a disk cannot be cut short.
+func (sqliteDialect) batchLimit() time.Duration { return 0 }
+
+func (d sqliteDialect) openWrites() (*sql.DB, error) {
+	// SQLite would make the file readable for everybody; its companions take its mode.
+	f, err := os.OpenFile(filepath.Join(d.home, sqliteFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, &fleet.Error{
+			Code: fleet.CodeUnavailable, During: "open database", Message: "the database file cannot be opened for writing",
+			Hint: "Look whether the home directory exists and belongs to the user that runs Muster.", Err: err,
+		}
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	return d.pool(1, "_txlock=immediate")
+}
+
+func (d sqliteDialect) openReads() (*sql.DB, error) {
+	return d.pool(max(4, 2*runtime.NumCPU()), "_pragma=query_only(1)")
+}
+
+// pool puts the pragmas into the DSN: executed once on a pool they would reach one connection.
+func (d sqliteDialect) pool(connections int, parameters ...string) (*sql.DB, error) {
+	path := strings.ReplaceAll(url.PathEscape(filepath.ToSlash(filepath.Join(d.home, sqliteFile))), "%2F", "/")
+	dsn := "file:" + path + "?" + strings.Join(append([]string{
+		"_pragma=busy_timeout(5000)", // first: the next ones may have to wait
+		"_pragma=journal_mode(wal)",
+		"_pragma=synchronous(full)",
+		"_pragma=foreign_keys(1)",
+	}, parameters...), "&")
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+func (d sqliteDialect) lockHome() (func() error, error) {
+	f, err := os.OpenFile(filepath.Join(d.home, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		hint := "Look whether the home directory belongs to the user that runs Muster."
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "Make the home directory first."
+		}
+		return nil, &fleet.Error{
+			Code: fleet.CodeUnavailable, During: "lock database", Message: "the lock file in the home directory cannot be made",
+			Hint: hint, Err: err,
+		}
+	}
+	taken, err := lockExclusive(f)
+	if err != nil || taken {
+		err = errors.Join(err, f.Close())
+		if taken {
+			return nil, inUse("home directory", err)
+		}
+		return nil, fmt.Errorf("lock %s: %w", lockFile, err)
+	}
+	return f.Close, nil
+}
+
+func (sqliteDialect) lockSession(context.Context, *sql.Conn) error { return nil }
+
+type postgresDialect struct{ config *pgx.ConnConfig }
+
+func (postgresDialect) goose() goose.Dialect      { return goose.DialectPostgres }
+func (postgresDialect) migrations() string        { return "postgres" }
+func (postgresDialect) begin() string             { return "BEGIN" }
+func (postgresDialect) batchLimit() time.Duration { return 30 * time.Second }
+
+func (d postgresDialect) openWrites() (*sql.DB, error) {
+	db := stdlib.OpenDB(*d.config)
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+func (d postgresDialect) openReads() (*sql.DB, error) {
+	db := stdlib.OpenDB(*d.config)
+	db.SetMaxOpenConns(max(8, 2*runtime.NumCPU()))
+	db.SetMaxIdleConns(8)
+	return db, nil
+}
+
+func (postgresDialect) lockHome() (func() error, error) { return nil, nil }
+
+// advisoryLock is "muster" in ASCII. Advisory locks are counted per database.
+const advisoryLock = 0x6d7573746572
+
+// lockSession waits a moment: the session of a server that was killed right before may not have ended yet.
+func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
+	const patience, pause = 3 * time.Second, 50 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		var locked bool
+		if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, int64(advisoryLock)).Scan(&locked); err != nil {
+			return err
+		}
+		if locked {
+			break
+		}
+		if waited >= patience {
+			return inUse("database", nil)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+	// Acknowledged means on disk, whatever the server's default is. Stronger settings stay.
+	var commit string
+	if err := conn.QueryRowContext(ctx, `SHOW synchronous_commit`).Scan(&commit); err != nil {
+		return err
+	}
+	if commit != "off" {
+		return nil
+	}
+	_, err := conn.ExecContext(ctx, `SET synchronous_commit TO on`)
+	return err
+}
+
+func inUse(what string, cause error) error {
+	return &fleet.Error{
+		Code: fleet.CodeConflict, During: "lock database", Message: "another Muster server is using this " + what,
+		Hint: "Stop that server first, or give this one a " + what + " of its own.", Err: cause,
+	}
+}

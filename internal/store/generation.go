@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"muster/internal/fleet"
+)
+
+// generation makes the next one. Numbers have no gaps.
+func (t *tx) generation(cause string) (number int64, err error) {
+	err = t.row(`
+		INSERT INTO generations (number, cause, created_at)
+		SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS TEXT), CAST($2 AS BIGINT) FROM generations RETURNING number`,
+		cause, millis(t.now)).Scan(&number)
+	if err != nil {
+		return 0, err
+	}
+	t.register(func(c *contents) { c.generation = number })
+	return number, nil
+}
+
+// RegistryAt is the registry with templates and their tags and the tags of devices as they were in a generation. Devices,
+// their settings and the modes are those of today.
+func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error) {
+	now := s.model.current().registry
+	if generation < 0 || generation > now.Generation {
+		return nil, fleet.NotFoundf("there is no generation %d", generation)
+	}
+	past := contents{
+		generation: generation, mode: now.Mode, tagModes: now.TagModes,
+		devices: maps.Clone(now.Devices), templates: map[int64]*fleet.TaggedTemplate{},
+	}
+	for id := range past.devices {
+		past.device(id, func(r *fleet.Registered) { r.Tags = []fleet.Tag{} })
+	}
+	if err := s.pastTemplates(ctx, &past); err != nil {
+		return nil, failure("read history", err)
+	}
+	if err := s.pastTags(ctx, &past); err != nil {
+		return nil, failure("read history", err)
+	}
+	return newView(past).registry, nil
+}
+
+func (s *Store) pastTemplates(ctx context.Context, past *contents) error {
+	templates, err := collect(ctx, pool{s.reads}, scanTemplate, `
+		SELECT template_id, label, priority, op, key, text, created_at, updated_at FROM template_history h
+		WHERE NOT deleted AND generation = (
+			SELECT MAX(generation) FROM template_history WHERE template_id = h.template_id AND generation <= $1)`, past.generation)
+	for _, v := range templates {
+		past.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
+	}
+	return err
+}
+
+func (s *Store) pastTags(ctx context.Context, past *contents) error {
+	latest := func(of carriers) string {
+		return `SELECT ` + of.column + `, tag FROM ` + of.history + ` h
+			WHERE carried AND generation = (
+				SELECT MAX(generation) FROM ` + of.history + `
+				WHERE ` + of.column + ` = h.` + of.column + ` AND tag = h.tag AND generation <= $1)`
+	}
+	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
+		var id, tag string
+		err = row.Scan(&id, &tag)
+		past.device(fleet.DeviceID(id), func(r *fleet.Registered) { r.Tags = addTag(r.Tags, fleet.Tag(tag)) })
+		return none, err
+	}, latest(deviceTags), past.generation)
+	if err != nil {
+		return err
+	}
+	_, err = collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
+		var id int64
+		var tag string
+		err = row.Scan(&id, &tag)
+		past.template(id, func(v *fleet.TaggedTemplate) { v.Tags = addTag(v.Tags, fleet.Tag(tag)) })
+		return none, err
+	}, latest(templateTags), past.generation)
+	return err
+}
+
+func (s *Store) loadGeneration(ctx context.Context, q querier, c *contents) error {
+	numbers, err := collect(ctx, q, func(row scanner) (number int64, err error) {
+		err = row.Scan(&number)
+		return number, err
+	}, `SELECT COALESCE(MAX(number), 0) FROM generations`)
+	if err == nil {
+		c.generation = slices.Max(numbers)
+	}
+	return err
+}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// BeginIntent keeps an intent before its first byte is sent, along with the base entries of the device as they stand
+// then: they replace all that were there, nil leaves those as they are. Both are on disk, or neither.
+func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fleet.BaseEntry) (id int64, err error) {
+	return write(ctx, s, "begin intent", func(t *tx) (id int64, err error) {
+		if there, err := t.exists(intent.Device); err != nil || !there {
+			return 0, orElse(err, noDevice(intent.Device))
+		}
+		// The place of what is sealed has the ID in it, which the first statement only gives.
+		err = t.row(`
+			INSERT INTO intents (device_id, generation, plan_digest, observed, writes, outcome, detail, created_at)
+			VALUES ($1, $2, $3, $4, $5, '', $6, $7) RETURNING id`,
+			string(intent.Device), intent.Generation, intent.PlanDigest, intent.Observed, []byte{}, plainText(intent.Detail), millis(t.now)).Scan(&id)
+		if err != nil {
+			return 0, err
+		}
+		err = t.exec(`UPDATE intents SET writes = $2 WHERE id = $1`, id, t.store.seal.Seal("intents", intentRow(id), "writes", intent.Writes))
+		if err != nil {
+			return 0, err
+		}
+		return id, t.replaceBase(intent.Device, base)
+	})
+}
+
+// FinishIntent keeps what became of an intent, along with the base entries of its device: they replace all that were
+// there, nil leaves those as they are. An intent that is not open, or whose device was deleted, is not_found.
+func (s *Store) FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string, base []fleet.BaseEntry) error {
+	_, err := write(ctx, s, "finish intent", func(t *tx) (none struct{}, err error) {
+		if outcome == fleet.OutcomeOpen {
+			return none, fleet.Invalidf("outcome", "an intent is finished with an outcome")
+		}
+		var device string
+		err = t.row(`UPDATE intents SET outcome = $2, detail = $3, finished_at = $4 WHERE id = $1 AND outcome = '' RETURNING device_id`,
+			id, string(outcome), plainText(detail), millis(t.now)).Scan(&device)
+		if absent(err) {
+			return none, fleet.NotFoundf("there is no open intent %d", id)
+		}
+		if err != nil {
+			return none, err
+		}
+		return none, t.replaceBase(fleet.DeviceID(device), base)
+	})
+	return err
+}
+
+// OpenIntents are those whose outcome is not known, oldest first.
+func (s *Store) OpenIntents(ctx context.Context) ([]fleet.Intent, error) {
+	intents, err := collect(ctx, pool{s.reads}, s.scanIntent, `
+		SELECT id, device_id, generation, plan_digest, observed, writes, outcome, detail, created_at, finished_at
+		FROM intents WHERE outcome = '' ORDER BY id`)
+	return intents, failure("read open intents", err)
+}
+
+func (s *Store) scanIntent(row scanner) (i fleet.Intent, err error) {
+	var sealed []byte
+	var created, finished sql.NullInt64
+	err = row.Scan(&i.ID, (*string)(&i.Device), &i.Generation, &i.PlanDigest, &i.Observed, &sealed, (*string)(&i.Outcome), &i.Detail, &created, &finished)
+	if err != nil {
+		return i, err
+	}
+	i.CreatedAt, i.FinishedAt = fromMillis(created), fromMillis(finished)
+	i.Writes, err = s.seal.Open("intents", intentRow(i.ID), "writes", sealed)
+	return i, err
+}
+
+func intentRow(id int64) string { return strconv.FormatInt(id, 10) }

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// SaveObservations keeps what watchers learnt, all or nothing. What is about a device that is no longer registered is
+// dropped: its watcher has not noticed yet.
+func (s *Store) SaveObservations(ctx context.Context, observations []fleet.Observation) error {
+	prepared := make([]preparedObservation, 0, len(observations))
+	for _, o := range observations {
+		p, err := s.prepare(o) // here and not in the writer: compressing is work
+		if err != nil {
+			return err
+		}
+		prepared = append(prepared, p)
+	}
+	_, err := write(ctx, s, "save observations", func(t *tx) (none struct{}, err error) {
+		for _, p := range prepared {
+			if err := t.observe(p); err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}
+
+type preparedObservation struct {
+	fleet.Observation
+	document []byte // sealed; nil without a configuration
+}
+
+func (s *Store) prepare(o fleet.Observation) (p preparedObservation, err error) {
+	p.Observation = o
+	if o.Config != nil {
+		p.document, err = s.sealDocument(o.Device, o.Config.Digest, o.Config.JSON)
+	}
+	return p, err
+}
+
+func (t *tx) observe(p preparedObservation) error {
+	if there, err := t.exists(p.Device); err != nil || !there {
+		return err
+	}
+	if p.Config != nil {
+		if err := t.observeConfig(p); err != nil {
+			return err
+		}
+	}
+	if p.Status != nil {
+		if err := t.putDocument("statuses", p.Device, statusBody(*p.Status), p.Status.CreatedAt, p.Status.UpdatedAt); err != nil {
+			return err
+		}
+	}
+	if p.Version != nil {
+		if err := t.putDocument("versions", p.Device, versionBody(*p.Version), p.Version.CreatedAt, p.Version.UpdatedAt); err != nil {
+			return err
+		}
+	}
+	for _, summary := range p.Summaries {
+		if err := t.putSummary(p.Device, summary); err != nil {
+			return err
+		}
+	}
+	if p.Pin != nil {
+		if err := t.observePin(p.Device, *p.Pin); err != nil {
+			return err
+		}
+	}
+	return t.observeSighting(p.Device, p.LastSeen)
+}
+
+// putDocument keeps the latest of its kind. created_at stays that of the first one.
+func (t *tx) putDocument(table string, id fleet.DeviceID, body any, created, updated time.Time) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	created, updated = t.times(created, updated)
+	return t.exec(`INSERT INTO `+table+` (device_id, body, created_at, updated_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (device_id) DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at`,
+		string(id), string(text), millis(created), millis(updated))
+}
+
+// times fills in what an observation left out.
+func (t *tx) times(created, updated time.Time) (time.Time, time.Time) {
+	if updated.IsZero() {
+		updated = t.now
+	}
+	if created.IsZero() {
+		created = updated
+	}
+	return created, updated
+}
+
+func (t *tx) putSummary(id fleet.DeviceID, summary fleet.FolderSummary) error {
+	if !storableFolder(summary.Folder) {
+		return nil
+	}
+	text, err := json.Marshal(summaryBody(summary))
+	if err != nil {
+		return err
+	}
+	created, updated := t.times(summary.CreatedAt, summary.UpdatedAt)
+	return t.exec(`
+		INSERT INTO summaries (device_id, folder, body, created_at, updated_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (device_id, folder) DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at`,
+		string(id), summary.Folder, string(text), millis(created), millis(updated))
+}
+
+func (t *tx) observePin(id fleet.DeviceID, pin string) error {
+	settings, err := t.settings(id)
+	if err != nil || settings.Pin == pin {
+		return err
+	}
+	settings.Pin = pin
+	t.record("device.pinned", string(id), pin)
+	return t.putSettings(id, settings)
+}
+
+func (t *tx) observeSighting(id fleet.DeviceID, at time.Time) error {
+	if at.IsZero() {
+		return nil
+	}
+	return t.exec(`
+		INSERT INTO sightings (device_id, last_seen_at) VALUES ($1, $2)
+		ON CONFLICT (device_id) DO UPDATE SET last_seen_at = excluded.last_seen_at
+		WHERE excluded.last_seen_at > sightings.last_seen_at`, string(id), millis(at))
+}
+
+// maxFolderBytes: real folder IDs are short. A longer one comes from a daemon that lies, and is left out.
+const maxFolderBytes = 1 << 10
+
+func storableFolder(folder string) bool { return folder != "" && storable(folder, maxFolderBytes) }
+
+// replaceFolders keeps the folders of the current configuration, and forgets the summaries of all others.
+func (t *tx) replaceFolders(id fleet.DeviceID, folders []fleet.FolderLabel) error {
+	if err := t.exec(`DELETE FROM folders WHERE device_id = $1`, string(id)); err != nil {
+		return err
+	}
+	for _, f := range folders {
+		if !storableFolder(f.Folder) {
+			continue
+		}
+		err := t.exec(`INSERT INTO folders (device_id, folder, label) VALUES ($1, $2, $3)
+			ON CONFLICT (device_id, folder) DO UPDATE SET label = excluded.label`, string(id), f.Folder, plainText(f.Label))
+		if err != nil {
+			return err
+		}
+	}
+	return t.exec(`DELETE FROM summaries WHERE device_id = $1
+		AND folder NOT IN (SELECT folder FROM folders WHERE device_id = $1)`, string(id))
+}

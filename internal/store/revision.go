@@ -1,0 +1,158 @@
+package store
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"slices"
+
+	"muster/internal/fleet"
+)
+
+// observeConfig makes a revision unless the configuration is the one seen last.
+func (t *tx) observeConfig(p preparedObservation) error {
+	id, config := string(p.Device), p.Config
+	newest, err := scanRevision(t.row(selectRevisions+` WHERE device_id = $1 ORDER BY number DESC LIMIT 1`, id))
+	if err != nil && !absent(err) {
+		return err
+	}
+	if err == nil && newest.Digest == config.Digest {
+		return nil
+	}
+	seen := config.SeenAt
+	if seen.IsZero() {
+		seen = t.now
+	}
+	err = t.exec(`INSERT INTO revision_bodies (device_id, digest, document) VALUES ($1, $2, $3)
+		ON CONFLICT (device_id, digest) DO NOTHING`, id, config.Digest, p.document)
+	if err != nil {
+		return err
+	}
+	err = t.exec(`INSERT INTO revisions (device_id, number, digest, cause, seen_at) VALUES ($1, $2, $3, $4, $5)`,
+		id, newest.Number+1, config.Digest, plainText(config.Cause), millis(seen))
+	if err != nil {
+		return err
+	}
+	return t.replaceFolders(p.Device, config.Folders)
+}
+
+// ObservedConfig is the configuration that the device was last seen with, with its secrets.
+func (s *Store) ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
+	if _, err := s.registered(id); err != nil {
+		return fleet.ObservedConfig{}, err
+	}
+	newest, err := s.revision(ctx, id, selectDocuments+` ORDER BY r.number DESC LIMIT 1`, string(id))
+	if err != nil {
+		return fleet.ObservedConfig{}, err
+	}
+	folders, err := collect(ctx, pool{s.reads}, scanFolder, selectFolders+` WHERE device_id = $1`, string(id))
+	if err != nil {
+		return fleet.ObservedConfig{}, failure("read folders", err)
+	}
+	config := fleet.ObservedConfig{JSON: newest.JSON, Digest: newest.Digest, SeenAt: newest.SeenAt, Cause: newest.Cause}
+	for _, f := range folders {
+		config.Folders = append(config.Folders, f.what)
+	}
+	slices.SortFunc(config.Folders, compareFolders)
+	return config, nil
+}
+
+// Revisions are all of a device, newest first, without their documents.
+func (s *Store) Revisions(ctx context.Context, id fleet.DeviceID) ([]fleet.Revision, error) {
+	if _, err := s.registered(id); err != nil {
+		return nil, err
+	}
+	revisions, err := collect(ctx, pool{s.reads}, scanRevision, selectRevisions+` WHERE device_id = $1 ORDER BY number DESC`, string(id))
+	return revisions, failure("read revisions", err)
+}
+
+// Revision is one of a device, with its document.
+func (s *Store) Revision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, error) {
+	if _, err := s.registered(id); err != nil {
+		return fleet.Revision{}, err
+	}
+	return s.revision(ctx, id, selectDocuments+` AND r.number = $2`, string(id), number)
+}
+
+// ExplainRevision gives the newest revision of a device its cause, if that is this configuration. What caused it is
+// often known only after it was seen.
+func (s *Store) ExplainRevision(ctx context.Context, id fleet.DeviceID, digest, cause string) error {
+	_, err := write(ctx, s, "explain revision", func(t *tx) (none struct{}, err error) {
+		return none, t.exec(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
+			AND number = (SELECT MAX(number) FROM revisions WHERE device_id = $1)`, string(id), digest, plainText(cause))
+	})
+	return err
+}
+
+const (
+	selectRevisions = `SELECT device_id, number, digest, cause, seen_at FROM revisions`
+	selectDocuments = `
+		SELECT r.device_id, r.number, r.digest, r.cause, r.seen_at, b.document FROM revisions r
+		JOIN revision_bodies b ON b.device_id = r.device_id AND b.digest = r.digest
+		WHERE r.device_id = $1`
+	selectNewestDigests = `
+		SELECT r.device_id, r.digest FROM revisions r
+		JOIN (SELECT device_id, MAX(number) AS number FROM revisions GROUP BY device_id) newest
+			ON newest.device_id = r.device_id AND newest.number = r.number`
+)
+
+// scanRevision takes what selectRevisions gives, and more columns when told where to put them.
+func scanRevision(row scanner) (fleet.Revision, error) { return scanRevisionAnd(row) }
+
+func scanRevisionAnd(row scanner, more ...any) (r fleet.Revision, err error) {
+	var seen sql.NullInt64
+	err = row.Scan(append([]any{(*string)(&r.Device), &r.Number, &r.Digest, &r.Cause, &seen}, more...)...)
+	r.SeenAt = fromMillis(seen)
+	return r, err
+}
+
+func scanDigest(row scanner) (a about[string], err error) {
+	err = row.Scan((*string)(&a.device), &a.what)
+	return a, err
+}
+
+func (s *Store) revision(ctx context.Context, id fleet.DeviceID, text string, args ...any) (fleet.Revision, error) {
+	var sealed []byte
+	r, err := scanRevisionAnd(s.reads.QueryRowContext(ctx, text, args...), &sealed)
+	if absent(err) {
+		return r, &fleet.Error{
+			Code: fleet.CodeNotFound, Message: "this configuration of the device was never seen",
+			Hint: "GET devices/{id}/revisions lists those that were.",
+		}
+	}
+	if err != nil {
+		return r, failure("read revision", err)
+	}
+	r.JSON, err = s.openDocument(id, r.Digest, sealed)
+	return r, err
+}
+
+func (s *Store) sealDocument(id fleet.DeviceID, digest string, document []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(document); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return s.seal.Seal("revision_bodies", string(id)+"/"+digest, "document", packed.Bytes()), nil
+}
+
+func (s *Store) openDocument(id fleet.DeviceID, digest string, sealed []byte) ([]byte, error) {
+	packed, err := s.seal.Open("revision_bodies", string(id)+"/"+digest, "document", sealed)
+	if err != nil {
+		return nil, err
+	}
+	document, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+	if err != nil {
+		return nil, fmt.Errorf("unpack configuration of %s: %w", id, err)
+	}
+	return document, nil
+}

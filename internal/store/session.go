@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"muster/internal/fleet"
+)
+
+// session is the one connection that writes, with its prepared statements. On PostgreSQL it holds the lock, too.
+type session struct {
+	db    *sql.DB
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt // by text
+}
+
+func (w *writer) connect(ctx context.Context) error {
+	db, err := w.store.dialect.openWrites()
+	if err != nil {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	w.session = &session{db: db, conn: conn, stmts: map[string]*sql.Stmt{}}
+	if err := w.store.dialect.lockSession(ctx, conn); err != nil {
+		return errors.Join(err, w.disconnect())
+	}
+	return nil
+}
+
+func (w *writer) disconnect() error {
+	if w.session == nil {
+		return nil
+	}
+	s := w.session
+	w.session = nil
+	var errs []error
+	for _, stmt := range s.stmts {
+		errs = append(errs, stmt.Close())
+	}
+	if err := s.conn.Close(); !errors.Is(err, sql.ErrConnDone) {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, s.db.Close())...)
+}
+
+// reload reads what is registered, and says what is not as it was in the model.
+func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
+	fresh, err := w.store.load(ctx, w.session)
+	if err != nil {
+		return fleet.Committed{}, err
+	}
+	return w.store.model.replace(fresh), nil
+}
+
+const sealCheck = "muster"
+
+// checkSeal proves that the key fits before anything is read or written with it.
+func (w *writer) checkSeal(ctx context.Context) error {
+	s := w.store
+	var sealed string
+	row := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`)
+	err := row.Scan(&sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		sealed = string(fmt.Appendf(nil, "%x", s.seal.Seal("meta", "seal_check", "value", []byte(sealCheck))))
+		return w.session.exec(ctx, `INSERT INTO meta (name, value) VALUES ('seal_check', $1)`, sealed)
+	}
+	if err != nil {
+		return err
+	}
+	var raw []byte
+	if _, err := fmt.Sscanf(sealed, "%x", &raw); err != nil {
+		return fmt.Errorf("read seal check: %w", err)
+	}
+	_, err = s.seal.Open("meta", "seal_check", "value", raw)
+	return err
+}
+
+// querier reads: the session of the writer, or the pool of readers.
+type querier interface {
+	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
+func (s *session) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
+	if stmt, ok := s.stmts[text]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", text, err)
+	}
+	s.stmts[text] = stmt
+	return stmt, nil
+}
+
+func (s *session) exec(ctx context.Context, text string, args ...any) error {
+	_, err := s.affect(ctx, text, args...)
+	return err
+}
+
+// affect is exec with the number of rows it touched.
+func (s *session) affect(ctx context.Context, text string, args ...any) (int64, error) {
+	stmt, err := s.prepared(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (s *session) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.prepared(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.QueryContext(ctx, args...)
+}
+
+// scanner is a row, or the error that stands for it.
+type scanner interface{ Scan(into ...any) error }
+
+type failedRow struct{ err error }
+
+func (r failedRow) Scan(...any) error { return r.err }
+
+func (s *session) row(ctx context.Context, text string, args ...any) scanner {
+	stmt, err := s.prepared(ctx, text)
+	if err != nil {
+		return failedRow{err}
+	}
+	return stmt.QueryRowContext(ctx, args...)
+}
+
+// pool makes the pool of readers a querier.
+type pool struct{ *sql.DB }
+
+func (p pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return p.QueryContext(ctx, text, args...)
+}
+
+// collect reads all rows.
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
+	rows, err := q.query(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // what matters is in rows.Err
+	all := []T{}
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}

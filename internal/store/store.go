@@ -1,0 +1,120 @@
+// Package store keeps what must survive a restart: what people registered, what daemons last said, what Muster wrote to
+// them. One SQL text for SQLite and PostgreSQL; dialect.go holds what differs.
+//
+// Every write goes through one goroutine that commits the waiting writes together, each in a savepoint of its own, and
+// is acknowledged after the commit reached the disk. What people registered is also held in memory, as of the last
+// commit, so that reading it costs no query. The store knows what is kept, not what it means: rules about daemons and
+// templates are elsewhere.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// Sealer encrypts a value for its place, and opens it in that place only.
+type Sealer interface {
+	ID() string // of the key
+	Seal(table, row, column string, plain []byte) []byte
+	Open(table, row, column string, sealed []byte) ([]byte, error)
+}
+
+// Options say which database to use, and what the store needs of its surroundings.
+type Options struct {
+	DSN  string // "postgres://...", "" for SQLite in Home
+	Home string // directory of muster.db and its lock; must exist; not used with a DSN
+	Seal Sealer
+
+	Log *slog.Logger     // nil: nothing is logged
+	Now func() time.Time // nil: time.Now
+
+	// Committed is called after each commit and before its writes are acknowledged, from one goroutine, with all that
+	// the commit changed. It must return quickly and must not write to the store: everybody who writes waits for it.
+	Committed func(fleet.Committed)
+}
+
+// Store is one open database. All methods may be used at the same time.
+type Store struct {
+	dialect dialect
+	seal    Sealer
+	log     *slog.Logger
+	now     func() time.Time
+
+	reads  *sql.DB
+	model  model
+	writer *writer
+	lock   func() error // gives up the lock on the home; nil without one
+}
+
+// Open locks the database for this process, brings its tables up to date, reads what is registered and starts the
+// writer. It answers conflict when another server holds the database, when the database is newer than this program, and
+// when the seal key does not fit it.
+func Open(ctx context.Context, options Options) (*Store, error) {
+	s := &Store{seal: options.Seal, log: options.Log, now: options.Now}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	var err error
+	if s.dialect, err = dialectOf(options); err != nil {
+		return nil, err
+	}
+	if err := s.open(ctx, options); err != nil {
+		return nil, errors.Join(failure("open database", err), s.release())
+	}
+	go s.writer.run()
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, options Options) (err error) {
+	if s.lock, err = s.dialect.lockHome(); err != nil {
+		return err
+	}
+	s.writer = newWriter(s, options.Committed)
+	if err := s.writer.connect(ctx); err != nil {
+		return err
+	}
+	if err := migrate(ctx, s.dialect); err != nil {
+		return err
+	}
+	if err := s.writer.checkSeal(ctx); err != nil {
+		return err
+	}
+	if s.reads, err = s.dialect.openReads(); err != nil {
+		return err
+	}
+	_, err = s.writer.reload(ctx)
+	return err
+}
+
+// Close answers everything that is queued, then lets go of the database. Later writes are answered unavailable; reading
+// what is registered keeps working.
+func (s *Store) Close() error {
+	s.writer.stop()
+	return s.release()
+}
+
+func (s *Store) release() error {
+	var errs []error
+	if s.reads != nil {
+		errs = append(errs, s.reads.Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.disconnect())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock())
+		s.lock = nil
+	}
+	return errors.Join(errs...)
+}
+
+// clock is the present, as exact as the database keeps it.
+func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// Template is one template.
+func (s *Store) Template(_ context.Context, id int64) (fleet.Template, error) {
+	tagged, err := s.taggedTemplate(id)
+	if err != nil {
+		return fleet.Template{}, err
+	}
+	return tagged.Template, nil
+}
+
+// Templates are all of them by priority, then ID.
+func (s *Store) Templates(context.Context) ([]fleet.Template, error) {
+	return s.templatesWhere(func(fleet.TaggedTemplate) bool { return true }), nil
+}
+
+// TemplatesTagged are those that carry the tag, by priority, then ID.
+func (s *Store) TemplatesTagged(_ context.Context, tag fleet.Tag) ([]fleet.Template, error) {
+	return s.templatesWhere(func(t fleet.TaggedTemplate) bool { return slices.Contains(t.Tags, tag) }), nil
+}
+
+func (s *Store) templatesWhere(wanted func(fleet.TaggedTemplate) bool) []fleet.Template {
+	templates := []fleet.Template{}
+	for _, t := range s.model.current().registry.Templates {
+		if wanted(t) {
+			templates = append(templates, t.Template)
+		}
+	}
+	return templates
+}
+
+func (s *Store) taggedTemplate(id int64) (*fleet.TaggedTemplate, error) {
+	var found *fleet.TaggedTemplate
+	s.model.look(func(c *contents) { found = c.templates[id] })
+	if found == nil {
+		return nil, noTemplate(id)
+	}
+	return found, nil
+}
+
+func noTemplate(id int64) error { return fleet.NotFoundf("there is no template %d", id) }
+
+// CreateTemplate stores a new template. Its ID is larger than any given before, those of deleted templates included.
+func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fleet.Template, error) {
+	return write(ctx, s, "create template", func(t *tx) (fleet.Template, error) {
+		v := template
+		if err := v.Validate(); err != nil {
+			return v, err
+		}
+		v.CreatedAt, v.UpdatedAt = t.now, t.now
+		err := t.row(`
+			INSERT INTO templates (label, priority, op, key, text, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
+			v.Label, v.Priority, string(v.Op), v.Key, v.Text, millis(v.CreatedAt), millis(v.UpdatedAt)).Scan(&v.ID)
+		if err != nil {
+			return v, err
+		}
+		t.record("template.create", strconv.FormatInt(v.ID, 10), v.Label)
+		t.register(func(c *contents) {
+			c.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
+		})
+		return v, t.remember(v, "created", false)
+	})
+}
+
+// PutTemplate replaces a template that is there. createdAt and tags survive, updatedAt always moves forward. Putting
+// what is there already makes no generation.
+func (s *Store) PutTemplate(ctx context.Context, template fleet.Template, check func(current *fleet.Template) error) (fleet.Template, error) {
+	return write(ctx, s, "put template", func(t *tx) (fleet.Template, error) {
+		v := template
+		current, err := t.checkedTemplate(v.ID, check)
+		if err != nil {
+			return v, err
+		}
+		if err := v.Validate(); err != nil {
+			return v, err
+		}
+		v.CreatedAt, v.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
+		err = t.exec(`UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, updated_at = $7 WHERE id = $1`,
+			v.ID, v.Label, v.Priority, string(v.Op), v.Key, v.Text, millis(v.UpdatedAt))
+		if err != nil {
+			return v, err
+		}
+		t.record("template.replace", strconv.FormatInt(v.ID, 10), v.Label)
+		t.register(func(c *contents) {
+			c.template(v.ID, func(tagged *fleet.TaggedTemplate) { tagged.Template = v })
+		})
+		if same := *current; sameTemplate(same, v) {
+			return v, nil
+		}
+		return v, t.remember(v, "changed", false)
+	})
+}
+
+// sameTemplate compares what a person wrote.
+func sameTemplate(a, b fleet.Template) bool {
+	a.UpdatedAt = b.UpdatedAt
+	return a == b
+}
+
+// DeleteTemplate removes a template and its tags. Its history stays.
+func (s *Store) DeleteTemplate(ctx context.Context, id int64, check func(current *fleet.Template) error) error {
+	_, err := write(ctx, s, "delete template", func(t *tx) (none struct{}, err error) {
+		current, err := t.checkedTemplate(id, check)
+		if err != nil {
+			return none, err
+		}
+		subject := strconv.FormatInt(id, 10)
+		tags, err := t.tagsOf(templateTags, id)
+		if err != nil {
+			return none, err
+		}
+		if err := t.exec(`DELETE FROM templates WHERE id = $1`, id); err != nil {
+			return none, err
+		}
+		t.record("template.delete", subject, current.Label)
+		t.register(func(c *contents) { delete(c.templates, id) })
+		generation, err := t.rememberIn(*current, "deleted", true)
+		if err != nil {
+			return none, err
+		}
+		for _, tag := range tags {
+			if err := t.rememberTag(templateTags, generation, id, tag, false); err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}
+
+// checkedTemplate is the template as the transaction sees it, once the condition holds.
+func (t *tx) checkedTemplate(id int64, check func(*fleet.Template) error) (*fleet.Template, error) {
+	current, err := scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	if absent(err) {
+		return nil, noTemplate(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &current, ask(check, &current)
+}
+
+// remember makes a generation of a changed template and keeps its text.
+func (t *tx) remember(v fleet.Template, what string, deleted bool) error {
+	_, err := t.rememberIn(v, what, deleted)
+	return err
+}
+
+func (t *tx) rememberIn(v fleet.Template, what string, deleted bool) (generation int64, err error) {
+	generation, err = t.generation("template " + strconv.FormatInt(v.ID, 10) + " " + what)
+	if err != nil {
+		return 0, err
+	}
+	return generation, t.exec(`
+		INSERT INTO template_history (generation, template_id, deleted, label, priority, op, key, text, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, millis(v.CreatedAt), millis(v.UpdatedAt))
+}
+
+const selectTemplates = `SELECT id, label, priority, op, key, text, created_at, updated_at FROM templates`
+
+func scanTemplate(row scanner) (v fleet.Template, err error) {
+	var op string
+	var created, updated sql.NullInt64
+	err = row.Scan(&v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &created, &updated)
+	v.Op, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fromMillis(created), fromMillis(updated)
+	return v, err
+}
+
+func (s *Store) loadTemplates(ctx context.Context, q querier, c *contents) error {
+	templates, err := collect(ctx, q, scanTemplate, selectTemplates)
+	for _, v := range templates {
+		c.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// tx is one write inside the transaction of its batch: what it may use, and what it will have changed once the batch is
+// committed.
+type tx struct {
+	store   *Store
+	session *session
+	ctx     context.Context // of the batch
+	now     time.Time
+	who     string
+	effects effects
+}
+
+// effects are what follows from a commit. They are dropped when the write or its batch fails.
+type effects struct {
+	model     []func(*contents)
+	committed fleet.Committed
+	audit     []fleet.AuditEntry
+}
+
+func (e *effects) merge(other effects) {
+	e.model = append(e.model, other.model...)
+	e.committed.Merge(other.committed)
+	e.audit = append(e.audit, other.audit...)
+}
+
+func (e *effects) empty() bool {
+	return len(e.model) == 0 && !e.committed.Registry && len(e.committed.Devices) == 0
+}
+
+// savepoint runs one write. The error it returns is one of the transaction as a whole.
+func (t *tx) savepoint(a *attempt) error {
+	if err := t.exec("SAVEPOINT one_write"); err != nil {
+		return err
+	}
+	if a.err = t.protect(a.request.do); a.err != nil {
+		if err := t.exec("ROLLBACK TO SAVEPOINT one_write"); err != nil {
+			return errors.Join(a.err, err)
+		}
+	}
+	return t.exec("RELEASE SAVEPOINT one_write")
+}
+
+// protect turns a panic into an error: the callers' conditions run here, and one that breaks must not take the server
+// with it.
+func (t *tx) protect(do func(*tx) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return do(t)
+}
+
+func (t *tx) exec(text string, args ...any) error { return t.session.exec(t.ctx, text, args...) }
+
+func (t *tx) affect(text string, args ...any) (int64, error) {
+	return t.session.affect(t.ctx, text, args...)
+}
+
+func (t *tx) row(text string, args ...any) scanner { return t.session.row(t.ctx, text, args...) }
+
+// register changes the model of what is registered, once committed.
+func (t *tx) register(change func(*contents)) {
+	t.effects.model = append(t.effects.model, change)
+	t.effects.committed.Registry = true
+}
+
+// touch says that a device was put, deleted, or got other settings.
+func (t *tx) touch(id fleet.DeviceID) {
+	t.effects.committed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
+}
+
+// record writes the audit along with the change.
+func (t *tx) record(what, subject, detail string) {
+	t.effects.audit = append(t.effects.audit, fleet.AuditEntry{At: t.now, Who: t.who, What: what, Subject: subject, Detail: detail})
+}
+
+// after is the present, or a millisecond after earlier when the clock has not moved since, or was set back.
+func (t *tx) after(earlier time.Time) time.Time {
+	if next := earlier.Add(time.Millisecond); t.now.Before(next) {
+		return next
+	}
+	return t.now
+}
+
+// absent tells whether a Scan found no row.
+func absent(err error) bool { return errors.Is(err, sql.ErrNoRows) }
+
+// millis is a time as the database keeps it; NULL for the zero time.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+// fromMillis is the reverse.
+func fromMillis(ms sql.NullInt64) time.Time {
+	if !ms.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms.Int64).UTC()
+}

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	queueLength = 1024 // writes that wait; more callers wait for a place
+	batchLength = 256  // writes in one transaction
+
+	reconnectLimit = 10 * time.Second
+)
+
+// writer is the one goroutine that writes. It takes all writes that wait, runs each in a savepoint of one transaction,
+// commits, brings the model up to date, tells Options.Committed and only then answers. A write that fails is taken back
+// alone. Where the transaction as a whole fails nothing of it happened, and all get that answer.
+type writer struct {
+	store     *Store
+	committed func(fleet.Committed)
+
+	closing sync.RWMutex // guards closed; held for reading while a write is being queued
+	closed  bool
+	queue   chan *request
+	done    chan struct{} // closed when run has ended
+
+	session *session // of run, and of Open before it starts; nil without a connection
+}
+
+// request is one write on its way through the queue.
+type request struct {
+	during string
+	do     func(*tx) error
+	who    string
+	taken  atomic.Bool // by the writer, or by the caller who gave up: whoever is first
+	answer chan error  // holds one
+}
+
+func newWriter(s *Store, committed func(fleet.Committed)) *writer {
+	return &writer{store: s, committed: committed, queue: make(chan *request, queueLength), done: make(chan struct{})}
+}
+
+// write queues do and waits for the commit. When ctx ends first, a write that still waits is given up; one that was
+// begun is waited for, so that the answer is always true.
+func write[T any](ctx context.Context, s *Store, during string, do func(*tx) (T, error)) (T, error) {
+	var none, result T
+	err := s.writer.submit(ctx, &request{
+		during: during, who: fleet.ActorOf(ctx), answer: make(chan error, 1),
+		do: func(t *tx) (err error) {
+			result, err = do(t)
+			return err
+		},
+	})
+	if err != nil {
+		return none, err
+	}
+	return result, nil
+}
+
+func (w *writer) submit(ctx context.Context, r *request) error {
+	if err := w.enqueue(ctx, r); err != nil {
+		return err
+	}
+	select {
+	case err := <-r.answer:
+		return err
+	case <-ctx.Done():
+		if r.taken.CompareAndSwap(false, true) {
+			return gaveUp(r, ctx)
+		}
+		return <-r.answer
+	}
+}
+
+func (w *writer) enqueue(ctx context.Context, r *request) error {
+	w.closing.RLock()
+	defer w.closing.RUnlock()
+	if w.closed {
+		return &fleet.Error{Code: fleet.CodeUnavailable, During: r.during, Message: "Muster is shutting down", Hint: tryAgain}
+	}
+	select {
+	case w.queue <- r:
+		return nil
+	case <-ctx.Done():
+		return gaveUp(r, ctx)
+	}
+}
+
+func gaveUp(r *request, ctx context.Context) error {
+	return &fleet.Error{
+		Code: fleet.CodeUnavailable, During: r.during, Message: "nothing was written: the request ended while it waited for the database",
+		Hint: tryAgain, Err: context.Cause(ctx),
+	}
+}
+
+// stop refuses new writes and returns when all queued ones are answered.
+func (w *writer) stop() {
+	w.closing.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.queue)
+	}
+	w.closing.Unlock()
+	<-w.done
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	for first := range w.queue {
+		batch := w.gather(first)
+		if len(batch) == 0 {
+			continue
+		}
+		err := w.commit(batch)
+		for _, b := range batch {
+			if b.err == nil {
+				b.err = err
+			}
+			b.request.answer <- failure(b.request.during, b.err)
+		}
+	}
+}
+
+// attempt is one write of a batch, and what became of it.
+type attempt struct {
+	request *request
+	err     error
+}
+
+// gather takes what waits now. Waiting longer would only add to the latency: while one batch is on its way to the disk
+// the next one gathers by itself.
+func (w *writer) gather(first *request) []*attempt {
+	var batch []*attempt
+	add := func(r *request) {
+		if r.taken.CompareAndSwap(false, true) {
+			batch = append(batch, &attempt{request: r})
+		}
+	}
+	add(first)
+	for len(batch) < batchLength {
+		select {
+		case r, open := <-w.queue:
+			if !open {
+				return batch
+			}
+			add(r)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit answers for the batch as a whole; what failed alone is in the attempts.
+func (w *writer) commit(batch []*attempt) error {
+	ctx := context.Background()
+	if limit := w.store.dialect.batchLimit(); limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	if w.session == nil {
+		if err := w.reconnect(ctx); err != nil {
+			return unavailable(err)
+		}
+	}
+	effects, err := w.transact(ctx, batch)
+	if err != nil {
+		w.store.log.Warn("a transaction failed", logkey.Err(err))
+		w.startOver()
+		return err
+	}
+	if effects.empty() {
+		return nil
+	}
+	w.store.model.apply(effects.model)
+	w.tell(effects.committed)
+	return nil
+}
+
+func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effects, err error) {
+	if err := w.session.exec(ctx, w.store.dialect.begin()); err != nil {
+		return effects, err
+	}
+	now := w.store.clock()
+	for _, b := range batch {
+		t := &tx{store: w.store, session: w.session, ctx: ctx, now: now, who: b.request.who}
+		if err := t.savepoint(b); err != nil {
+			return effects, err
+		}
+		if b.err == nil {
+			effects.merge(t.effects)
+		}
+	}
+	if err := w.session.insertAudit(ctx, effects.audit); err != nil {
+		return effects, err
+	}
+	return effects, w.session.exec(ctx, "COMMIT")
+}
+
+func (w *writer) tell(committed fleet.Committed) {
+	if w.committed != nil && (committed.Registry || len(committed.Devices) > 0) {
+		w.committed(committed)
+	}
+}
+
+// startOver drops the connection after a failed transaction: whether its commit reached the disk is not known, so the
+// model is read again.
+func (w *writer) startOver() {
+	if err := w.disconnect(); err != nil {
+		w.store.log.Debug("closing the connection that failed", logkey.Err(err))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reconnectLimit)
+	defer cancel()
+	if err := w.reconnect(ctx); err != nil {
+		w.store.log.Warn("the database is not back yet", logkey.Err(err))
+	}
+}
+
+func (w *writer) reconnect(ctx context.Context) error {
+	err := w.connect(ctx)
+	if err == nil {
+		var changed fleet.Committed
+		if changed, err = w.reload(ctx); err == nil {
+			w.tell(changed)
+			return nil
+		}
+	}
+	return errors.Join(err, w.disconnect())
+}

@@ -58,23 +58,13 @@ func (r *request) meets(exists bool, shown func() ([]byte, error)) error {
 	return nil
 }
 
-// deviceCondition is the condition of a write to a device, nil when the request has none. shown is what the ETag that
-// the client holds was made from.
-func (r *request) deviceCondition(shown func(*fleet.Registered) any) func(*fleet.Registered) error {
+// condition is what a write of the request has to meet, nil when it has no condition. shown is what the ETag that the
+// client holds was made from.
+func condition[T any](r *request, shown func(*T) any) func(current *T) error {
 	if !r.hasCondition() {
 		return nil
 	}
-	return func(current *fleet.Registered) error {
-		return r.meets(current != nil, func() ([]byte, error) { return encode(shown(current)) })
-	}
-}
-
-// templateCondition is deviceCondition for a template.
-func (r *request) templateCondition(shown func(*fleet.TaggedTemplate) any) func(*fleet.TaggedTemplate) error {
-	if !r.hasCondition() {
-		return nil
-	}
-	return func(current *fleet.TaggedTemplate) error {
+	return func(current *T) error {
 		return r.meets(current != nil, func() ([]byte, error) { return encode(shown(current)) })
 	}
 }

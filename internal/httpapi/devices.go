@@ -17,17 +17,17 @@ import (
 	"muster/internal/fleet"
 )
 
-// Devices writes devices and their tags. Every condition is called inside the write's transaction with the device as it
-// is, nil when there is none, and its error ends the write; a nil condition is none. Deleting and tagging what is not
-// there is not_found, before any condition.
+// Devices writes devices and their tags. Every check is called inside the write's transaction with what is there, nil
+// when there is nothing, and its error ends the write; a nil check is none. Deleting and tagging what is not there is
+// not_found, before any check.
 type Devices interface {
 	// PutDevice creates or replaces. A blank APIKey keeps the stored one and is invalid on create. The store sets the
 	// times: CreatedAt survives a replace.
-	PutDevice(ctx context.Context, device fleet.Device, condition func(*fleet.Registered) error) (stored fleet.Device, created bool, err error)
-	DeleteDevice(ctx context.Context, id fleet.DeviceID, condition func(*fleet.Registered) error) error
+	PutDevice(ctx context.Context, device fleet.Device, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error)
+	DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(current *fleet.Device) error) error
 	// TagDevice and UntagDevice give the resulting tags, sorted. Neither minds when there is nothing to do.
-	TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, condition func(*fleet.Registered) error) ([]fleet.Tag, error)
-	UntagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, condition func(*fleet.Registered) error) ([]fleet.Tag, error)
+	TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
+	UntagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
 }
 
 func (s *server) deviceRoutes() []route {
@@ -123,9 +123,7 @@ func (s *server) putDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	stored, created, err := s.Devices.PutDevice(r.Context(), device, r.deviceCondition(func(d *fleet.Registered) any {
-		return wireDevice(d.Device, r.who)
-	}))
+	stored, created, err := s.Devices.PutDevice(r.Context(), device, condition(r, r.shownDevice))
 	if err != nil {
 		return reply{}, err
 	}
@@ -180,9 +178,7 @@ func (s *server) deleteDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return nothing(s.Devices.DeleteDevice(r.Context(), id, r.deviceCondition(func(d *fleet.Registered) any {
-		return wireDevice(d.Device, r.who)
-	})))
+	return nothing(s.Devices.DeleteDevice(r.Context(), id, condition(r, r.shownDevice)))
 }
 
 func (s *server) getDeviceTags(r *request) (reply, error) {
@@ -199,7 +195,7 @@ func (s *server) untagDevice(r *request) (reply, error) {
 	return r.changeDeviceTags(s.Devices.UntagDevice)
 }
 
-type deviceTagger func(context.Context, fleet.DeviceID, fleet.Tag, func(*fleet.Registered) error) ([]fleet.Tag, error)
+type deviceTagger func(context.Context, fleet.DeviceID, fleet.Tag, func(*[]fleet.Tag) error) ([]fleet.Tag, error)
 
 func (r *request) changeDeviceTags(change deviceTagger) (reply, error) {
 	id, err := r.deviceID()
@@ -210,7 +206,7 @@ func (r *request) changeDeviceTags(change deviceTagger) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	tags, err := change(r.Context(), id, tag, r.deviceCondition(func(d *fleet.Registered) any { return wireTags(d.Tags) }))
+	tags, err := change(r.Context(), id, tag, condition(r, shownTags))
 	if err != nil {
 		return reply{}, err
 	}
@@ -219,6 +215,8 @@ func (r *request) changeDeviceTags(change deviceTagger) (reply, error) {
 
 // seesKeys tells who sees API keys: whoever could write others in their place.
 func seesKeys(who auth.Principal) bool { return who.May(auth.WriteDevices) }
+
+func (r *request) shownDevice(d *fleet.Device) any { return wireDevice(*d, r.who) }
 
 func wireDevice(d fleet.Device, who auth.Principal) api.Device {
 	key := fleet.MaskedAPIKey

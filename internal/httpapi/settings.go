@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -14,12 +15,11 @@ import (
 
 // Settings writes the settings beyond the contract.
 type Settings interface {
-	// PutDeviceSettings stores what change makes of the device's settings, inside one transaction.
-	PutDeviceSettings(ctx context.Context, id fleet.DeviceID, change func(*fleet.DeviceSettings) error) (fleet.DeviceSettings, error)
+	// PutDeviceSettings replaces them. check is called inside the transaction with those that are there.
+	PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error)
 	// PutTagMode also takes a tag that nobody carries yet.
 	PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error
-	// PutMode sets the mode of the whole fleet.
-	PutMode(ctx context.Context, mode fleet.Mode) error
+	PutFleetMode(ctx context.Context, mode fleet.Mode) error
 }
 
 func (s *server) settingRoutes() []route {
@@ -50,45 +50,66 @@ func (s *server) getDeviceSettings(r *request) (reply, error) {
 }
 
 func (s *server) putDeviceSettings(r *request) (reply, error) {
-	device, err := s.registered(r)
-	if err != nil {
+	if _, err := s.registered(r); err != nil {
 		return reply{}, err
 	}
 	body, err := decode[api.PutDeviceSettings](r)
 	if err != nil {
 		return reply{}, err
 	}
-	stored, err := s.Settings.PutDeviceSettings(r.Context(), device.ID, func(settings *fleet.DeviceSettings) error {
-		if err := r.meets(true, func() ([]byte, error) { return encode(wireSettings(*settings)) }); err != nil {
-			return err
+	for range 10 {
+		stored, err := s.changeSettings(r, body)
+		if errors.Is(err, errMoved) {
+			continue // a watcher pinned a certificate in between
 		}
-		return changeSettings(settings, body)
-	})
-	if err != nil {
-		return reply{}, err
+		if err != nil {
+			return reply{}, err
+		}
+		return show(wireSettings(stored))
 	}
-	return show(wireSettings(stored))
+	return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the settings are being changed by others all the time"}
+}
+
+var errMoved = errors.New("the settings changed since they were read")
+
+// changeSettings lays a body over the settings as they are; errMoved when somebody else was faster.
+func (s *server) changeSettings(r *request, body api.PutDeviceSettings) (fleet.DeviceSettings, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return fleet.DeviceSettings{}, err
+	}
+	read := device.Settings
+	settings, err := settingsFrom(read, body)
+	if err != nil {
+		return fleet.DeviceSettings{}, err
+	}
+	return s.Settings.PutDeviceSettings(r.Context(), device.ID, settings, func(current *fleet.DeviceSettings) error {
+		if *current != read {
+			return errMoved
+		}
+		return r.meets(true, func() ([]byte, error) { return encode(wireSettings(*current)) })
+	})
 }
 
 var pinForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-func changeSettings(settings *fleet.DeviceSettings, body api.PutDeviceSettings) error {
+func settingsFrom(settings fleet.DeviceSettings, body api.PutDeviceSettings) (fleet.DeviceSettings, error) {
 	if body.Mode != nil {
 		mode, err := fleet.ParseMode(*body.Mode)
 		if err != nil {
-			return err
+			return settings, err
 		}
 		settings.Mode = mode
 	}
 	if body.Pin != nil {
 		pin := strings.ToLower(*body.Pin)
 		if pin != "" && !pinForm.MatchString(pin) {
-			return fleet.Invalidf("pin", "pin is sha256: and the 64 hexadecimal digits of the certificate's SHA-256, or blank to forget it")
+			return settings, fleet.Invalidf("pin", "pin is sha256: and the 64 hexadecimal digits of the certificate's SHA-256, or blank to forget it")
 		}
 		settings.Pin = pin
 	}
 	settings.AllowPlain = or(body.AllowPlain, settings.AllowPlain)
-	return nil
+	return settings, nil
 }
 
 func wireSettings(settings fleet.DeviceSettings) api.DeviceSettings {
@@ -132,7 +153,7 @@ func (s *server) getConfigurator(r *request) (reply, error) {
 }
 
 func (s *server) putConfigurator(r *request) (reply, error) {
-	return putMode(r, func(mode fleet.Mode) error { return s.Settings.PutMode(r.Context(), mode) })
+	return putMode(r, func(mode fleet.Mode) error { return s.Settings.PutFleetMode(r.Context(), mode) })
 }
 
 func putMode(r *request, put func(fleet.Mode) error) (reply, error) {

@@ -17,8 +17,8 @@ import (
 // Tags removes tags everywhere at once.
 type Tags interface {
 	// DeleteTag takes the tag from every device and template and gives the tags that remain, sorted. A tag that nobody
-	// carries is not_found. The condition is called with all tags, sorted, inside the transaction; nil is none.
-	DeleteTag(ctx context.Context, tag fleet.Tag, condition func(all []fleet.Tag) error) (remaining []fleet.Tag, err error)
+	// carries is not_found. The check is called with all tags, sorted, inside the transaction; nil is none.
+	DeleteTag(ctx context.Context, tag fleet.Tag, check func(current *[]fleet.Tag) error) (remaining []fleet.Tag, err error)
 }
 
 func (s *server) tagRoutes() []route {
@@ -77,13 +77,7 @@ func (s *server) deleteTag(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	var condition func([]fleet.Tag) error
-	if r.hasCondition() {
-		condition = func(all []fleet.Tag) error {
-			return r.meets(true, func() ([]byte, error) { return encode(wireTags(all)) })
-		}
-	}
-	remaining, err := s.Tags.DeleteTag(r.Context(), tag, condition)
+	remaining, err := s.Tags.DeleteTag(r.Context(), tag, condition(r, shownTags))
 	if err != nil {
 		return reply{}, err
 	}
@@ -114,6 +108,8 @@ func (r *request) tagAndQuery() (fleet.Tag, listQuery, error) {
 	q, err := r.listQuery()
 	return tag, q, err
 }
+
+func shownTags(tags *[]fleet.Tag) any { return wireTags(*tags) }
 
 // wireTags is never nil.
 func wireTags(tags []fleet.Tag) []string {

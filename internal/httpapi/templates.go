@@ -14,14 +14,14 @@ import (
 	"muster/internal/fleet"
 )
 
-// Templates writes templates and their tags. Conditions are as with Devices. The store sets ID and times.
+// Templates writes templates and their tags. Checks are as with Devices. The store sets ID and times.
 type Templates interface {
 	CreateTemplate(ctx context.Context, template fleet.Template) (fleet.Template, error)
 	// PutTemplate replaces; an ID that is not there is not_found.
-	PutTemplate(ctx context.Context, template fleet.Template, condition func(*fleet.TaggedTemplate) error) (fleet.Template, error)
-	DeleteTemplate(ctx context.Context, id int64, condition func(*fleet.TaggedTemplate) error) error
-	TagTemplate(ctx context.Context, id int64, tag fleet.Tag, condition func(*fleet.TaggedTemplate) error) ([]fleet.Tag, error)
-	UntagTemplate(ctx context.Context, id int64, tag fleet.Tag, condition func(*fleet.TaggedTemplate) error) ([]fleet.Tag, error)
+	PutTemplate(ctx context.Context, template fleet.Template, check func(current *fleet.Template) error) (fleet.Template, error)
+	DeleteTemplate(ctx context.Context, id int64, check func(current *fleet.Template) error) error
+	TagTemplate(ctx context.Context, id int64, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
+	UntagTemplate(ctx context.Context, id int64, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
 }
 
 // Checker checks what a template says before it is kept: syntax of the text, grammar of the key, op and the key's first
@@ -122,7 +122,7 @@ func (s *server) putTemplate(r *request) (reply, error) {
 		return reply{}, err
 	}
 	template.ID = old.ID
-	stored, err := s.Templates.PutTemplate(r.Context(), template, r.templateCondition(shownTemplate))
+	stored, err := s.Templates.PutTemplate(r.Context(), template, condition(r, shownTemplate))
 	if err != nil {
 		return reply{}, err
 	}
@@ -162,7 +162,7 @@ func (s *server) deleteTemplate(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return nothing(s.Templates.DeleteTemplate(r.Context(), id, r.templateCondition(shownTemplate)))
+	return nothing(s.Templates.DeleteTemplate(r.Context(), id, condition(r, shownTemplate)))
 }
 
 func (s *server) getTemplateTags(r *request) (reply, error) {
@@ -181,7 +181,7 @@ func (s *server) untagTemplate(r *request) (reply, error) {
 	return r.changeTemplateTags(s.Templates.UntagTemplate)
 }
 
-type templateTagger func(context.Context, int64, fleet.Tag, func(*fleet.TaggedTemplate) error) ([]fleet.Tag, error)
+type templateTagger func(context.Context, int64, fleet.Tag, func(*[]fleet.Tag) error) ([]fleet.Tag, error)
 
 func (r *request) changeTemplateTags(change templateTagger) (reply, error) {
 	id, err := r.templateID()
@@ -192,14 +192,14 @@ func (r *request) changeTemplateTags(change templateTagger) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	tags, err := change(r.Context(), id, tag, r.templateCondition(func(t *fleet.TaggedTemplate) any { return wireTags(t.Tags) }))
+	tags, err := change(r.Context(), id, tag, condition(r, shownTags))
 	if err != nil {
 		return reply{}, err
 	}
 	return show(wireTags(tags))
 }
 
-func shownTemplate(t *fleet.TaggedTemplate) any { return wireTemplate(t.Template) }
+func shownTemplate(t *fleet.Template) any { return wireTemplate(*t) }
 
 func wireTemplate(t fleet.Template) api.Template {
 	return api.Template{

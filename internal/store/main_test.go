@@ -1,0 +1,148 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/seal"
+	"muster/internal/store/pgtest"
+)
+
+// postgres starts when the first test asks for it.
+var postgres = sync.OnceValues(pgtest.Start)
+
+func TestMain(m *testing.M) {
+	if home := os.Getenv(crashHome); home != "" {
+		os.Exit(writeUntilKilled(home))
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	started := false
+	start := postgres
+	postgres = func() (*pgtest.Server, error) {
+		started = true
+		return start()
+	}
+	code := m.Run()
+	if !started {
+		return code
+	}
+	server, err := start()
+	if err != nil {
+		return 1
+	}
+	if err := server.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
+		return 1
+	}
+	return code
+}
+
+// onBoth runs a test on an empty database of each kind.
+func onBoth(t *testing.T, test func(t *testing.T, options Options)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, Options{Home: t.TempDir(), Seal: key(t, 1)}) })
+	t.Run("postgres", func(t *testing.T) { test(t, Options{DSN: postgresDSN(t), Seal: key(t, 1)}) })
+}
+
+func postgresDSN(t *testing.T) string {
+	t.Helper()
+	server, err := postgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server.Database(t)
+}
+
+func key(tb testing.TB, fill byte) *seal.Key {
+	tb.Helper()
+	k, err := seal.New(bytes.Repeat([]byte{fill}, seal.KeyBytes))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k
+}
+
+func open(tb testing.TB, options Options) *Store {
+	tb.Helper()
+	s, err := Open(tb.Context(), options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// deviceN is the n-th device of a test.
+func deviceN(n int) fleet.Device {
+	var hash [32]byte
+	hash[0], hash[1] = byte(n), byte(n>>8)
+	return fleet.Device{
+		ID: fleet.DeviceIDOf(hash), Label: fmt.Sprintf("device %d", n), APIKey: fleet.NewSecret(fmt.Sprintf("api-key-%d", n)),
+		APIAddress: "192.0.2.1", APIPort: 8384,
+	}
+}
+
+func put(tb testing.TB, s *Store, d fleet.Device) fleet.Device {
+	tb.Helper()
+	stored, _, err := s.PutDevice(tb.Context(), d, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return stored
+}
+
+func create(tb testing.TB, s *Store, label string) fleet.Template {
+	tb.Helper()
+	stored, err := s.CreateTemplate(tb.Context(), fleet.Template{Label: label, Op: fleet.OpSet, Key: "options.natEnabled", Text: "false\n"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return stored
+}
+
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return v
+	}
+}
+
+func wantCode(t *testing.T, err error, want fleet.Code) {
+	t.Helper()
+	if got := fleet.CodeOf(err); got != want {
+		t.Fatalf("got %v (code %q), want code %q", err, got, want)
+	}
+}
+
+// stoppedClock stands still until it is moved.
+type stoppedClock struct {
+	mu sync.Mutex // guards at
+	at time.Time
+}
+
+func (c *stoppedClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *stoppedClock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}

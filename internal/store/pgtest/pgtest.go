@@ -1,0 +1,185 @@
+// Package pgtest is a test house: a real PostgreSQL in a temporary directory, reached over a Unix socket only, for the
+// tests of one package. It does not keep anything, and does not use the cluster of the distribution.
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+// Server is one running PostgreSQL.
+type Server struct {
+	dir       string
+	process   *exec.Cmd
+	output    bytes.Buffer
+	ended     chan error
+	databases atomic.Int64
+}
+
+const startLimit = 60 * time.Second
+
+// Start makes a cluster and runs it. Call Stop at the end, in TestMain.
+func Start() (_ *Server, err error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "pg") // short: a socket's path has at most 107 bytes
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, ended: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Stop())
+		}
+	}()
+	credential, err := unprivileged(dir)
+	if err != nil {
+		return nil, err
+	}
+	data := filepath.Join(dir, "data")
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "muster", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	initdb.Dir, initdb.SysProcAttr = dir, &syscall.SysProcAttr{Credential: credential}
+	if output, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, output)
+	}
+	s.process = exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
+		"-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200") // nobody pulls the plug in these tests
+	s.process.Dir = dir
+	s.process.Stdout, s.process.Stderr = &s.output, &s.output
+	s.process.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Pdeathsig: syscall.SIGINT, Setpgid: true}
+	if err := s.process.Start(); err != nil {
+		s.process = nil
+		return nil, err
+	}
+	go func() { s.ended <- s.process.Wait() }()
+	return s, s.waitReady()
+}
+
+// Stop ends the server and removes the cluster.
+func (s *Server) Stop() error {
+	var err error
+	if s.process != nil {
+		err = s.process.Process.Signal(syscall.SIGINT) // "fast shutdown"
+		select {
+		case <-s.ended:
+		case <-time.After(startLimit):
+			err = errors.Join(err, s.process.Process.Kill())
+			<-s.ended
+		}
+		if errors.Is(err, os.ErrProcessDone) {
+			err = nil
+		}
+	}
+	return errors.Join(err, os.RemoveAll(s.dir))
+}
+
+// Database makes an empty database and gives its address.
+func (s *Server) Database(tb testing.TB) string {
+	tb.Helper()
+	name := "test" + strconv.FormatInt(s.databases.Add(1), 10)
+	if err := s.exec(tb.Context(), "CREATE DATABASE "+name); err != nil {
+		tb.Fatal(err)
+	}
+	return s.address(name)
+}
+
+func (s *Server) address(database string) string {
+	return "postgres://muster@/" + database + "?host=" + url.QueryEscape(s.dir)
+}
+
+func (s *Server) exec(ctx context.Context, text string) (err error) {
+	db, err := sql.Open("pgx", s.address("postgres"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, text)
+	return err
+}
+
+func (s *Server) waitReady() error {
+	deadline := time.After(startLimit)
+	for {
+		err := s.exec(context.Background(), "SELECT 1")
+		if err == nil {
+			return nil
+		}
+		var refused *pgconn.PgError
+		var connect *pgconn.ConnectError
+		if !errors.As(err, &refused) && !errors.As(err, &connect) {
+			return err
+		}
+		select {
+		case ended := <-s.ended:
+			s.ended <- ended
+			return fmt.Errorf("postgres ended: %w: %s", ended, s.output.String())
+		case <-deadline:
+			return fmt.Errorf("postgres did not get ready: %w", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// programs is the folder of the newest PostgreSQL that is installed.
+func programs() (string, error) {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil {
+		return "", err
+	}
+	if len(found) > 0 {
+		return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return major(a) - major(b) })), nil
+	}
+	initdb, err := exec.LookPath("initdb")
+	if err != nil {
+		return "", errors.New("no PostgreSQL is installed: apt-get install postgresql")
+	}
+	return filepath.Dir(initdb), nil
+}
+
+func major(initdb string) int {
+	n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// unprivileged is the user "postgres", who gets the directory: PostgreSQL refuses to run as root. For everybody else it
+// is nil, themselves.
+func unprivileged(dir string) (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	account, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, err
+	}
+	uid, err := strconv.ParseUint(account.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(account.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(dir, int(uid), int(gid))
+}

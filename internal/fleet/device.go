@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -44,13 +45,19 @@ func (d Device) Validate() error {
 	return &Error{Code: CodeInvalid, Message: details[0].Message, Details: details}
 }
 
-// ValidateLabel checks the length of a label.
+// ValidateLabel checks length and characters of a label.
 func ValidateLabel(label string) error {
 	if len(label) > MaxLabelBytes {
 		return Invalidf("label", "a label has at most %d bytes, this one has %d", MaxLabelBytes, len(label))
 	}
+	if !plainText(label) {
+		return Invalidf("label", "a label is UTF-8 text without NUL characters")
+	}
 	return nil
 }
+
+// plainText tells whether every database can keep s as text.
+func plainText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 func validateAPIKey(key string) error {
 	switch {

@@ -3,7 +3,6 @@ package fleet
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 const (
@@ -57,8 +56,11 @@ func (t Template) Validate() error {
 		return &Error{Code: CodeTooLarge, Message: "a template has at most 1 MiB of text",
 			Details: []Detail{{Field: "template", Message: "too long"}}}
 	}
-	if !utf8.ValidString(t.Text) {
-		return Invalidf("template", "a template is UTF-8 text")
+	if !plainText(t.Key) {
+		return Invalidf("key", "a key is UTF-8 text without NUL characters")
+	}
+	if !plainText(t.Text) {
+		return Invalidf("template", "a template is UTF-8 text without NUL characters")
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (a *applier) walk(p place, i int) (Value, error) {
 	part := a.key.At(i)
 	switch {
 	case p.value.kind == Null:
-		a.skip(part, "the daemon has nothing here")
+		a.skip(a.key.parts[i:], "the daemon has nothing here")
 		return p.value, nil
 	case p.value.kind != Object && p.value.kind != Array:
 		return Value{}, a.fail("%s is %s: nothing lies below it", a.here(), kindText(p.value.kind))
@@ -88,7 +88,7 @@ func (a *applier) walkObject(p place, i int) (Value, error) {
 	part := a.key.At(i)
 	at := p.value.index(part.Name)
 	if at < 0 {
-		a.skip(part, a.noField(p, part.Name))
+		a.skip(a.key.parts[i:], a.noField(p, part.Name))
 		return p.value, nil
 	}
 	return a.descend(p, p.field(at), p.value.kids.names[at], at, i)
@@ -100,7 +100,7 @@ func (a *applier) walkMap(p place, i int) (Value, error) {
 		return a.descend(p, p.entryOf(at), part.Name, at, i)
 	}
 	if p.shape.closed {
-		a.skip(part, noEntry(p.shape, part.Name))
+		a.skip(a.key.parts[i:], noEntry(p.shape, part.Name))
 		return p.value, nil
 	}
 	return a.walkMissing(p, place{shape: p.shape.entry, entry: true}, i)
@@ -121,7 +121,7 @@ func (a *applier) walkList(p place, i int) (Value, error) {
 func (a *applier) walkMissing(parent, child place, i int) (Value, error) {
 	part := a.key.At(i)
 	if i < a.key.Len()-1 {
-		a.skip(part, noMember(parent.shape, part.Name))
+		a.skip(a.key.parts[i:], noMember(parent.shape, part.Name))
 		return parent.value, nil
 	}
 	a.path = append(a.path, part)
@@ -139,7 +139,7 @@ func (a *applier) descend(p, child place, name string, at, i int) (Value, error)
 	made, err := a.walk(child, i+1)
 	if err == nil && !made.Exists() && a.isKept(p.shape, name) {
 		a.path = a.path[:len(a.path)-1]
-		a.skip(Part{Name: name}, "a daemon always keeps its own device in the folders that it has")
+		a.skipMember(name, ownStays)
 		return p.value, nil
 	}
 	a.path = a.path[:len(a.path)-1]
@@ -151,6 +151,8 @@ func (a *applier) descend(p, child place, name string, at, i int) (Value, error)
 	}
 	return p.value.withAt(at, made), nil
 }
+
+const ownStays = "a daemon always keeps its own device in the folders that it has"
 
 // isKept tells whether the daemon would put this member right back.
 func (a *applier) isKept(list *shape, id string) bool {

@@ -129,7 +129,7 @@ func (a *applier) given(p place, v Value) ([]Value, error) {
 			if known {
 				name = f.name
 			}
-			a.skip(Part{Name: name}, a.noField(p, name))
+			a.skipMember(name, a.noField(p, name))
 			continue
 		}
 		if f, _ := p.shape.field(name); f.shape != nil && f.shape.readOnly {
@@ -224,7 +224,7 @@ func (a *applier) mergeMap(p place, v Value) (Value, error) {
 	for name, member := range v.Members() {
 		at := p.value.exact(name)
 		if at < 0 && p.shape.closed {
-			a.skip(Part{Name: name}, noEntry(p.shape, name))
+			a.skipMember(name, noEntry(p.shape, name))
 			continue
 		}
 		child := place{shape: p.shape.entry, entry: true}

@@ -25,7 +25,7 @@ func normalise(v Value, s *shape) Value {
 		for i, member := range v.kids.values {
 			k.values[i] = normalise(member, s.member())
 		}
-		if s.identified() {
+		if s.allNamed(v) {
 			slices.SortStableFunc(k.values, func(a, b Value) int { return strings.Compare(s.identityOf(a), s.identityOf(b)) })
 		}
 		return Value{kind: Array, kids: k}

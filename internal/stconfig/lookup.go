@@ -56,7 +56,8 @@ func (p place) replace(parts []Part, value Value) Value {
 	}
 	next := p.at(at).replace(parts[1:], value)
 	if !next.Exists() {
-		return p.value.withoutAt(at)
+		p.value = p.value.withoutAt(at)
+		return p.replace(parts[:1], Value{}) // another spelling of the same name goes as well
 	}
 	return p.value.withAt(at, next)
 }

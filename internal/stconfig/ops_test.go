@@ -64,18 +64,9 @@ func (c opsCase) doc(t *testing.T) Value {
 		return parsed(t, text)
 	}
 	if c.head["doc"] == "v1.19" {
-		return v119(t)
+		return oldDoc()
 	}
 	return Sample()
-}
-
-func v119(t testing.TB) Value {
-	t.Helper()
-	data, err := os.ReadFile("testdata/v1.19.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed(t, string(data))
 }
 
 func parsed(t testing.TB, text string) Value {

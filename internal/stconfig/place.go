@@ -28,7 +28,7 @@ func sameMember(v Value, name string, at int) Value {
 
 // entryOf is the place of the free map's entry at position at.
 func (p place) entryOf(at int) place {
-	return place{value: p.value.At(at), shape: p.shape.entry, entry: true, laid: p.laid}
+	return place{value: p.value.At(at), shape: p.shape.entry, entry: !p.shape.closed, laid: p.laid}
 }
 
 // find is the position of the member with that identity, -1 when there is none.
@@ -99,9 +99,13 @@ func (a *applier) here() string {
 	return Key{a.path}.String()
 }
 
-func (a *applier) skip(part Part, reason string) {
-	a.skips = append(a.skips, Skip{Key: Key{append(slices.Clone(a.path), part)}, Reason: reason})
+// skip leaves out what is below the place where the work is, at the rest of a key.
+func (a *applier) skip(rest []Part, reason string) {
+	a.skips = append(a.skips, Skip{Key: Key{slices.Concat(a.path, rest)}, Reason: reason})
 }
+
+// skipMember leaves out one member of the place where the work is.
+func (a *applier) skipMember(name, reason string) { a.skip([]Part{{Name: name}}, reason) }
 
 func (a *applier) fail(format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)

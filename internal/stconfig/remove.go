@@ -10,7 +10,7 @@ func (a *applier) remove(p place, v Value) (Value, error) {
 	case v.IsTrue() && p.entry:
 		return Value{}, nil
 	case v.IsTrue(), p.kind() != Array && !p.entry && !a.isOpenMap(p):
-		return Value{}, a.fail("%s is a field, which no daemon can do without: set the value that you want", a.here())
+		return Value{}, a.fail("%s is part of every configuration and cannot be removed: set the value that you want", a.here())
 	case !p.value.Exists():
 		return Value{}, nil
 	case p.kind() == Array:
@@ -39,7 +39,7 @@ func (a *applier) removeMembers(p place, v Value) (Value, error) {
 				return false
 			}
 			if p.shape.identified() && a.isKept(p.shape, p.shape.identityOf(have)) {
-				a.skip(Part{Name: a.own}, "a daemon always keeps its own device in the folders that it has")
+				a.skipMember(a.own, ownStays)
 				return false
 			}
 			return true

@@ -143,7 +143,7 @@ func shapeAt(key Key) *shape {
 // The constructors below make the table in fields.go readable.
 
 func text(names string) []field  { return scalars(names, &shape{kind: String}) }
-func flags(names string) []field  { return scalars(names, &shape{kind: Bool}) }
+func flags(names string) []field { return scalars(names, &shape{kind: Bool}) }
 func whole(names string) []field { return scalars(names, &shape{kind: Number, whole: true}) }
 func number(names string) []field {
 	return scalars(names, &shape{kind: Number})

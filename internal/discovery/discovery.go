@@ -1,0 +1,177 @@
+// Package discovery finds the daemon of a registered device that has no address: it asks discovery servers, listens to
+// announcements on the local network, and asks other managed daemons. What it finds is a claim that has to be proven by
+// whoever connects: no answer of anybody here is a reason to send an API key.
+package discovery
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// PublicServer is the lookup server of Syncthing's own configuration ("default"; lib/config, 2.x).
+const PublicServer = "https://discovery-lookup.syncthing.net/v2/?noannounce"
+
+// DefaultLocalPort is where Syncthing announces itself on the local network, by UDP.
+const DefaultLocalPort = 21027
+
+// Off, alone in Options.Servers, switches discovery off: all of it.
+const Off = "none"
+
+// Options say where to look.
+type Options struct {
+	Servers    []string   // URLs as Syncthing has them, ?id=, ?insecure, ?noannounce, ?nolookup; none: PublicServer
+	AllowLocal bool       // answers may be loopback and link-local addresses: one host, tests
+	LocalPort  int        // UDP port on which local announcements are heard, 0: they are not
+	Neighbours Neighbours // other managed daemons, nil: they are not asked
+	Log        *slog.Logger
+}
+
+// Neighbours are the managed daemons. Answers are raw; discovery takes them apart and believes none.
+type Neighbours interface {
+	// Online are the daemons that can be asked now for the device, those that share something with it first.
+	Online(about fleet.DeviceID) []fleet.DeviceID
+	// Discovery is what a daemon answers to GET /rest/system/discovery.
+	Discovery(ctx context.Context, daemon fleet.DeviceID) ([]byte, error)
+	// Connections is what a daemon answers to GET /rest/system/connections.
+	Connections(ctx context.Context, daemon fleet.DeviceID) ([]byte, error)
+}
+
+// Candidate is a place where a device may be. The API's port comes from the device's record.
+type Candidate struct {
+	Host          string   // name or IP
+	By            string   // ByRecord, ByLocal, ByFleet or ByGlobal
+	SyncAddresses []string // "tcp://host:port": where the device can prove itself, those on this host first
+}
+
+// How a candidate was found.
+const (
+	ByRecord = "record" // typed by a person
+	ByLocal  = "local"  // announced on the local network
+	ByFleet  = "fleet"  // known to another managed daemon
+	ByGlobal = "global" // known to a discovery server
+)
+
+// Discovery remembers what was claimed about each device, for a while.
+type Discovery struct {
+	off        bool
+	allowLocal bool
+	localPort  int
+	log        *slog.Logger
+	now        func() time.Time
+	servers    []*server
+	fleet      *neighbourhood // nil: nobody to ask
+	local      *announcements
+
+	mu      sync.Mutex // guards what follows
+	devices map[fleet.DeviceID]*inquiry
+	urgent  map[fleet.DeviceID]time.Time // forgotten on purpose: the next look-up waits for nobody
+}
+
+// New checks the options. It asks nobody yet.
+func New(o Options) (*Discovery, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Discovery{
+		allowLocal: o.AllowLocal, localPort: o.LocalPort, log: o.Log.With(logkey.Component, "discovery"), now: time.Now,
+		devices: map[fleet.DeviceID]*inquiry{}, urgent: map[fleet.DeviceID]time.Time{},
+	}
+	var err error
+	if d.servers, d.off, err = parseServers(o.Servers); err != nil {
+		return nil, err
+	}
+	for _, s := range d.servers {
+		s.now, s.allowLocal = d.clock, o.AllowLocal
+	}
+	d.local = &announcements{allowLocal: o.AllowLocal, now: d.clock, wanted: d.wanted}
+	if o.Neighbours != nil {
+		d.fleet = newNeighbourhood(o.Neighbours, o.AllowLocal, d.clock, d.wanted)
+	}
+	return d, nil
+}
+
+// Run listens to local announcements until ctx ends. Where it cannot listen it warns and tries again later.
+func (d *Discovery) Run(ctx context.Context) error {
+	if !d.off && d.localPort != 0 {
+		d.listen(ctx)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Resolve is the place where the device should be looked for next: of several candidates the one that was handed out
+// longest ago, so that repeated attempts go through all of them. Nobody knows: CodeNotFound, with what was asked and
+// when it is asked again.
+func (d *Discovery) Resolve(ctx context.Context, device fleet.Device) (Candidate, error) {
+	candidates, err := d.find(ctx, device, false)
+	if err != nil {
+		return Candidate{}, err
+	}
+	return d.next(device.ID, candidates), nil
+}
+
+// Candidates are all places where the device may be, the most promising first, or CodeNotFound.
+func (d *Discovery) Candidates(ctx context.Context, device fleet.Device) ([]Candidate, error) {
+	return d.find(ctx, device, true)
+}
+
+// Proven says that the device was reached at this host: it comes first from now on.
+func (d *Discovery) Proven(id fleet.DeviceID, host string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if q := d.devices[id]; q != nil {
+		q.proven = host
+		delete(q.tried, host)
+	}
+}
+
+// Forget drops all that is known of a device and every wait for it. It is for devices that were put, so that the next
+// look-up is at once, or deleted.
+func (d *Discovery) Forget(id fleet.DeviceID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.devices, id)
+	now := d.now()
+	d.urgent[id] = now
+	if len(d.urgent) > maxUrgent {
+		for other, at := range d.urgent {
+			if now.Sub(at) > urgentLife {
+				delete(d.urgent, other)
+			}
+		}
+	}
+}
+
+// AllowedIP tells whether a device may be at this IP. Whoever connects to a host that discovery found asks it about the
+// IP that the host's name resolved to.
+func (d *Discovery) AllowedIP(ip netip.Addr) bool { return refuseIP(ip, d.allowLocal) == "" }
+
+// Control is AllowedIP as a net.Dialer has it.
+func (d *Discovery) Control(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
+	}
+	if why := refuseIP(at.Addr(), d.allowLocal); why != "" {
+		return &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to a discovered address",
+			Message: "the name of the discovered host leads to " + at.Addr().String() + ", which is " + why,
+			Hint:    "Give the device an apiAddress, or allow local addresses for discovery (--discovery-allow-local)."}
+	}
+	return nil
+}
+
+func (d *Discovery) clock() time.Time { return d.now() }
+
+// wanted tells whether somebody asked for the device.
+func (d *Discovery) wanted(id fleet.DeviceID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.devices[id] != nil
+}

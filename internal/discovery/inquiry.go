@@ -1,0 +1,218 @@
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"muster/internal/fleet"
+)
+
+const (
+	urgentLife = time.Minute
+	maxUrgent  = 1000
+)
+
+// inquiry is what is remembered about the search for one device.
+type inquiry struct {
+	since  time.Time            // somebody asks for the device
+	tried  map[string]time.Time // when a host was handed out
+	proven string               // the host where the device was reached last
+	turn   int                  // which neighbours come next
+	found  map[*server]finding
+}
+
+// claim is what one source says.
+type claim struct {
+	by        string
+	addresses []syncAddress
+}
+
+// find asks the sources: first those that cost nothing. The discovery servers are asked when everything asked before
+// led nowhere, or all is wanted.
+func (d *Discovery) find(ctx context.Context, device fleet.Device, all bool) ([]Candidate, error) {
+	switch {
+	case device.APIAddress != "":
+		return []Candidate{{Host: device.APIAddress, By: ByRecord}}, nil
+	case d.off:
+		return nil, switchedOff()
+	}
+	q := d.inquire(device.ID)
+	t := &telling{}
+	var claims []claim
+	if heard := d.local.about(device.ID); len(heard) > 0 {
+		claims = append(claims, claim{ByLocal, heard})
+	}
+	t.local(d.localPort != 0)
+	if d.fleet != nil {
+		sighted, why, err := d.fleet.ask(ctx, device.ID, q.since, q.turn)
+		if err != nil {
+			return nil, err
+		}
+		if len(sighted) > 0 {
+			claims = append(claims, claim{ByFleet, sighted})
+		}
+		t.fleet(why)
+	}
+	if all || !d.untried(device.ID, claims) {
+		found, err := d.askServers(ctx, device.ID, t)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			claims = append(claims, claim{ByGlobal, found})
+		}
+	}
+	if len(claims) == 0 {
+		return nil, t.notFound(d.now())
+	}
+	return candidates(claims), nil
+}
+
+// inquire begins the search for a device, or its next round.
+func (d *Discovery) inquire(id fleet.DeviceID) inquiry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q := d.devices[id]
+	if q == nil {
+		q = &inquiry{since: d.now(), tried: map[string]time.Time{}, found: map[*server]finding{}}
+		d.devices[id] = q
+	}
+	q.turn++
+	return *q
+}
+
+// untried tells whether there is a host that was not handed out yet.
+func (d *Discovery) untried(id fleet.DeviceID, claims []claim) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q := d.devices[id]
+	for _, c := range claims {
+		for _, a := range c.addresses {
+			if q == nil || q.tried[a.host].IsZero() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// next picks the candidate that waited longest, the proven one before others that waited as long.
+func (d *Discovery) next(id fleet.DeviceID, all []Candidate) Candidate {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q := d.devices[id]
+	if q == nil { // forgotten in the meantime
+		return all[0]
+	}
+	picked := slices.MinFunc(all, func(a, b Candidate) int {
+		return cmp.Or(q.tried[a.Host].Compare(q.tried[b.Host]), cmp.Compare(rank(a.Host, q.proven), rank(b.Host, q.proven)))
+	})
+	for host := range q.tried { // forget hosts that nobody names any more
+		if !slices.ContainsFunc(all, func(c Candidate) bool { return c.Host == host }) {
+			delete(q.tried, host)
+		}
+	}
+	q.tried[picked.Host] = d.now()
+	return picked
+}
+
+func rank(host, proven string) int {
+	if host == proven {
+		return 0
+	}
+	return 1
+}
+
+// askServers gives what the discovery servers say, from memory where it is not yet time to ask again.
+func (d *Discovery) askServers(ctx context.Context, id fleet.DeviceID, t *telling) ([]syncAddress, error) {
+	urgent := d.takeUrgent(id)
+	findings := make([]finding, len(d.servers))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, s := range d.servers {
+		group.Go(func() error {
+			f, err := d.askServer(ctx, s, id, urgent)
+			findings[i] = f
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var addresses []syncAddress
+	for i, s := range d.servers {
+		t.server(s.name, findings[i])
+		addresses = append(addresses, findings[i].addresses...)
+	}
+	return addresses, nil
+}
+
+func (d *Discovery) askServer(ctx context.Context, s *server, id fleet.DeviceID, urgent bool) (finding, error) {
+	if f, known := d.remembered(s, id); known {
+		return f, nil
+	}
+	f, err := s.lookup(ctx, id, urgent)
+	if err != nil {
+		return finding{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if q := d.devices[id]; q != nil {
+		q.found[s] = f
+	}
+	return f, nil
+}
+
+func (d *Discovery) remembered(s *server, id fleet.DeviceID) (finding, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q := d.devices[id]
+	if q == nil {
+		return finding{}, false
+	}
+	f := q.found[s]
+	return f, d.now().Before(f.until)
+}
+
+func (d *Discovery) takeUrgent(id fleet.DeviceID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, urgent := d.urgent[id]
+	delete(d.urgent, id)
+	return urgent
+}
+
+// candidates orders what was claimed by host. Every candidate comes with all addresses where the device may prove itself,
+// those on its own host first.
+func candidates(claims []claim) []Candidate {
+	var hosts []Candidate
+	var all []syncAddress
+	for _, c := range claims {
+		for _, a := range c.addresses {
+			if !contains(all, a) {
+				all = append(all, a)
+			}
+			if !slices.ContainsFunc(hosts, func(known Candidate) bool { return known.Host == a.host }) {
+				hosts = append(hosts, Candidate{Host: a.host, By: c.by})
+			}
+		}
+	}
+	for i := range hosts {
+		own, others := []string{}, []string{}
+		for _, a := range all {
+			if a.host == hosts[i].Host {
+				own = append(own, a.String())
+			} else {
+				others = append(others, a.String())
+			}
+		}
+		slices.Sort(own)
+		slices.Sort(others)
+		addresses := append(own, others...)
+		hosts[i].SyncAddresses = addresses[:min(len(addresses), maxSyncAddresses)]
+	}
+	return hosts
+}

@@ -1,0 +1,140 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	announcementLife = 90 * time.Second // Syncthing repeats it every 30 s
+	maxStrangers     = 4096             // devices nobody asked for, whose announcements are kept
+	maxSenders       = 4                // per device: who says that it is here
+	maxPacketBytes   = 64 << 10
+	listenAgain      = time.Minute
+)
+
+// announcements are what was heard on the local network lately. Anybody there can announce anything.
+type announcements struct {
+	allowLocal bool
+	now        func() time.Time
+	wanted     func(fleet.DeviceID) bool
+
+	mu    sync.Mutex // guards heard
+	heard map[fleet.DeviceID][]announcement
+}
+
+type announcement struct {
+	at        time.Time
+	from      netip.Addr
+	addresses []syncAddress
+}
+
+// about is what was announced about a device, the latest first.
+func (l *announcements) about(id fleet.DeviceID) []syncAddress {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var addresses []syncAddress
+	for _, a := range slices.Backward(l.heard[id]) {
+		if l.now().Sub(a.at) < announcementLife {
+			addresses = append(addresses, a.addresses...)
+		}
+	}
+	return addresses
+}
+
+// hear takes one packet in.
+func (l *announcements) hear(packet []byte, from netip.Addr) {
+	id, texts, err := parseAnnouncement(packet)
+	if err != nil {
+		return
+	}
+	from = from.Unmap()
+	usable, _ := parseAddresses(texts, from, l.allowLocal)
+	if len(usable) == 0 {
+		return
+	}
+	wanted := l.wanted(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.heard == nil {
+		l.heard = map[fleet.DeviceID][]announcement{}
+	}
+	if _, known := l.heard[id]; !known && !wanted && !l.room() {
+		return
+	}
+	others := slices.DeleteFunc(l.heard[id], func(a announcement) bool { return a.from == from })
+	if len(others) >= maxSenders {
+		others = slices.Delete(others, 0, len(others)-maxSenders+1)
+	}
+	l.heard[id] = append(others, announcement{l.now(), from, usable})
+}
+
+// room tells whether one more device can be kept, after those that fell silent are gone. The caller holds mu.
+func (l *announcements) room() bool {
+	if len(l.heard) < maxStrangers {
+		return true
+	}
+	for id, all := range l.heard {
+		if l.now().Sub(all[len(all)-1].at) >= announcementLife {
+			delete(l.heard, id)
+		}
+	}
+	return len(l.heard) < maxStrangers
+}
+
+// listen hears announcements until ctx ends. It is for IPv4 broadcasts: those by IPv6 come from link-local addresses,
+// where no device may be, and say nothing else that the broadcast does not.
+func (d *Discovery) listen(ctx context.Context) {
+	warned := false
+	for ctx.Err() == nil {
+		config := net.ListenConfig{Control: shareAddress}
+		socket, err := config.ListenPacket(ctx, "udp4", ":"+strconv.Itoa(d.localPort))
+		if err == nil {
+			warned = false
+			err = d.hear(ctx, socket)
+		}
+		if err != nil && ctx.Err() == nil && !warned {
+			warned = true
+			d.log.Warn("local announcements are not heard", logkey.Address, d.localPort, logkey.Err(err))
+		}
+		wait(ctx, listenAgain)
+	}
+}
+
+// hear reads from the socket until ctx ends or it breaks, and closes it.
+func (d *Discovery) hear(ctx context.Context, socket net.PacketConn) error {
+	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
+	defer stop()
+	defer socket.Close()
+	buffer := make([]byte, maxPacketBytes)
+	for {
+		n, from, err := socket.ReadFrom(buffer)
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return err
+		}
+		if udp, ok := from.(*net.UDPAddr); ok {
+			d.local.hear(buffer[:n], udp.AddrPort().Addr())
+		}
+	}
+}
+
+func wait(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -4,6 +4,7 @@
 package seal
 
 import (
+	"bytes"
 	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
@@ -30,8 +31,9 @@ const (
 
 // Key seals and opens. It is safe for concurrent use.
 type Key struct {
-	aead cipher.AEAD
-	id   [keyIDLen]byte
+	aead   cipher.AEAD
+	id     [keyIDLen]byte
+	secret []byte
 }
 
 // New makes a Key of 32 random bytes.
@@ -42,7 +44,7 @@ func New(key []byte) (*Key, error) {
 			"a seal key has %d bytes, this one has %d", KeyBytes, len(key)), Err: err}
 	}
 	digest := sha256.Sum256(append([]byte("muster seal key id\x00"), key...))
-	return &Key{aead: aead, id: [keyIDLen]byte(digest[:keyIDLen])}, nil
+	return &Key{aead: aead, id: [keyIDLen]byte(digest[:keyIDLen]), secret: bytes.Clone(key)}, nil
 }
 
 // Parse reads a key as text: 64 hexadecimal digits, or base64 of 32 bytes.

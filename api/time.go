@@ -10,6 +10,9 @@ type Time struct{ time.Time }
 // MarshalText writes the one form.
 func (t Time) MarshalText() ([]byte, error) { return t.UTC().AppendFormat(nil, timeForm), nil }
 
+// MarshalJSON is there because the one of time.Time, which drops trailing zeros, would be used otherwise.
+func (t Time) MarshalJSON() ([]byte, error) { return t.UTC().AppendFormat(nil, `"`+timeForm+`"`), nil }
+
 // UnmarshalText reads any RFC 3339 form.
 func (t *Time) UnmarshalText(text []byte) (err error) {
 	t.Time, err = time.Parse(time.RFC3339Nano, string(text))

@@ -9,20 +9,29 @@ import (
 	"muster/internal/fleet"
 )
 
+// segment is a decoded segment of the path.
+func (r *request) segment(name string) string {
+	value := r.PathValue(name)
+	if value == loneSlash {
+		return "/"
+	}
+	return value
+}
+
 // deviceID is the device ID of the path, in canonical form whatever its spelling.
 func (r *request) deviceID() (fleet.DeviceID, error) {
-	id, err := fleet.ParseDeviceID(r.PathValue("deviceID"))
+	id, err := fleet.ParseDeviceID(r.segment("deviceID"))
 	return id, at("path.deviceID", err)
 }
 
 func (r *request) tag() (fleet.Tag, error) {
-	tag, err := fleet.ParseTag(r.PathValue("tag"))
+	tag, err := fleet.ParseTag(r.segment("tag"))
 	return tag, at("path.tag", err)
 }
 
 // templateID takes the one decimal spelling of a number: what is read is a template's only address.
 func (r *request) templateID() (int64, error) {
-	text := r.PathValue("templateID")
+	text := r.segment("templateID")
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || err == nil && strconv.FormatInt(id, 10) != text {
 		return 0, fleet.Invalidf("path.templateID", "%q is no template ID: it is a whole number", text)
@@ -32,7 +41,7 @@ func (r *request) templateID() (int64, error) {
 
 // folderID takes any text that a daemon may use as an ID.
 func (r *request) folderID() (string, error) {
-	id := r.PathValue("folderID")
+	id := r.segment("folderID")
 	if !utf8.ValidString(id) {
 		return "", fleet.Invalidf("path.folderID", "a folder ID is UTF-8 text; percent-encode its bytes")
 	}

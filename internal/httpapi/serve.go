@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unknown(rec, r)
 		return
 	}
-	s.mux.ServeHTTP(rec, r)
+	s.mux.ServeHTTP(rec, markLoneSlashes(r))
 }
 
 // acceptable checks Host, path and origin. A path that http.ServeMux would redirect to a cleaner one is unknown here:
@@ -65,6 +66,32 @@ func (s *server) acceptable(r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+// loneSlash stands for a segment that is one slash: http.ServeMux, which decodes segments before it compares them, would
+// take "%2F" for the end of the path. A tag or folder ID never begins with a zero byte.
+const loneSlash = "\x00/"
+
+// markLoneSlashes puts loneSlash in the place of every segment "%2F"; request.segment takes it back.
+func markLoneSlashes(r *http.Request) *http.Request {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	marked := false
+	for i, segment := range segments {
+		if strings.EqualFold(segment, "%2F") {
+			segments[i], marked = url.PathEscape(loneSlash), true
+		}
+	}
+	if !marked {
+		return r
+	}
+	moved := *r
+	at := *r.URL
+	moved.URL = &at
+	at.RawPath = strings.Join(segments, "/")
+	if path, err := url.PathUnescape(at.RawPath); err == nil {
+		at.Path = path
+	}
+	return &moved
 }
 
 func takes(methods []string, method string) bool {

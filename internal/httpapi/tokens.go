@@ -61,7 +61,7 @@ func (s *server) createToken(r *request) (reply, error) {
 }
 
 func (s *server) deleteToken(r *request) (reply, error) {
-	return nothing(s.Tokens.Delete(r.Context(), r.PathValue("name")))
+	return nothing(s.Tokens.Delete(r.Context(), r.segment("name")))
 }
 
 func wireToken(token fleet.Token) api.Token {

@@ -1,0 +1,177 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+// fields are the names of a JSON object's members in the order they are sent.
+func fields(t *testing.T, object string) []string {
+	t.Helper()
+	dec := json.NewDecoder(strings.NewReader(object))
+	if _, err := dec.Token(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name.(string))
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return names
+}
+
+func decoded(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+func TestADeviceHasExactlyTheContractsFields(t *testing.T) {
+	w := newWorld(t)
+	path := Prefix + "/devices/" + string(idA)
+	w.device(idA, "one")
+	body := w.get(path)
+	want := []string{"deviceID", "apiKey", "apiPort", "apiAddress", "label", "createdAt", "updatedAt"}
+	if got := fields(t, body); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	got := decoded(t, body)
+	if got["apiPort"] != 8384.0 || got["apiAddress"] != "" || got["label"] != "one" || got["apiKey"] != key || got["deviceID"] != string(idA) {
+		t.Errorf("got %s", body)
+	}
+	for _, name := range []string{"createdAt", "updatedAt"} {
+		if form := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`); !form.MatchString(got[name].(string)) {
+			t.Errorf("%s is %v", name, got[name])
+		}
+	}
+	if all := w.get(Prefix + "/devices"); all != "["+body+"]" {
+		t.Errorf("the list is %s, want the device in it", all)
+	}
+}
+
+func TestPutDeviceCreatesThenReplaces(t *testing.T) {
+	w := newWorld(t)
+	path := Prefix + "/devices/" + string(idA)
+	resp := w.do(call{method: http.MethodPut, path: path, body: `{"apiKey":"` + key + `","label":"one"}`})
+	if resp.StatusCode != http.StatusCreated || resp.Header.Get("Location") != path {
+		t.Fatalf("got %d, Location %q; want 201 and the path", resp.StatusCode, resp.Header.Get("Location"))
+	}
+	before := decoded(t, w.get(path))
+	after := decoded(t, w.want(http.StatusOK, call{method: http.MethodPut, path: path, body: `{"deviceID":"` + string(idA) + `","apiPort":9000,"apiAddress":"host.example","label":"two"}`}))
+	if after["apiKey"] != key {
+		t.Errorf("a replace without key made it %v, want the stored one", after["apiKey"])
+	}
+	if after["createdAt"] != before["createdAt"] || after["updatedAt"].(string) <= before["updatedAt"].(string) {
+		t.Errorf("times went from %v to %v", before, after)
+	}
+	if after["apiPort"] != 9000.0 || after["apiAddress"] != "host.example" || after["label"] != "two" {
+		t.Errorf("got %v", after)
+	}
+}
+
+func TestWhatWasReadCanBeSentBack(t *testing.T) {
+	w := newWorld(t)
+	path := Prefix + "/devices/" + string(idA)
+	w.device(idA, "one")
+	before := w.get(path)
+	w.put(path, w.want(http.StatusOK, call{method: http.MethodGet, path: path, role: fleet.RoleViewer})) // the masked form
+	after := decoded(t, w.get(path))
+	if after["apiKey"] != key {
+		t.Errorf("sending back <API_KEY> made the key %v", after["apiKey"])
+	}
+	after["updatedAt"] = decoded(t, before)["updatedAt"]
+	if want := decoded(t, before); after["label"] != want["label"] || after["createdAt"] != want["createdAt"] || after["apiPort"] != want["apiPort"] {
+		t.Errorf("got %v, want %v", after, want)
+	}
+}
+
+func TestAPIKeyIsShownOnlyToWhoMayWriteDevices(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	for role, want := range map[fleet.Role]string{
+		fleet.RoleViewer: "<API_KEY>", fleet.RoleOperator: "<API_KEY>", fleet.RoleAuthor: "<API_KEY>", fleet.RoleAdmin: key,
+	} {
+		for _, path := range []string{"/devices/" + string(idA), "/devices", "/tags/x/devices"} {
+			if path == "/tags/x/devices" {
+				w.put(Prefix+"/devices/"+string(idA)+"/tags/x", "")
+			}
+			body := w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + path, role: role})
+			if !strings.Contains(body, `"apiKey":"`+want+`"`) {
+				t.Errorf("%s sees %s at %s, want the key %s", role, body, path, want)
+			}
+		}
+	}
+}
+
+func TestADeviceIDMayBeSpelledAsSyncthingAllows(t *testing.T) {
+	w := newWorld(t)
+	spelled := strings.ToLower(strings.ReplaceAll(string(idA), "-", ""))
+	body := w.put(Prefix+"/devices/"+spelled, `{"apiKey":"k","deviceID":"`+strings.ReplaceAll(string(idA), "O", "0")+`"}`)
+	if got := decoded(t, body)["deviceID"]; got != string(idA) {
+		t.Errorf("got %v, want the canonical form", got)
+	}
+	if w.get(Prefix+"/devices/"+string(idA)) != w.get(Prefix+"/devices/"+spelled) {
+		t.Error("two spellings are two devices")
+	}
+}
+
+func TestDeleteDevice(t *testing.T) {
+	w := newWorld(t)
+	path := Prefix + "/devices/" + string(idA)
+	w.device(idA, "one")
+	w.put(path+"/tags/x", "")
+	if body := w.want(http.StatusNoContent, call{method: http.MethodDelete, path: path}); body != "" {
+		t.Errorf("a 204 with the body %q", body)
+	}
+	w.problem(http.StatusNotFound, call{method: http.MethodDelete, path: path})
+	w.problem(http.StatusNotFound, call{method: http.MethodGet, path: path})
+	if tags := w.get(Prefix + "/tags"); tags != "[]" {
+		t.Errorf("its tags stayed: %s", tags)
+	}
+	w.device(idA, "again")
+	if tags := w.get(path + "/tags"); tags != "[]" {
+		t.Errorf("a new device has old tags: %s", tags)
+	}
+}
+
+func TestDevicesAreSortedByLabelThenID(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "b")
+	w.device(idB, "a")
+	w.device(idC, "b")
+	want := []string{string(idB), min(string(idA), string(idC)), max(string(idA), string(idC))}
+	if got := idsOf(t, w.get(Prefix+"/devices")); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func idsOf(t *testing.T, list string) []string {
+	t.Helper()
+	var devices []struct {
+		DeviceID string `json:"deviceID"`
+	}
+	if err := json.Unmarshal([]byte(list), &devices); err != nil {
+		t.Fatal(err)
+	}
+	ids := []string{}
+	for _, d := range devices {
+		ids = append(ids, d.DeviceID)
+	}
+	return ids
+}

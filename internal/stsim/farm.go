@@ -6,28 +6,35 @@ package stsim
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"runtime"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // Options say what farm to build. The zero value is one v2 daemon with one folder.
 type Options struct {
-	Count    int       // daemons; 0 means 1
-	Seed     uint64    // names, folders and numbers follow from it; keys and certificates are random
-	Versions []Version // daemon i imitates Versions[i%len]; empty: V2 and V1 in turn, V2 for a farm of one
-	Folders  int       // per daemon; 0 means 1, negative none
-	Group    int       // daemons that share their folders with one another; 0 means 3
-	Port     int       // of every daemon's API; 0: each its own free one (or one free one for all, with Shared)
-	Shared   bool      // one socket for all addresses: for farms that would run out of file descriptors
-	Sync     bool      // a sync port per daemon that proves its identity by a TLS handshake (ALPN bep/1.0)
-	UseTLS   bool      // gui.useTLS; https is answered whatever it says
-	NoTLS    bool      // plain http only is offered by nobody real: for tests of the client's refusal
-	Broken   []string  // folder paths with such a prefix bring the folder into state error; nil: /broken, /proc, /dev
-	Timing   Timing
-	Log      *slog.Logger // nil: no log
+	Count     int       // daemons; 0 means 1
+	Seed      uint64    // names, folders and numbers follow from it; keys and certificates are random
+	Versions  []Version // daemon i imitates Versions[i%len]; empty: V2 and V1 in turn
+	Folders   int       // per daemon; 0 means 1, negative none
+	Group     int       // daemons that share their folders with one another; 0 means 3
+	Network   int       // 127.NETWORK.0.1 is the first daemon's address, 1 to 255; 0 means 64
+	Port      int       // of every daemon's API; 0: each its own free one (one free one for all, with Shared)
+	Shared    bool      // one socket for all addresses: for farms that would run out of file descriptors
+	Memory    bool      // no sockets at all: reach the daemons with Farm.Dial; works inside testing/synctest
+	Sync      bool      // a sync port per daemon, which proves its identity by a TLS handshake (ALPN bep/1.0)
+	UseTLS    bool      // gui.useTLS: plain http is redirected; https is answered whatever it says
+	NoRestart bool      // a restart asked for over the API ends the daemon, as with --no-restart
+	Broken    []string  // a folder whose path begins so goes into state error; nil: /broken, /proc, /dev
+	Timing    Timing
+	Log       *slog.Logger // nil: no log
 }
 
 // Timing holds what a real daemon waits. Zero members are the real daemon's.
@@ -35,28 +42,156 @@ type Timing struct {
 	SavedAgain time.Duration // from a change to the second ConfigSaved; 5 s
 	Idle       time.Duration // until an idle connection is closed; 15 s
 	Sniff      time.Duration // that a silent connection blocks the accept loop; 1 s
-	Restart    time.Duration // that the API's listener is closed after a gui change; 100 ms
-	Backoff    time.Duration // that it is closed after four gui changes within four seconds; 15 s
-	Scan       time.Duration // per step of a folder that starts or scans; 200 ms
+	Drain      time.Duration // that requests have to finish when the API or the daemon restarts; 100 ms
+	Backoff    time.Duration // that the API is down after too many gui changes; 15 s
+	Down       time.Duration // that the daemon is down when it restarts; 1 s
+	Scan       time.Duration // per state of a folder that starts; 200 ms
 	Summary    time.Duration // from a change in a folder to its FolderSummary; 2 s
+}
+
+func (t Timing) withDefaults() Timing {
+	for _, d := range []struct {
+		at   *time.Duration
+		real time.Duration
+	}{
+		{&t.SavedAgain, 5 * time.Second}, {&t.Idle, 15 * time.Second}, {&t.Sniff, time.Second},
+		{&t.Drain, 100 * time.Millisecond}, {&t.Backoff, 15 * time.Second}, {&t.Down, time.Second},
+		{&t.Scan, 200 * time.Millisecond}, {&t.Summary, 2 * time.Second},
+	} {
+		if *d.at == 0 {
+			*d.at = d.real
+		}
+	}
+	return t
 }
 
 // Farm is a number of simulated daemons.
 type Farm struct {
-	daemons []*Daemon
+	options   Options
+	log       *slog.Logger
+	daemons   []*Daemon
+	byID      map[fleet.DeviceID]*Daemon
+	contents  *contents
+	links     *links
+	transport transport
+	restarts  sync.WaitGroup // daemons that are down for a moment
+	closing   chan struct{}  // closed by Close
+
+	mu     sync.Mutex // guards closed
+	closed bool
 }
 
-// New makes the daemons with their keys. They answer after Start.
-func New(o Options) (*Farm, error) { return &Farm{}, nil }
+// New makes the daemons with their keys and configurations. They answer after Start.
+func New(o Options) (*Farm, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	certificates, err := deviceCertificates(o.Count)
+	if err != nil {
+		return nil, fmt.Errorf("make the keys of %d daemons: %w", o.Count, err)
+	}
+	f := &Farm{options: o, log: o.Log, byID: make(map[fleet.DeviceID]*Daemon, o.Count), contents: newContents(o.Seed), closing: make(chan struct{})}
+	f.links = &links{since: map[link]time.Time{}}
+	f.transport = newTransport(f)
+	for i, certificate := range certificates {
+		d := newDaemon(f, i, certificate)
+		f.daemons = append(f.daemons, d)
+		f.byID[d.id] = d
+	}
+	return f, f.configure()
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Count == 0 {
+		o.Count = 1
+	}
+	if len(o.Versions) == 0 {
+		o.Versions = []Version{V2, V1}
+	}
+	for _, v := range o.Versions {
+		if v != V1 && v != V2 {
+			return o, fleet.Invalidf("versions", "a daemon of version %q cannot be simulated, only %s and %s", v, V1, V2)
+		}
+	}
+	if o.Folders == 0 {
+		o.Folders = 1
+	}
+	o.Folders = max(o.Folders, 0)
+	if o.Group <= 0 {
+		o.Group = 3
+	}
+	if o.Network == 0 {
+		o.Network = 64
+	}
+	if o.Count < 0 || o.Count > maxDaemons || o.Network < 1 || o.Network > 255 || o.Port < 0 || o.Port > 65535 {
+		return o, fleet.Invalidf("count", "a farm has 1 to %d daemons in one of the networks 127.1 to 127.255", maxDaemons)
+	}
+	if o.Broken == nil {
+		o.Broken = []string{"/broken", "/proc", "/dev"}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Timing = o.Timing.withDefaults()
+	return o, nil
+}
 
 // Run starts the farm and keeps it until ctx ends.
-func (f *Farm) Run(ctx context.Context) error { return nil }
+func (f *Farm) Run(ctx context.Context) error {
+	defer func() { _ = f.Close() }()
+	if err := f.Start(); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
 
-// Start binds the addresses and answers. Close ends it.
-func (f *Farm) Start() error { return nil }
+// Start binds the addresses and starts every daemon that does not run. Close ends it.
+func (f *Farm) Start() error {
+	if err := f.transport.open(); err != nil {
+		return err
+	}
+	var g errgroup.Group
+	g.SetLimit(4 * runtime.GOMAXPROCS(0))
+	for _, d := range f.daemons {
+		g.Go(d.Start)
+	}
+	if err := g.Wait(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	f.log.Info("simulated daemons are running", "count", len(f.daemons))
+	return nil
+}
 
 // Close ends every daemon and waits for all goroutines. It may be called twice.
-func (f *Farm) Close() error { return nil }
+func (f *Farm) Close() error {
+	f.mu.Lock()
+	if !f.closed {
+		close(f.closing)
+	}
+	f.closed = true
+	f.mu.Unlock()
+	f.restarts.Wait()
+	var g errgroup.Group
+	g.SetLimit(4 * runtime.GOMAXPROCS(0))
+	for _, d := range f.daemons {
+		g.Go(func() error {
+			d.end(abrupt)
+			return nil
+		})
+	}
+	return errors.Join(g.Wait(), f.transport.close())
+}
+
+// later runs something in its own goroutine that Close waits for, unless the farm is closed already.
+func (f *Farm) later(run func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.restarts.Go(run)
+	}
+}
 
 // Daemons are all daemons, in order of their number.
 func (f *Farm) Daemons() []*Daemon { return f.daemons }
@@ -65,85 +200,4 @@ func (f *Farm) Daemons() []*Daemon { return f.daemons }
 func (f *Farm) Daemon(i int) *Daemon { return f.daemons[i] }
 
 // ByID is the daemon with this device ID, nil when the farm has none.
-func (f *Farm) ByID(id fleet.DeviceID) *Daemon { return nil }
-
-// Daemon is one simulated Syncthing daemon.
-type Daemon struct{}
-
-func (d *Daemon) ID() fleet.DeviceID       { return "" }
-func (d *Daemon) Name() string             { return "" }
-func (d *Daemon) Version() Version         { return V2 }
-func (d *Daemon) APIKey() string           { return "" }
-func (d *Daemon) Host() string             { return "" }
-func (d *Daemon) Port() int                { return 0 }
-func (d *Daemon) URL() string              { return "" } // https://HOST:PORT
-func (d *Daemon) SyncAddress() string      { return "" } // HOST:PORT, "" without Options.Sync
-func (d *Daemon) Pin() string              { return "" } // "sha256:<hex>" of the GUI certificate
-func (d *Daemon) Config() stconfig.Value   { return stconfig.Value{} }
-func (d *Daemon) Running() bool            { return false } // the process; its API may be off all the same
-func (d *Daemon) Start() error             { return nil }   // after Stop or Crash
-func (d *Daemon) Stop()                    {}               // as by a shutdown: connections end
-func (d *Daemon) Crash()                   {}               // connections are reset, a change not saved yet is lost
-func (d *Daemon) Restart() error           { return nil }   // events and start time begin anew
-func (d *Daemon) RemakeCertificate() error { return nil }   // a new GUI certificate, at once
-func (d *Daemon) Counters() Counters       { return Counters{} }
-func (d *Daemon) ResetCounters()           {}
-func (d *Daemon) Faults() Faults           { return Faults{} }
-func (d *Daemon) SetFaults(f Faults)       {} // replaces all of them; Faults{} heals
-
-// Edit is a person at the daemon's own GUI: the changed document is saved as a PUT /rest/config would.
-func (d *Daemon) Edit(change func(stconfig.Value) stconfig.Value) error { return nil }
-
-// SetSummary changes the numbers of a folder; FolderSummary follows.
-func (d *Daemon) SetSummary(folder string, change func(*fleet.FolderSummary)) error { return nil }
-
-// SetFolderError brings a folder into state error; "" heals it.
-func (d *Daemon) SetFolderError(folder, text string) error { return nil }
-
-// Summary are the numbers of a folder as /rest/db/status gives them.
-func (d *Daemon) Summary(folder string) (fleet.FolderSummary, error) {
-	return fleet.FolderSummary{}, nil
-}
-
-// AddPendingDevice and AddPendingFolder are somebody asking to be let in.
-func (d *Daemon) AddPendingDevice(id fleet.DeviceID, name, address string)   {}
-func (d *Daemon) AddPendingFolder(folder, label string, from fleet.DeviceID) {}
-
-// Emit puts an event on the event stream.
-func (d *Daemon) Emit(eventType string, data stconfig.Value) {}
-
-// Counters count what a daemon was asked since its creation or ResetCounters.
-type Counters struct {
-	Accepted  int            // TCP connections
-	Open      int            // of them, still open
-	Silent    int            // connections that sent nothing while they blocked the accept loop
-	Forbidden int            // answers 401 and 403
-	Requests  int            // all requests
-	Writes    int            // all but GET and HEAD
-	ByRoute   map[string]int // "GET /rest/config" and so on; the path as it was asked, without its query
-}
-
-// Faults are a daemon's misbehaviour. They can be changed while it runs and hold from the next request on.
-type Faults struct {
-	Paths []string // only requests whose path has one of these prefixes; empty: all
-
-	Delay       time.Duration  // before each answer
-	Refuse      bool           // connections are closed as soon as they are accepted
-	Hang        bool           // requests are never answered
-	Drip        time.Duration  // between any two bytes of an answer
-	Status      int            // instead of every answer
-	WriteStatus int            // instead of answering (and doing) a write
-	LoseAnswer  bool           // writes are done, and the connection ends before the answer
-	Cut         int            // the connection ends after so many bytes of a body
-	Redirect    string         // 307 to this address
-	HugeBody    int64          // bytes of a body without end
-	GzipBomb    int64          // unpacked bytes of a small compressed body
-	Deep        int            // levels of nesting
-	HTML        bool           // a page where JSON belongs
-	MyID        fleet.DeviceID // another one in status and headers
-	WrongTypes  bool           // strings for numbers, numbers for strings, lists for objects
-	Negative    bool           // every counter below zero
-	Script      bool           // HTML in every string
-	Backwards   bool           // event ids fall
-	Flood       int            // events that each poll finds at once
-}
+func (f *Farm) ByID(id fleet.DeviceID) *Daemon { return f.byID[id] }

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+func TestTokensAreKeptByName(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		token := fleet.Token{Name: "ci", Role: fleet.RoleAuthor, Hash: strings.Repeat("0", 64), CreatedAt: seenAt}
+		if err := s.CreateToken(t.Context(), token); err != nil {
+			t.Fatal(err)
+		}
+		sameName, sameHash := token, token
+		sameName.Hash, sameHash.Name = strings.Repeat("1", 64), "other"
+		wantCode(t, s.CreateToken(t.Context(), sameName), fleet.CodeConflict)
+		wantCode(t, s.CreateToken(t.Context(), sameHash), fleet.CodeConflict)
+		if got := must(s.Tokens(t.Context()))(t); !slices.Equal(got, []fleet.Token{token}) {
+			t.Errorf("got %+v, want %+v", got, token)
+		}
+		for _, name := range []string{"ci", "nobody"} {
+			if err := s.TokenUsed(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := must(s.Tokens(t.Context()))(t); len(got) != 1 || got[0].LastUsedAt.IsZero() {
+			t.Errorf("got %+v, want one that was used", got)
+		}
+		if err := s.DeleteToken(t.Context(), "ci"); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, s.DeleteToken(t.Context(), "ci"), fleet.CodeNotFound)
+	})
+}
+
+func TestSecretsAreKeptByName(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		for i, value := range []string{"first", "second"} {
+			created, err := s.PutSecret(t.Context(), "pass", fleet.NewSecret(value))
+			if err != nil || created != (i == 0) {
+				t.Fatalf("got created %v, %v", created, err)
+			}
+			if got := must(s.Secret(t.Context(), "pass"))(t); got.Reveal() != value {
+				t.Errorf("got %q, want %q", got.Reveal(), value)
+			}
+		}
+		must(s.PutSecret(t.Context(), "another", fleet.NewSecret("x")))(t)
+		if got := must(s.SecretNames(t.Context()))(t); !slices.Equal(got, []string{"another", "pass"}) {
+			t.Errorf("got %v", got)
+		}
+		if err := s.DeleteSecret(t.Context(), "pass"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Secret(t.Context(), "pass")
+		wantCode(t, err, fleet.CodeNotFound)
+		wantCode(t, s.DeleteSecret(t.Context(), "pass"), fleet.CodeNotFound)
+		for _, name := range []string{"", "a\x00b", strings.Repeat("x", 129)} {
+			_, err := s.PutSecret(t.Context(), name, fleet.NewSecret("x"))
+			wantCode(t, err, fleet.CodeInvalid)
+		}
+		_, err = s.PutSecret(t.Context(), "empty", fleet.Secret{})
+		wantCode(t, err, fleet.CodeInvalid)
+	})
+}
+
+func TestTheAuditSaysWhoDidWhat(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		ctx := fleet.WithActor(t.Context(), "anna\x00")
+		d := deviceN(1)
+		_, _, err := s.PutDevice(ctx, d, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.DeleteDevice(ctx, deviceN(2).ID, nil); err == nil { // what fails is not recorded
+			t.Fatal("deleted what is not there")
+		}
+		if err := s.Record(t.Context(), "login", "bert", "from 192.0.2.7"); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 120 { // more than fit in one statement
+			must(s.TagDevice(ctx, d.ID, fleet.Tag(fmt.Sprint("tag", n)), nil))(t)
+		}
+		var got []string
+		for before := int64(0); ; { // page by page
+			page := must(s.Audit(t.Context(), before, 50))(t)
+			if len(page) == 0 {
+				break
+			}
+			for _, e := range page {
+				got = append(got, e.Who+" "+e.What+" "+e.Subject+" "+e.Detail)
+				before = e.ID
+				if e.At.IsZero() {
+					t.Errorf("%+v has no time", e)
+				}
+			}
+		}
+		slices.Reverse(got)
+		if len(got) != 122 || got[0] != "anna\uFFFD device.create "+string(d.ID)+" device 1" || got[1] != "muster login bert from 192.0.2.7" ||
+			got[121] != "anna\uFFFD device.tag "+string(d.ID)+" tag119" {
+			t.Errorf("got %d entries: %q", len(got), got)
+		}
+	})
+}
+
+// What is secret lies nowhere in plain text: not in a column, and with SQLite not in a file.
+func TestSealedColumnsHoldNoPlainText(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := deviceN(1)
+		d.APIKey = fleet.NewSecret("plain-api-key")
+		put(t, s, d)
+		observe(t, s, fullObservation(d.ID, "one"))
+		must(s.PutSecret(t.Context(), "name", fleet.NewSecret("plain-secret")))(t)
+		must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID, Writes: []byte(`"plain-write"`)}, []fleet.BaseEntry{{
+			Key: "gui.password", Base: []byte(`"plain-base"`), Written: []byte(`"plain-written"`), Intended: []byte(`"plain-intended"`), Sent: []byte("plain-sent"),
+		}}))(t)
+		rows := 0
+		for _, table := range tablesOf(t, s) {
+			for _, row := range rowsOf(t, s, table) {
+				rows++
+				if row.mentions("plain-") {
+					t.Errorf("plain text in %s: %v", table, row)
+				}
+			}
+		}
+		if rows < 12 {
+			t.Errorf("looked at %d rows only", rows)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"reflect"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := must(Open(t.Context(), options))(t)
+		d := put(t, s, deviceN(1))
+		begun := fleet.Intent{
+			Device: d.ID, Generation: 7, PlanDigest: "plan", Observed: "observed", Writes: []byte(`[{"method":"PATCH","body":"plain-write"}]`), Detail: "why",
+		}
+		sending := []fleet.BaseEntry{
+			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Templates: []int64{3, 1}, State: fleet.BaseSending, Intended: []byte("false")},
+			{Key: `folders."a.b".label`, Templates: []int64{}, Implied: true, Sent: []byte{1, 0, 2}},
+		}
+		begun.ID = must(s.BeginIntent(t.Context(), begun, sending))(t)
+		if err := s.Close(); err != nil { // as after a crash: the outcome is not known
+			t.Fatal(err)
+		}
+
+		s = open(t, options)
+		intents := must(s.OpenIntents(t.Context()))(t)
+		if len(intents) != 1 || intents[0].CreatedAt.IsZero() {
+			t.Fatalf("got %+v", intents)
+		}
+		begun.CreatedAt = intents[0].CreatedAt
+		if !reflect.DeepEqual(intents[0], begun) {
+			t.Errorf("got %+v, want %+v", intents[0], begun)
+		}
+		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got, []fleet.BaseEntry{sending[1], sending[0]}) {
+			t.Errorf("got %+v", got)
+		}
+
+		ours := []fleet.BaseEntry{{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("false"), Templates: []int64{3}}}
+		if err := s.FinishIntent(t.Context(), begun.ID, fleet.OutcomeApplied, "done", ours); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got, ours) {
+			t.Errorf("got %+v, want %+v", got, ours)
+		}
+		if open := must(s.OpenIntents(t.Context()))(t); len(open) != 0 {
+			t.Errorf("got %+v", open)
+		}
+		wantCode(t, s.FinishIntent(t.Context(), begun.ID, fleet.OutcomeApplied, "twice", nil), fleet.CodeNotFound)
+		wantCode(t, s.FinishIntent(t.Context(), begun.ID, fleet.OutcomeOpen, "", nil), fleet.CodeInvalid)
+
+		// nil leaves the entries, an empty set removes them.
+		again := must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, nil))(t)
+		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got, ours) || again <= begun.ID {
+			t.Errorf("got %+v, intent %d", got, again)
+		}
+		if err := s.PutBaseEntries(t.Context(), d.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(s.BaseEntries(t.Context(), d.ID))(t); got == nil || len(got) != 0 {
+			t.Errorf("got %+v, want none", got)
+		}
+	})
+}
+
+func TestAnIntentWithABadBaseIsNotBegun(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		kept := []fleet.BaseEntry{{Key: "kept", Templates: []int64{1}}}
+		if err := s.PutBaseEntries(t.Context(), d.ID, kept); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, []fleet.BaseEntry{{Key: "fine"}, {Key: "nul\x00"}})
+		wantCode(t, err, fleet.CodeInvalid)
+		_, err = s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, []fleet.BaseEntry{{Key: "twice"}, {Key: "twice"}})
+		wantCode(t, err, fleet.CodeConflict)
+		_, err = s.BeginIntent(t.Context(), fleet.Intent{Device: deviceN(2).ID}, nil)
+		wantCode(t, err, fleet.CodeNotFound)
+		if open := must(s.OpenIntents(t.Context()))(t); len(open) != 0 {
+			t.Errorf("got %+v", open)
+		}
+		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got, kept) {
+			t.Errorf("got %+v, want %+v", got, kept)
+		}
+	})
+}

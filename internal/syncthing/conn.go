@@ -172,7 +172,7 @@ func (cn *conn) readBody(ctx context.Context, response *http.Response, k call, l
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unbelievable("it sends a compressed answer although none was asked for")
 	}
-	paced := &pacedReader{conn: cn.tcp, body: response.Body, began: time.Now(), limits: l}
+	paced := &pacedReader{conn: cn.tcp, body: response.Body, wait: k.wait, began: time.Now(), limits: l}
 	body, err := io.ReadAll(io.LimitReader(paced, min(limit, bigAnswer)+1))
 	if err == nil && int64(len(body)) > bigAnswer && limit > bigAnswer {
 		if big != nil {
@@ -182,7 +182,7 @@ func (cn *conn) readBody(ctx context.Context, response *http.Response, k call, l
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-			paced.began, paced.read = time.Now(), 0 // the wait was ours
+			paced.began, paced.read = time.Now(), 1 // the wait was ours
 		}
 		rest := bytes.NewBuffer(body)
 		_, err = rest.ReadFrom(io.LimitReader(paced, limit+1-int64(len(body))))
@@ -195,10 +195,12 @@ func (cn *conn) readBody(ctx context.Context, response *http.Response, k call, l
 }
 
 // pacedReader cuts off a body that comes too slowly: after the grace, never less than the rate on average, and never
-// longer than the body's limit.
+// longer than the body's limit. The clock starts with the first byte: the header of a poll comes at once, its body when
+// there are events.
 type pacedReader struct {
 	conn   net.Conn
 	body   io.Reader
+	wait   time.Duration // for the first byte
 	began  time.Time
 	read   int64
 	limits Limits
@@ -206,8 +208,15 @@ type pacedReader struct {
 
 func (p *pacedReader) Read(b []byte) (int, error) {
 	earned := time.Duration(float64(p.read) / float64(p.limits.MinRate) * float64(time.Second))
-	_ = p.conn.SetReadDeadline(p.began.Add(min(p.limits.Grace+earned, p.limits.Body)))
+	allowed := min(p.limits.Grace+earned, p.limits.Body)
+	if p.read == 0 {
+		allowed += p.wait
+	}
+	_ = p.conn.SetReadDeadline(p.began.Add(allowed))
 	n, err := p.body.Read(b)
+	if p.read == 0 {
+		p.began = time.Now()
+	}
 	p.read += int64(n)
 	return n, err
 }

@@ -1,6 +1,10 @@
 package syncthing
 
-import "muster/internal/fleet"
+import (
+	"fmt"
+
+	"muster/internal/fleet"
+)
 
 // parseStatus maps /rest/system/status. discoveryEnabled and discoveryMethods are absent when discovery is off.
 func parseStatus(body []byte, l Limits) (fleet.Status, error) {
@@ -89,18 +93,22 @@ func parseSummary(folder string, body []byte, l Limits) (fleet.FolderSummary, er
 		Version           int64  `json:"version"`
 		State             string `json:"state"`
 		Error             string `json:"error"`
+		PullErrors        int64  `json:"pullErrors"`
 	}
 	if err := decode(body, &w, l, during); err != nil {
 		return fleet.FolderSummary{}, err
 	}
 	err := counters(during, w.GlobalBytes, w.GlobalDeleted, w.GlobalDirectories, w.GlobalFiles, w.GlobalSymlinks,
 		w.LocalBytes, w.LocalDeleted, w.LocalDirectories, w.LocalFiles, w.LocalSymlinks,
-		w.NeedBytes, w.NeedDeletes, w.NeedDirectories, w.NeedFiles, w.NeedSymlinks, w.Sequence, w.Version)
+		w.NeedBytes, w.NeedDeletes, w.NeedDirectories, w.NeedFiles, w.NeedSymlinks, w.Sequence, w.Version, w.PullErrors)
 	if err == nil {
 		err = sane(l, during, w.State, w.Error)
 	}
 	if err != nil {
 		return fleet.FolderSummary{}, err
+	}
+	if w.Error == "" && w.PullErrors > 0 {
+		w.Error = fmt.Sprintf("%d items could not be synced", w.PullErrors)
 	}
 	return fleet.FolderSummary{
 		Folder:      folder,

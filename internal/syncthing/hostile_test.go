@@ -1,0 +1,304 @@
+package syncthing
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// tight are limits that a test reaches quickly.
+var tight = Limits{
+	Answer: 400 * time.Millisecond, Body: time.Second, Grace: 300 * time.Millisecond, MinRate: 1 << 20,
+	HeaderBytes: 16 << 10, SmallBytes: 64 << 10, ConfigBytes: 4 << 20, EventsBytes: 4 << 20, Depth: 50,
+}
+
+func contains(s, part string) bool { return strings.Contains(s, part) }
+
+// forever writes until the other side has had enough.
+func forever(w http.ResponseWriter, chunk []byte, pause time.Duration) {
+	for {
+		if _, err := w.Write(chunk); err != nil {
+			return
+		}
+		if pause > 0 {
+			w.(http.Flusher).Flush()
+			<-time.After(pause)
+		}
+	}
+}
+
+func TestHostileAnswers(t *testing.T) {
+	raw := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, text)
+		}
+	}
+	text := func(body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }
+	}
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	_, _ = z.Write(make([]byte, 10<<20))
+	_ = z.Close()
+	var elsewhere atomic.Int32
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	t.Cleanup(other.Close)
+
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		code   fleet.Code
+	}{
+		"a body without end": {func(w http.ResponseWriter, _ *http.Request) { forever(w, make([]byte, 64<<10), 0) }, fleet.CodeUnbelievable},
+		"ten gigabytes announced": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "10737418240")
+			_, _ = w.Write([]byte("{"))
+		}, fleet.CodeUnbelievable},
+		"a byte now and then":           {func(w http.ResponseWriter, _ *http.Request) { forever(w, []byte(" "), 20*time.Millisecond) }, fleet.CodeUnavailable},
+		"no answer at all":              {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fleet.CodeUnavailable},
+		"a connection that just closes": {raw(""), fleet.CodeUnavailable},
+		"half an answer":                {raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), fleet.CodeUnavailable},
+		"half a header":                 {raw("HTTP/1.1 200 OK\r\nContent-Le"), fleet.CodeUnbelievable},
+		"no HTTP":                       {raw("SSH-2.0-OpenSSH_9.2p1\r\n"), fleet.CodeUnbelievable},
+		"a long header":                 {raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20)), fleet.CodeUnbelievable},
+		"many headers":                  {raw("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 1<<18)), fleet.CodeUnbelievable},
+		"provisional answers only":      {raw(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 1000)), fleet.CodeUnbelievable},
+		"another protocol":              {raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), fleet.CodeUnbelievable},
+		"a compressed answer": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb.Bytes())
+		}, fleet.CodeUnbelievable},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, fleet.CodeUnbelievable},
+		"deep nesting":            {text(strings.Repeat("[", 60) + strings.Repeat("]", 60)), fleet.CodeUnbelievable},
+		"very deep nesting":       {text(strings.Repeat(`{"a":`, 12_000)), fleet.CodeUnbelievable},
+		"HTML":                    {text("<!doctype html><title>Router</title>"), fleet.CodeUnbelievable},
+		"nothing":                 {text(""), fleet.CodeUnbelievable},
+		"a list":                  {text("[]"), fleet.CodeUnbelievable},
+		"null":                    {text("null"), fleet.CodeUnbelievable},
+		"no ID":                   {text(`{"uptime":1}`), fleet.CodeUnbelievable},
+		"an ID of another type":   {text(`{"myID":1}`), fleet.CodeUnbelievable},
+		"a number as text":        {text(`{"myID":"%ID","uptime":"1"}`), fleet.CodeUnbelievable},
+		"a fraction for a count":  {text(`{"myID":"%ID","uptime":1.5}`), fleet.CodeUnbelievable},
+		"a count beyond 64 bits":  {text(`{"myID":"%ID","alloc":99999999999999999999}`), fleet.CodeUnbelievable},
+		"a negative counter":      {text(`{"myID":"%ID","goroutines":-1}`), fleet.CodeUnbelievable},
+		"a negative percentage":   {text(`{"myID":"%ID","cpuPercent":-0.1}`), fleet.CodeUnbelievable},
+		"a text with a zero byte": {text(`{"myID":"%ID","tilde":"a\u0000b"}`), fleet.CodeUnbelievable},
+		"a very long text":        {text(`{"myID":"%ID","tilde":"` + strings.Repeat("x", 5000) + `"}`), fleet.CodeUnbelievable},
+		"two documents":           {text(`{"myID":"%ID"}{}`), fleet.CodeUnbelievable},
+		"an error of its own":     {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "boom", 500) }, fleet.CodeUnavailable},
+		"not found":               {func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }, fleet.CodeUnbelievable},
+		"a teapot":                {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, fleet.CodeUnbelievable},
+		"no content":              {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, fleet.CodeUnbelievable},
+		"a wrong key":             {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "CSRF Error", 403) }, fleet.CodeKeyRefused},
+		"a wrong key, GUI user":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "Not Authorized", 401) }, fleet.CodeKeyRefused},
+		"a refused host": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "Host check error", http.StatusForbidden)
+		}, fleet.CodeUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t, fakeOptions{})
+			f.handle("/rest/system/status", func(w http.ResponseWriter, r *http.Request) {
+				c.answer(&withID{w, string(f.ID)}, r)
+			})
+			client := newClient(t, f.target(), tight)
+			_, err := client.Status(t.Context())
+			wantCode(t, err, c.code)
+			if len(err.Error()) > 1500 {
+				t.Errorf("the error is %d bytes long", len(err.Error()))
+			}
+			if client.Pin() != "" {
+				t.Error("its certificate was pinned")
+			}
+			f.answer("/rest/system/status", fmt.Sprintf(`{"myID":%q}`, f.ID))
+			if _, err := client.Status(t.Context()); err != nil {
+				t.Errorf("after it mended its ways: %v", err)
+			}
+		})
+	}
+	if n := elsewhere.Load(); n > 0 {
+		t.Fatalf("%d redirects were followed", n)
+	}
+}
+
+// withID puts the daemon's ID where a case says %ID.
+type withID struct {
+	http.ResponseWriter
+	id string
+}
+
+func (w *withID) Write(b []byte) (int, error) {
+	return w.ResponseWriter.Write(bytes.ReplaceAll(b, []byte("%ID"), []byte(w.id)))
+}
+func (w *withID) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
+func (w *withID) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return w.ResponseWriter.(http.Hijacker).Hijack()
+}
+
+func TestHostileAnswersWithoutTheKeyEither(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	f.handle("/rest/noauth/health", func(w http.ResponseWriter, _ *http.Request) { forever(w, make([]byte, 64<<10), 0) })
+	_, err := newClient(t, f.target(), tight).Status(t.Context())
+	wantCode(t, err, fleet.CodeUnbelievable)
+	wantNoKey(t, f)
+}
+
+func TestHostileEvents(t *testing.T) {
+	for name, body := range map[string]string{
+		"no list":                 `{}`,
+		"no number":               `[{"type":"ConfigSaved"}]`,
+		"a negative number":       `[{"id":-1,"type":"ConfigSaved"}]`,
+		"no type":                 `[{"id":1}]`,
+		"a number as text":        `[{"id":"1","type":"ConfigSaved"}]`,
+		"a summary without data":  `[{"id":1,"type":"FolderSummary"}]`,
+		"a negative summary":      `[{"id":1,"type":"FolderSummary","data":{"folder":"a","summary":{"needBytes":-5}}}]`,
+		"a summary of no folder":  `[{"id":1,"type":"FolderSummary","data":{"summary":{}}}]`,
+		"a summary that is text":  `[{"id":1,"type":"FolderSummary","data":{"folder":"a","summary":"x"}}]`,
+		"a state of another type": `[{"id":1,"type":"StateChanged","data":{"folder":"a","to":7}}]`,
+		"a folder with a zero":    `[{"id":1,"type":"StateChanged","data":{"folder":"a\u0000","to":"idle"}}]`,
+		"too deep":                `[{"id":1,"type":"X","data":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t, fakeOptions{})
+			f.answer("/rest/events", body)
+			_, err := newClient(t, f.target(), Limits{}).Events(t.Context(), 0, 0, 0)
+			wantCode(t, err, fleet.CodeUnbelievable)
+		})
+	}
+}
+
+func TestManyBigAnswersAreReadAFewAtATime(t *testing.T) {
+	const clients, slots, size = 8, 2, 3 << 20
+	f := newFake(t, fakeOptions{})
+	f.handle("/rest/config", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"a":"`+strings.Repeat("x", size)+`"}`)
+	})
+	big := make(chan struct{}, slots)
+	errs := make(chan error, clients)
+	for range clients {
+		c := New(f.target(), Options{BigAnswers: big})
+		t.Cleanup(c.Close)
+		go func() {
+			body, err := c.Config(t.Context())
+			if err == nil && len(body) != size+8 {
+				err = fmt.Errorf("%d bytes", len(body))
+			}
+			errs <- err
+		}()
+	}
+	for range clients {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	// A held slot holds up who has a big answer, for no longer than its context.
+	for range slots {
+		big <- struct{}{}
+	}
+	c := newClient(t, f.target(), Limits{})
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.big = big
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Config(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v while no slot was free", err)
+	}
+}
+
+func TestAPeerThatNeverShakesHands(t *testing.T) {
+	address := acceptAll(t, listen(t), func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	c := newClient(t, Target{Device: newFake(t, fakeOptions{}).ID, Address: address, Explicit: true}, Limits{Handshake: 200 * time.Millisecond})
+	_, err := c.Status(t.Context())
+	wantCode(t, err, fleet.CodeUnavailable)
+}
+
+func TestNothingThere(t *testing.T) {
+	l := listen(t)
+	address := l.Addr().String()
+	_ = l.Close()
+	for _, address := range []string{address, "no-such-host.invalid:8384"} {
+		_, err := newClient(t, Target{Address: address, Explicit: true}, Limits{}).Status(t.Context())
+		if e := wantCode(t, err, fleet.CodeUnavailable); !contains(e.Message, address) {
+			t.Errorf("%q does not name %s", e.Message, address)
+		}
+	}
+}
+
+func TestNoGoroutineOutlivesItsCall(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	c := newClient(t, f.target(), Limits{})
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.CloseIdle()
+	before := runtime.NumGoroutine()
+	f.handle("/rest/events", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	for range 100 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		_, _ = c.Events(ctx, 0, 0, time.Minute)
+		_, _ = c.Version(t.Context())
+		cancel()
+	}
+	c.Close()
+	deadline := time.After(10 * time.Second)
+	for runtime.NumGoroutine() > before+20 { // of a hundred rounds: the server needs a moment
+		select {
+		case <-deadline:
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// deadlines remembers what was set.
+type deadlines struct {
+	net.Conn
+	read time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil }
+
+func TestTheRateOfABodyCountsFromItsFirstByte(t *testing.T) {
+	l := Limits{Grace: 10 * time.Second, Body: time.Minute, MinRate: 1000}
+	conn, began := &deadlines{}, time.Now().Add(-time.Hour)
+	p := &pacedReader{conn: conn, body: strings.NewReader(strings.Repeat("x", 200_000)), wait: 50 * time.Second, began: began, limits: l}
+	read := func(n int) { _, _ = io.ReadFull(p, make([]byte, n)) }
+	read(1)
+	if want := began.Add(time.Minute); !conn.read.Equal(want) {
+		t.Fatalf("the first byte of a poll may come until %s, want its wait and the grace, %s", conn.read, want)
+	}
+	if p.began.Before(began.Add(time.Hour)) {
+		t.Fatal("the clock did not start with the first byte")
+	}
+	read(5000)
+	read(1)
+	if want := p.began.Add(15001 * time.Millisecond); !conn.read.Equal(want) {
+		t.Fatalf("after 5,001 bytes the deadline is %s, want %s", conn.read, want)
+	}
+	read(150_000)
+	read(1)
+	if want := p.began.Add(time.Minute); !conn.read.Equal(want) {
+		t.Fatalf("after 155,002 bytes the deadline is %s, want the whole body's %s", conn.read, want)
+	}
+}

@@ -1,0 +1,296 @@
+package syncthing
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+func TestAnExplicitAddressIsTrustedOnFirstUseAndAskedWithoutTheKeyFirst(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	c := newClient(t, f.target(), Limits{})
+	if _, err := c.Version(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"GET /rest/noauth/health", "GET /rest/system/status+key", "GET /rest/system/version+key"}
+	if got := f.requests(); !slices.Equal(got, want) {
+		t.Fatalf("sent %v, want %v", got, want)
+	}
+	if c.Pin() != f.Pin {
+		t.Fatalf("pin %q, want %q", c.Pin(), f.Pin)
+	}
+}
+
+func TestThePinnedCertificateNeedsNoMoreProof(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	for _, explicit := range []bool{true, false} {
+		target := f.target()
+		target.Pin, target.Explicit = f.Pin, explicit
+		if _, err := newClient(t, target, Limits{}).Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"GET /rest/system/status+key", "GET /rest/system/status+key"}; !slices.Equal(f.requests(), want) {
+		t.Fatalf("sent %v, want %v", f.requests(), want)
+	}
+}
+
+func TestAnotherDaemonThatSaysSoGetsNoKey(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	target := f.target()
+	target.Device = newFake(t, fakeOptions{}).ID
+	c := newClient(t, target, Limits{})
+	_, err := c.Config(t.Context())
+	wantCode(t, err, fleet.CodeWrongDevice)
+	wantNoKey(t, f)
+	if c.Pin() != "" {
+		t.Fatalf("the certificate of another device was pinned: %s", c.Pin())
+	}
+}
+
+func TestAnotherDaemonThatSaysNothingIsAskedForItsStatusAndNothingElse(t *testing.T) {
+	f := newFake(t, fakeOptions{silentID: true})
+	target := f.target()
+	target.Device = newFake(t, fakeOptions{}).ID
+	c := newClient(t, target, Limits{})
+	for _, call := range []func() error{
+		func() error { _, err := c.Config(t.Context()); return err },
+		func() error { return c.Write(t.Context(), "PUT", "/rest/config/options", []byte(`{}`)) },
+		func() error { _, err := c.Events(t.Context(), 0, 0, 0); return err },
+	} {
+		wantCode(t, call(), fleet.CodeWrongDevice)
+	}
+	for _, r := range f.requests() {
+		if r != "GET /rest/noauth/health" && r != "GET /rest/system/status+key" {
+			t.Fatalf("sent %s to another device", r)
+		}
+	}
+	if c.Pin() != "" {
+		t.Fatal("the certificate of another device was pinned")
+	}
+}
+
+func TestAnUnreadableIDIsAnotherDaemon(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	f.handle("/rest/noauth/health", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Syncthing-Id", "<script>")
+	})
+	_, err := newClient(t, f.target(), Limits{}).Status(t.Context())
+	wantCode(t, err, fleet.CodeWrongDevice)
+	wantNoKey(t, f)
+}
+
+func TestAnIDThatChangesLaterStopsEverything(t *testing.T) {
+	f, other := newFake(t, fakeOptions{}), newFake(t, fakeOptions{})
+	c := newClient(t, f.target(), Limits{})
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	f.ID = other.ID
+	f.mu.Unlock()
+	_, err := c.Version(t.Context())
+	wantCode(t, err, fleet.CodeWrongDevice)
+}
+
+func TestAnotherCertificateThanThePinnedOne(t *testing.T) {
+	f, other := newFake(t, fakeOptions{}), newFake(t, fakeOptions{})
+	target := f.target()
+	target.Pin = other.Pin
+
+	t.Run("is not given the key", func(t *testing.T) {
+		target.SyncAddresses = []string{"tcp://127.0.0.1:1"}
+		e := wantCode(t, statusError(t, target), fleet.CodeWrongPin)
+		wantNoKey(t, f)
+		if want := f.Pin; !contains(e.Message, want) {
+			t.Fatalf("%q does not name the new pin %s", e.Message, want)
+		}
+	})
+	t.Run("nor when the sync port is another device's", func(t *testing.T) {
+		target.SyncAddresses = []string{other.Sync}
+		wantCode(t, statusError(t, target), fleet.CodeWrongPin)
+		wantNoKey(t, f)
+	})
+	t.Run("is accepted when the sync port proves the device", func(t *testing.T) {
+		target.SyncAddresses = []string{other.Sync, f.Sync}
+		c := newClient(t, target, Limits{})
+		if _, err := c.Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c.Pin() != f.Pin {
+			t.Fatalf("pin %q, want the new one %q", c.Pin(), f.Pin)
+		}
+	})
+}
+
+func TestADiscoveredAddressHasToBeProven(t *testing.T) {
+	f, other := newFake(t, fakeOptions{}), newFake(t, fakeOptions{})
+	noProtocol := syncPort(t, newCertificate(t), "h2")
+	silent := "tcp://" + acceptAll(t, listen(t), func(c net.Conn) { _, _ = c.Read(make([]byte, 1<<20)); _, _ = c.Read(make([]byte, 1)) })
+	port := portOf(t, f.Sync)
+
+	for name, c := range map[string]struct {
+		announced []string
+		code      fleet.Code
+	}{
+		"by its sync port":                        {[]string{f.Sync}, ""},
+		"by one of several":                       {[]string{"quic://127.0.0.1:1", other.Sync, "tcp4://127.0.0.1:" + port}, ""},
+		"nothing announced":                       {nil, fleet.CodeUnavailable},
+		"another device's sync port":              {[]string{other.Sync}, fleet.CodeWrongDevice},
+		"the device, but on another host":         {[]string{"tcp://192.0.2.1:" + port, "tcp://evil.example:" + port}, fleet.CodeUnavailable},
+		"a relay and QUIC":                        {[]string{"relay://127.0.0.1:" + port, "quic://127.0.0.1:" + port}, fleet.CodeUnavailable},
+		"something that speaks another protocol":  {[]string{noProtocol}, fleet.CodeUnavailable},
+		"something that says nothing":             {[]string{silent}, fleet.CodeUnavailable},
+		"nothing listens":                         {[]string{"tcp://127.0.0.1:1"}, fleet.CodeUnavailable},
+		"what a hostile discovery server answers": {[]string{"tcp://<nil>:22000", "tcp://127.0.0.1.example:5", "::", "tcp://127.0.0.1:99999999", "tcp://[::1"}, fleet.CodeUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := f.target()
+			target.Explicit, target.SyncAddresses = false, c.announced
+			before := len(f.requests())
+			client := newClient(t, target, Limits{Handshake: 300 * time.Millisecond})
+			_, err := client.Status(t.Context())
+			if c.code == "" {
+				if err != nil || client.Pin() != f.Pin {
+					t.Fatalf("got %v and pin %q", err, client.Pin())
+				}
+				return
+			}
+			wantCode(t, err, c.code)
+			if got := f.requests()[before:]; len(got) > 0 {
+				t.Fatalf("sent %v before the device was proven", got)
+			}
+		})
+	}
+}
+
+func TestPlainHTTP(t *testing.T) {
+	f := newFake(t, fakeOptions{plain: true})
+
+	t.Run("is taken on loopback, after TLS was tried", func(t *testing.T) {
+		c := newClient(t, f.target(), Limits{})
+		if _, err := c.Version(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c.Pin() != "" {
+			t.Fatalf("a pin from plain HTTP: %q", c.Pin())
+		}
+		if f.dialled() != 2 {
+			t.Fatalf("%d connections, want a TLS one and a plain one", f.dialled())
+		}
+	})
+	t.Run("is not taken by a device that has shown a certificate", func(t *testing.T) {
+		target := f.target()
+		target.Pin, target.AllowPlain = "sha256:00", true
+		before := len(f.requests())
+		wantCode(t, statusError(t, target), fleet.CodeWrongPin)
+		if got := f.requests()[before:]; len(got) > 0 {
+			t.Fatalf("sent %v", got)
+		}
+	})
+	t.Run("proves the device anew on every connection", func(t *testing.T) {
+		c := newClient(t, f.target(), Limits{})
+		if _, err := c.Status(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		before := len(f.requests())
+		if err := c.Write(t.Context(), "PUT", "/rest/config", nil); fleet.CodeOf(err) != "" {
+			t.Fatal(err)
+		}
+		want := []string{"GET /rest/noauth/health", "GET /rest/system/status+key", "PUT /rest/config+key"}
+		if got := f.requests()[before:]; !slices.Equal(got, want) {
+			t.Fatalf("sent %v, want %v", got, want)
+		}
+	})
+	t.Run("elsewhere", func(t *testing.T) {
+		address := outsideAddress(t)
+		l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{Handler: http.HandlerFunc(f.serve)}
+		go func() { _ = server.Serve(l) }()
+		t.Cleanup(func() { _ = server.Close() })
+		target := f.target()
+		target.Address = l.Addr().String()
+		before := len(f.requests())
+		e := wantCode(t, statusError(t, target), fleet.CodeUnavailable)
+		if got := f.requests()[before:]; len(got) > 0 || !contains(e.Hint, "allowPlain") {
+			t.Fatalf("sent %v; hint %q", got, e.Hint)
+		}
+		target.AllowPlain = true
+		if err := statusError(t, target); err != nil {
+			t.Fatalf("with allowPlain: %v", err)
+		}
+	})
+}
+
+func TestOnLoopbackTheHostHeaderIsAnIP(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	target := f.target()
+	target.Address = net.JoinHostPort("localhost", portOf(t, f.Address))
+	if err := statusError(t, target); err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, host := range f.hosts {
+		if host != f.Address {
+			t.Fatalf("Host %q, want %q", host, f.Address)
+		}
+	}
+}
+
+func TestTheCertificateIsAskedForInTheHandshakeOnlyOnceThenResumed(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	c := newClient(t, f.target(), Limits{})
+	for range 2 {
+		if err := c.Write(t.Context(), "PUT", "/rest/config", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cn, err := c.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cn.close()
+	if state := cn.stream.(*tls.Conn).ConnectionState(); !state.DidResume || cn.fingerprint != f.Pin || !cn.identified {
+		t.Fatalf("resumed %t, fingerprint %s, identified %t", state.DidResume, cn.fingerprint, cn.identified)
+	}
+}
+
+func statusError(t *testing.T, target Target) error {
+	t.Helper()
+	_, err := newClient(t, target, Limits{}).Status(t.Context())
+	return err
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// outsideAddress is an address of this machine that is not loopback.
+func outsideAddress(t *testing.T) string {
+	t.Helper()
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addresses {
+		if ip, ok := a.(*net.IPNet); ok && ip.IP.IsGlobalUnicast() {
+			return ip.IP.String()
+		}
+	}
+	t.Fatal("this test needs a network interface beside loopback, with an address")
+	return ""
+}

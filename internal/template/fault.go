@@ -14,6 +14,7 @@ type fault struct {
 	message string
 	hint    string
 	final   bool // the text is HJSON without doubt, so there is no other reading to try
+	bare    bool // it is a text without quotes at the top, as every Starlark expression is to HJSON
 }
 
 func (f *fault) error(text string) *fleet.Error {

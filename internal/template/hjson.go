@@ -79,7 +79,7 @@ func (r *hjsonReader) root() (stconfig.Value, *fault) {
 		return value, err
 	}
 	if value.Kind() == stconfig.String && !isQuote(r.text[start]) {
-		return value, &fault{at: start, reached: start, message: "a text at the top must stand in quotes", hint: quotesHint}
+		return value, &fault{at: start, reached: start, message: "a text at the top must stand in quotes", hint: quotesHint, bare: true}
 	}
 	return value, nil
 }
@@ -276,11 +276,14 @@ func (r *hjsonReader) refuse(at int, message, hint string) {
 }
 
 func (r *hjsonReader) unclosed(open int, what, bracket string) *fault {
-	hint := ""
-	if r.greedy != "" {
-		hint = fmt.Sprintf("A text without quotes runs to the end of its line, commas and brackets included: quote %q.", shorten(r.greedy))
+	return &fault{at: open, reached: r.at, message: fmt.Sprintf("the %s that starts here has no closing %s", what, bracket), hint: r.greedyHint()}
+}
+
+func (r *hjsonReader) greedyHint() string {
+	if r.greedy == "" {
+		return ""
 	}
-	return &fault{at: open, reached: r.at, message: fmt.Sprintf("the %s that starts here has no closing %s", what, bracket), hint: hint}
+	return fmt.Sprintf("A text without quotes runs to the end of its line, commas and brackets included: quote %q.", shorten(r.greedy))
 }
 
 func isQuote(c byte) bool       { return c == '"' || c == '\'' }

@@ -37,11 +37,7 @@ func (r *hjsonReader) name() (string, *fault) {
 		r.at++
 	}
 	if r.peek() != ':' {
-		hint := ""
-		if r.greedy != "" {
-			hint = fmt.Sprintf("A text without quotes runs to the end of its line, commas and brackets included: quote %q.", shorten(r.greedy))
-		}
-		return "", &fault{at: after, reached: r.at, message: fmt.Sprintf("a colon is missing after the name %q", shorten(name)), hint: hint}
+		return "", &fault{at: after, reached: r.at, message: fmt.Sprintf("a colon is missing after the name %q", shorten(name)), hint: r.greedyHint()}
 	}
 	return name, nil
 }
@@ -55,7 +51,7 @@ func (r *hjsonReader) quoteless() stconfig.Value {
 		line = line[:end]
 	}
 	word := line[:wordEnd(line)]
-	if value, ok := r.literal(strings.TrimSpace(word)); ok {
+	if value, ok := r.literal(strings.TrimRightFunc(word, isBlank)); ok {
 		r.at += len(word)
 		return value
 	}

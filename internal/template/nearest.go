@@ -1,14 +1,13 @@
 package template
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
 
 // nearest is the candidate that a mistyped name most probably means, "" when none is near.
 func nearest(name string, candidates []string) string {
-	best, bestDistance := "", len(name)/3+2
+	best, bestDistance := "", (len(name)+2)/3+1
 	for _, candidate := range slices.Sorted(slices.Values(candidates)) {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
 			best, bestDistance = candidate, d
@@ -29,7 +28,7 @@ func didYouMean(name string, candidates []string) string {
 func editDistance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {
-		return cmp.Compare(a, b) * cmp.Compare(a, b) * longest
+		return longest
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -1,13 +1,11 @@
 package template
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 
 	"muster/internal/fleet"
 	"muster/internal/stconfig"
@@ -27,7 +25,7 @@ type Program struct {
 	code       *starlark.Program
 	parameters []string // of template(): any of "device" and "config"
 	returns    bool     // some return in template() has a value
-	position   spot     // of `def template`
+	position   spot     // of the return, where there is only one, else of `def template`
 }
 
 // Language is how the text was read.
@@ -76,40 +74,10 @@ func Compile(text string) (*Program, error) {
 	if err != nil {
 		return nil, likeliest(text, hjsonFault, syntaxError(err))
 	}
+	if hasBareKey(expr) {
+		return nil, hjsonFault.error(text)
+	}
 	return compileExpression(text, expr)
-}
-
-// likeliest picks, for a text that cannot be read in any way, the error of the reading that got furthest: that is what
-// its author meant.
-func likeliest(text string, hjson *fault, expression *fleet.Error) error {
-	best, reached := hjson.error(text), position(text, hjson.reached)
-	try := func(e *fleet.Error, at spot) {
-		if reached.before(at) {
-			best, reached = e, at
-		}
-	}
-	try(expression, spot{expression.Details[0].Line, expression.Details[0].Column})
-	try(fileError(text))
-	if best.Hint == "" {
-		best.Hint = "Write one value as HJSON, one Starlark expression, or a program with def template():."
-	}
-	return best
-}
-
-// fileError is what is wrong with a text as a Starlark file, and up to where it made sense.
-func fileError(text string) (*fleet.Error, spot) {
-	file, err := dialect().Parse(fileName, text, 0)
-	if err != nil {
-		e := syntaxError(err)
-		return e, spot{e.Details[0].Line, e.Details[0].Column}
-	}
-	message, at := "this program has no template()", spot{1, 1}
-	for _, stmt := range file.Stmts {
-		if def, ok := stmt.(*syntax.DefStmt); ok {
-			message, at = fmt.Sprintf("this program defines %s(), but no template()", shorten(def.Name.Name)), spotOf(def.Def)
-		}
-	}
-	return invalid(at, message, "Put the program into `def template():` and return the value."), position(text, len(text))
 }
 
 // checkText refuses what the parsers would misread: they take a NUL for the end.

@@ -28,6 +28,7 @@ type converter struct {
 type misfit struct {
 	path    string
 	message string
+	whole   bool // no one place is to blame
 }
 
 func (m *misfit) Error() string {
@@ -38,10 +39,13 @@ func (m *misfit) Error() string {
 }
 
 func (m *misfit) within(step string) *misfit {
-	if m.path == "" || m.path[0] == '[' {
-		return &misfit{step + m.path, m.message}
+	switch {
+	case m.whole:
+		return m
+	case m.path == "" || m.path[0] == '[':
+		return &misfit{path: step + m.path, message: m.message}
 	}
-	return &misfit{step + "." + m.path, m.message}
+	return &misfit{path: step + "." + m.path, message: m.message}
 }
 
 func (c *converter) value(x starlark.Value) (stconfig.Value, error) {
@@ -54,7 +58,7 @@ func (c *converter) value(x starlark.Value) (stconfig.Value, error) {
 
 func (c *converter) convert(x starlark.Value) (stconfig.Value, *misfit) {
 	if c.values--; c.values < 0 {
-		return stconfig.Value{}, &misfit{message: fmt.Sprintf("has more than %d values", c.limits.Values)}
+		return stconfig.Value{}, c.tooMany()
 	}
 	switch x := x.(type) {
 	case starlark.NoneType:
@@ -88,9 +92,13 @@ func (c *converter) convert(x starlark.Value) (stconfig.Value, *misfit) {
 	return stconfig.Value{}, &misfit{message: fmt.Sprintf("is a %s, which no configuration can hold", x.Type())}
 }
 
+func (c *converter) tooMany() *misfit {
+	return &misfit{message: fmt.Sprintf("has more than %d values", c.limits.Values), whole: true}
+}
+
 func (c *converter) spend(n int) *misfit {
 	if c.bytes -= n; c.bytes < 0 {
-		return &misfit{message: fmt.Sprintf("is larger than %d KiB", c.limits.ValueBytes>>10)}
+		return &misfit{message: fmt.Sprintf("is larger than %d KiB", c.limits.ValueBytes>>10), whole: true}
 	}
 	return nil
 }
@@ -98,7 +106,7 @@ func (c *converter) spend(n int) *misfit {
 // spendAll counts a part of the configuration that is passed on as it is.
 func (c *converter) spendAll(v stconfig.Value) *misfit {
 	if c.values -= v.Len(); c.values < 0 {
-		return &misfit{message: fmt.Sprintf("has more than %d values", c.limits.Values)}
+		return c.tooMany()
 	}
 	for i := range v.Len() {
 		if v.Kind() == stconfig.Object {
@@ -208,7 +216,7 @@ func (c *converter) object(x starlark.IterableMapping) (stconfig.Value, *misfit)
 	}
 	defer c.leave()
 	if starlark.Len(x) > c.values {
-		return stconfig.Value{}, &misfit{message: fmt.Sprintf("has more than %d values", c.limits.Values)}
+		return stconfig.Value{}, c.tooMany()
 	}
 	items := x.Items()
 	members := make([]stconfig.Member, len(items))

@@ -52,7 +52,7 @@ func (e *evaluation) call(in Input) (starlark.Value, error) {
 			e.thread.Cancel(reason)
 		})
 	}
-	names := predeclared(in)
+	names := e.program.predeclared(in)
 	globals, err := e.program.code.Init(e.thread, names)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,8 @@ func compileProgram(text string) (*Program, error) {
 	if def == nil {
 		return nil, errNoProgram
 	}
-	p := &Program{language: Starlark, text: text, position: spotOf(def.Def), returns: hasReturn(def)}
+	p := &Program{language: Starlark, text: text, position: spotOf(def.Def)}
+	p.findReturns(def)
 	var device, config *syntax.Ident
 	for _, param := range def.Params {
 		id := parameter(param)
@@ -126,21 +127,26 @@ func parameterError(param syntax.Expr) error {
 	return invalid(start, "template() has the parameters device and config only", hint)
 }
 
-// hasReturn tells whether a function, functions inside it apart, returns anything.
-func hasReturn(def *syntax.DefStmt) bool {
-	found := false
+// findReturns looks where template(), functions inside it apart, returns a value.
+func (p *Program) findReturns(def *syntax.DefStmt) {
+	var returns []spot
 	for _, stmt := range def.Body {
 		syntax.Walk(stmt, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.DefStmt, *syntax.LambdaExpr:
 				return false
 			case *syntax.ReturnStmt:
-				found = found || n.Result != nil
+				if n.Result != nil {
+					returns = append(returns, spotOf(n.Return))
+				}
 			}
-			return !found
+			return true
 		})
 	}
-	return found
+	p.returns = len(returns) > 0
+	if len(returns) == 1 {
+		p.position = returns[0]
+	}
 }
 
 func (p *Program) compile(file *syntax.File, device, config *syntax.Ident) (*Program, error) {
@@ -254,17 +260,24 @@ func checkAmbiguous(text string) error {
 		"quote the strings, or write `def template():`")
 }
 
-// predeclared is the surface for one evaluation.
-func predeclared(in Input) starlark.StringDict {
+// predeclared is the surface for one evaluation. What the program does not look at is not made.
+func (p *Program) predeclared(in Input) starlark.StringDict {
 	all := in.Fleet
 	if all == nil {
 		all = emptyFleet
 	}
-	return starlark.StringDict{
-		"device": newDevice(in.Device), "config": newObject(Conceal(in.Config), nil),
+	names := starlark.StringDict{
+		"device": starlark.None, "config": starlark.None,
 		"devices": all.devicesFunction(), "tags": all.tagsFunction(), "secret": secretFunction(in.Secrets),
 		"json": json.Module, "math": math.Module,
 	}
+	if p.reads.Device.Any() {
+		names["device"] = newDevice(in.Device)
+	}
+	if p.reads.Config {
+		names["config"] = newObject(Conceal(in.Config), nil)
+	}
+	return names
 }
 
 var emptyFleet = NewFleet(nil)

@@ -132,6 +132,16 @@ func (c calls) SetIgnores(ctx context.Context, folder string, lines []string) er
 
 func ignoresPath(folder string) string { return "/rest/db/ignores?folder=" + url.QueryEscape(folder) }
 
+// Discovery reads /rest/system/discovery: what the daemon knows of where others are. Raw JSON, not to be believed.
+func (c calls) Discovery(ctx context.Context) ([]byte, error) {
+	return c.get(ctx, "/rest/system/discovery", "ask for the daemon's discovery cache")
+}
+
+// Connections reads /rest/system/connections: to whom the daemon is connected. Raw JSON, not to be believed.
+func (c calls) Connections(ctx context.Context) ([]byte, error) {
+	return c.get(ctx, "/rest/system/connections", "ask for the daemon's connections")
+}
+
 // Write sends one change, once. The path is escaped and begins with /rest/; the body is JSON or nil. CodeRejected: the
 // daemon understood and refused, so repeating is useless. After CodeUnavailable the change may have arrived or not.
 func (c calls) Write(ctx context.Context, method, path string, body []byte) error {

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"muster/internal/fleet"
@@ -39,6 +40,10 @@ type Options struct {
 	// BigAnswers is shared by all clients: its capacity is how many answers over 1 MiB are read at a time, so that many
 	// lying daemons together do not fill the memory. Nil means no such bound.
 	BigAnswers chan struct{}
+
+	// Discovered is asked before a connection to an address that was discovered, with the IP that its name led to, as
+	// net.Dialer.Control. Nil allows all.
+	Discovered func(network, address string, c syscall.RawConn) error
 }
 
 // Client talks to one daemon. It is safe for use by several goroutines and holds at most two connections.
@@ -48,6 +53,7 @@ type Client struct {
 	limits   Limits
 	log      *slog.Logger
 	big      chan struct{}
+	control  func(network, address string, c syscall.RawConn) error
 	sessions tls.ClientSessionCache
 
 	kept   chan *conn    // holds the kept connection while nobody uses it, nil before it is opened
@@ -68,6 +74,9 @@ func New(t Target, o Options) *Client {
 	c := &Client{
 		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin,
 		kept: make(chan *conn, 1), second: make(chan struct{}, 1),
+	}
+	if !t.Explicit {
+		c.control = o.Discovered
 	}
 	c.sessions = tls.NewLRUClientSessionCache(1)
 	c.calls = calls{c.do, c.limits}

@@ -73,13 +73,16 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 }
 
 func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute}
+	d := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute, Control: c.control}
 	tcp, err := d.DialContext(ctx, "tcp", address)
 	switch {
 	case err == nil:
 		return tcp, nil
 	case ctx.Err() != nil:
 		return nil, interrupted(ctx)
+	}
+	if told := (*fleet.Error)(nil); errors.As(err, &told) { // what control says
+		return nil, told
 	}
 	return nil, unreachable(address, err)
 }

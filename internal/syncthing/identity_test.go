@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -166,6 +167,25 @@ func TestADiscoveredAddressHasToBeProven(t *testing.T) {
 				t.Fatalf("sent %v before the device was proven", got)
 			}
 		})
+	}
+}
+
+func TestADiscoveredAddressIsCheckedByTheIPItLeadsTo(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	refuse := func(_, address string, _ syscall.RawConn) error {
+		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "not " + address, Hint: "no"}
+	}
+	target := f.target()
+	target.Pin = f.Pin
+	target.Address = net.JoinHostPort("localhost", portOf(t, f.Address))
+	if _, err := New(target, Options{Discovered: refuse}).Status(t.Context()); err != nil {
+		t.Fatalf("an explicit address: %v", err)
+	}
+	target.Explicit = false
+	before := f.dialled()
+	_, err := New(target, Options{Discovered: refuse}).Status(t.Context())
+	if e := wantCode(t, err, fleet.CodeUnavailable); !contains(e.Message, "not ") || f.dialled() != before {
+		t.Fatalf("got %v after %d connections", err, f.dialled()-before)
 	}
 }
 

@@ -1,8 +1,8 @@
 package stconfig
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"muster/internal/fleet"
 )
@@ -135,14 +135,7 @@ func (a *applier) walkMissing(parent, child place, i int) (Value, error) {
 
 // descend walks on in the member at position at of p, which the path calls name.
 func (a *applier) descend(p, child place, name string, at, i int) (Value, error) {
-	a.path = append(a.path, Part{Name: name})
-	made, err := a.walk(child, i+1)
-	if err == nil && !made.Exists() && a.isKept(p.shape, name) {
-		a.path = a.path[:len(a.path)-1]
-		a.skipMember(name, ownStays)
-		return p.value, nil
-	}
-	a.path = a.path[:len(a.path)-1]
+	made, err := a.member(p, child, name, i)
 	switch {
 	case err != nil:
 		return Value{}, err
@@ -152,6 +145,18 @@ func (a *applier) descend(p, child place, name string, at, i int) (Value, error)
 	return p.value.withAt(at, made), nil
 }
 
+// member is the new value of a member of p; Absent when it is to be removed.
+func (a *applier) member(p, child place, name string, i int) (Value, error) {
+	a.path = append(a.path, Part{Name: name})
+	made, err := a.walk(child, i+1)
+	a.path = a.path[:len(a.path)-1]
+	if err == nil && !made.Exists() && a.isKept(p.shape, name) {
+		a.skipMember(name, ownStays)
+		return child.value, nil
+	}
+	return made, err
+}
+
 const ownStays = "a daemon always keeps its own device in the folders that it has"
 
 // isKept tells whether the daemon would put this member right back.
@@ -159,26 +164,40 @@ func (a *applier) isKept(list *shape, id string) bool {
 	return list.identified() && list.own == ownAlways && a.own != "" && id == a.own
 }
 
-// walkEvery walks on in all members, from the last to the first, because removing moves those behind.
+// walkEvery walks on in all members.
 func (a *applier) walkEvery(p place, i int) (Value, error) {
-	before := len(a.skips)
-	for at := p.value.Len() - 1; at >= 0; at-- {
-		name, child := fmt.Sprint(at), place{value: p.value.At(at), shape: p.shape.member(), entry: true}
-		switch {
-		case p.value.kind == Object && p.shape.isFree():
-			name, child = p.value.Name(at), p.entryOf(at)
-		case p.value.kind == Object:
-			name, child = p.value.Name(at), p.field(at)
-		case p.shape.identified():
-			name, child = p.shape.identityOf(p.value.At(at)), a.memberOf(p, at)
-		}
-		var err error
-		if p.value, err = a.descend(p, child, name, at, i); err != nil {
+	kept := &kids{values: make([]Value, 0, p.value.Len())}
+	for at := range p.value.Len() {
+		name, child := a.memberAt(p, at)
+		made, err := a.member(p, child, name, i)
+		if err != nil {
 			return Value{}, err
 		}
+		if !made.Exists() {
+			continue
+		}
+		kept.values = append(kept.values, made)
+		if p.value.kind == Object {
+			kept.names = append(kept.names, p.value.Name(at))
+		}
 	}
-	slices.Reverse(a.skips[before:])
-	return p.value, nil
+	if slices.Equal(kept.values, p.value.childValues()) {
+		return p.value, nil
+	}
+	return Value{kind: p.value.kind, kids: kept}, nil
+}
+
+// memberAt is the name and place of the member at position at.
+func (a *applier) memberAt(p place, at int) (string, place) {
+	switch {
+	case p.value.kind == Object && p.shape.isFree():
+		return p.value.Name(at), p.entryOf(at)
+	case p.value.kind == Object:
+		return p.value.Name(at), p.field(at)
+	case p.shape.identified():
+		return p.shape.identityOf(p.value.At(at)), a.memberOf(p, at)
+	}
+	return strconv.Itoa(at), place{value: p.value.At(at), shape: p.shape.member(), entry: true}
 }
 
 // act does the op where the key ends.

@@ -1,86 +1,11 @@
 package stconfig
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
 	"math/big"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"muster/internal/fleet"
 )
-
-// MaxDepth is the deepest nesting that Parse takes. Real configurations have seven levels.
-const MaxDepth = 200
-
-// Parse reads one JSON document. Numbers stay exact; of a name that is there twice the later one counts.
-func Parse(data []byte) (Value, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	v, err := parseValue(dec, 0)
-	if err == nil {
-		if _, end := dec.ReadToken(); !errors.Is(end, io.EOF) {
-			err = errors.New("there is text after the document")
-		}
-	}
-	if err != nil {
-		return Value{}, &fleet.Error{Code: fleet.CodeMalformed, During: "read JSON", Message: "this is not one JSON document", Err: err}
-	}
-	return v, nil
-}
-
-func parseValue(dec *jsontext.Decoder, depth int) (Value, error) {
-	if depth > MaxDepth {
-		return Value{}, fmt.Errorf("nested deeper than %d levels", MaxDepth)
-	}
-	tok, err := dec.ReadToken()
-	if err != nil {
-		return Value{}, err
-	}
-	switch tok.Kind() {
-	case 'n':
-		return NullValue, nil
-	case 't', 'f':
-		return Boolean(tok.Bool()), nil
-	case '"':
-		return Text(tok.String()), nil
-	case '0':
-		return Literal(tok.String()), nil
-	case '[':
-		k := &kids{}
-		for dec.PeekKind() != ']' {
-			member, err := parseValue(dec, depth+1)
-			if err != nil {
-				return Value{}, err
-			}
-			k.values = append(k.values, member)
-		}
-		_, err := dec.ReadToken()
-		return Value{kind: Array, kids: k}, err
-	default:
-		return parseObject(dec, depth)
-	}
-}
-
-func parseObject(dec *jsontext.Decoder, depth int) (Value, error) {
-	k := &kids{}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return Value{}, err
-		}
-		text := name.String()
-		member, err := parseValue(dec, depth+1)
-		if err != nil {
-			return Value{}, err
-		}
-		k.names, k.values = append(k.names, text), append(k.values, member)
-	}
-	_, err := dec.ReadToken()
-	return Value{kind: Object, kids: k}, err
-}
 
 // JSON is the compact document. A Handle is written as the string "${NAME}": resolve handles before sending.
 func (v Value) JSON() []byte { return v.AppendJSON(nil) }

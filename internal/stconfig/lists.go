@@ -79,31 +79,41 @@ func (a *applier) setMember(p place, id string, v Value) (Value, error) {
 // mergeMembers merges members by identity and adds those that are not there. For an identified list that is also what
 // append does.
 func (a *applier) mergeMembers(p place, v Value) (Value, error) {
-	if p.value.kind != Array {
-		p.value = List()
-	}
 	wanted, err := a.identify(p.shape, v)
 	if err != nil {
 		return Value{}, err
 	}
+	have := make(map[string]int, p.value.Len())
+	values := slices.Clone(p.value.childValues())
+	for at, member := range values {
+		have[p.shape.identityOf(member)] = at
+	}
 	for _, id := range wanted.order {
-		at, child := p.find(id), a.newMember(p.shape)
-		if at >= 0 {
-			child.value = p.value.At(at)
+		child := a.newMember(p.shape)
+		at, there := have[id]
+		if there {
+			child.value = values[at]
 		}
-		a.path = append(a.path, Part{Name: id})
-		made, err := a.merge(child, wanted.byID[id])
-		a.path = a.path[:len(a.path)-1]
+		made, err := a.mergeMember(child, id, wanted.byID[id])
 		switch {
 		case err != nil:
 			return Value{}, err
-		case at >= 0:
-			p.value = p.value.withAt(at, made)
+		case there:
+			values[at] = made
 		default:
-			p.value = p.value.plus("", made)
+			values = append(values, made)
 		}
 	}
-	return p.value, nil
+	if p.value.kind == Array && slices.Equal(values, p.value.kids.values) {
+		return p.value, nil
+	}
+	return List(values...), nil
+}
+
+func (a *applier) mergeMember(p place, id string, v Value) (Value, error) {
+	a.path = append(a.path, Part{Name: id})
+	defer func() { a.path = a.path[:len(a.path)-1] }()
+	return a.merge(p, v)
 }
 
 // members by identity, in the order in which they came.
@@ -164,20 +174,21 @@ func (a *applier) add(p place, v Value) (Value, error) {
 	if v.kind != Array {
 		v = List(v)
 	}
-	if p.value.kind != Array {
-		p.value = List()
-	}
 	if p.shape.identified() {
 		return a.mergeMembers(p, v)
 	}
+	values := slices.Clip(p.value.childValues())
 	for member := range v.Values() {
 		made, err := a.element(p, member)
 		if err != nil {
 			return Value{}, err
 		}
-		if !slices.ContainsFunc(p.value.kids.values, made.Equal) {
-			p.value = p.value.plus("", made)
+		if !slices.ContainsFunc(values, made.Equal) {
+			values = append(values, made)
 		}
 	}
-	return p.value, nil
+	if p.value.kind == Array && len(values) == p.value.Len() {
+		return p.value, nil
+	}
+	return List(values...), nil
 }

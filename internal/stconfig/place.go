@@ -3,6 +3,7 @@ package stconfig
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"muster/internal/fleet"
 )
@@ -14,7 +15,7 @@ func (p place) field(at int) place {
 	if p.laid {
 		child.base = sameMember(p.base, name, at)
 	}
-	child.identity = p.list != nil && fold(name) == fold(p.list.identity)
+	child.identity = p.list != nil && strings.EqualFold(name, p.list.identity)
 	return child
 }
 

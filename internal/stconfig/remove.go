@@ -29,42 +29,51 @@ func (a *applier) removeMembers(p place, v Value) (Value, error) {
 	if v.kind != Array {
 		v = List(v)
 	}
-	for member := range v.Values() {
-		is, err := a.sameMember(p, member)
-		if err != nil {
-			return Value{}, err
-		}
-		kept := slices.DeleteFunc(slices.Clone(p.value.childValues()), func(have Value) bool {
-			if !is(have) {
-				return false
-			}
-			if p.shape.identified() && a.isKept(p.shape, p.shape.identityOf(have)) {
-				a.skipMember(a.own, ownStays)
-				return false
-			}
-			return true
-		})
-		if len(kept) < p.value.Len() {
-			p.value = List(kept...)
+	gone, err := a.meant(p, v)
+	if err != nil {
+		return Value{}, err
+	}
+	kept := make([]Value, 0, p.value.Len())
+	for member := range p.value.Values() {
+		switch {
+		case !gone(member):
+			kept = append(kept, member)
+		case p.shape.identified() && a.isKept(p.shape, p.shape.identityOf(member)):
+			a.skipMember(a.own, ownStays)
+			kept = append(kept, member)
 		}
 	}
-	return p.value, nil
+	if len(kept) == p.value.Len() {
+		return p.value, nil
+	}
+	return List(kept...), nil
 }
 
-// sameMember tells which members of the list a value means: by identity, else by value.
-func (a *applier) sameMember(p place, v Value) (func(Value) bool, error) {
+// meant tells which members of the list the values name: by identity, else by value.
+func (a *applier) meant(p place, v Value) (func(Value) bool, error) {
 	if !p.shape.identified() {
-		made, err := a.element(p, v)
-		return made.Equal, err
+		values := make([]Value, 0, v.Len())
+		for member := range v.Values() {
+			made, err := a.element(p, member)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, made)
+		}
+		return func(have Value) bool { return slices.ContainsFunc(values, have.Equal) }, nil
 	}
-	if v.kind == Object {
-		v = v.Get(p.shape.identity)
+	ids := make(map[string]bool, v.Len())
+	for member := range v.Values() {
+		if member.kind == Object {
+			member = member.Get(p.shape.identity)
+		}
+		id, err := a.identity(p.shape, member)
+		if err != nil {
+			return nil, err
+		}
+		ids[id] = true
 	}
-	id, err := a.identity(p.shape, v)
-	if err != nil {
-		return nil, err
-	}
-	return func(have Value) bool { return p.shape.identityOf(have) == id }, nil
+	return func(have Value) bool { return ids[p.shape.identityOf(have)] }, nil
 }
 
 func (a *applier) removeEntries(p place, v Value) (Value, error) {

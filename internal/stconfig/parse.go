@@ -1,0 +1,274 @@
+package stconfig
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"muster/internal/fleet"
+)
+
+// MaxDepth is the deepest nesting that Parse takes. Real configurations have seven levels.
+const MaxDepth = 200
+
+// Parse reads one JSON document. Numbers stay exact; of a name that is there twice the later one counts. Texts share
+// the memory of one copy of data, and members that of a few blocks: decoding a fleet's configurations is most of what
+// planning costs. FuzzParse holds it to jsontext.
+func Parse(data []byte) (Value, error) {
+	p := parser{text: string(data)}
+	v, err := p.value(0)
+	if err == nil {
+		if p.space(); p.at < len(p.text) {
+			err = p.unexpected("the end")
+		}
+	}
+	if err != nil {
+		return Value{}, &fleet.Error{Code: fleet.CodeMalformed, During: "read JSON", Message: "this is not one JSON document", Err: err}
+	}
+	return v, nil
+}
+
+// parser goes once through the text. Members of open lists and objects wait on the stacks until their number is known.
+type parser struct {
+	text   string
+	at     int
+	values []Value // stack
+	names  []string
+	blocks blocks
+}
+
+func (p *parser) space() {
+	for p.at < len(p.text) {
+		switch p.text[p.at] {
+		case ' ', '\t', '\n', '\r':
+			p.at++
+		default:
+			return
+		}
+	}
+}
+
+// next is the next character that is no blank, 0 at the end.
+func (p *parser) next() byte {
+	p.space()
+	if p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+func (p *parser) unexpected(want string) error {
+	if p.at >= len(p.text) {
+		return fmt.Errorf("the text ends at byte %d where %s was expected", p.at, want)
+	}
+	return fmt.Errorf("byte %d is %q where %s was expected", p.at, p.text[p.at], want)
+}
+
+func (p *parser) value(depth int) (Value, error) {
+	if depth > MaxDepth {
+		return Value{}, fmt.Errorf("nested deeper than %d levels", MaxDepth)
+	}
+	switch c := p.next(); c {
+	case '{':
+		return p.object(depth)
+	case '[':
+		return p.array(depth)
+	case '"':
+		text, err := p.string()
+		return Value{kind: String, text: text}, err
+	case 't':
+		return p.word("true", Boolean(true))
+	case 'f':
+		return p.word("false", Boolean(false))
+	case 'n':
+		return p.word("null", NullValue)
+	default:
+		return p.number()
+	}
+}
+
+func (p *parser) word(word string, v Value) (Value, error) {
+	if !strings.HasPrefix(p.text[p.at:], word) {
+		return Value{}, p.unexpected("a value")
+	}
+	p.at += len(word)
+	return v, nil
+}
+
+func (p *parser) array(depth int) (Value, error) {
+	bottom := len(p.values)
+	p.at++
+	if p.next() == ']' {
+		p.at++
+		return p.close(Array, bottom, len(p.names)), nil
+	}
+	for {
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return Value{}, err
+		}
+		p.values = append(p.values, v)
+		switch p.next() {
+		case ',':
+			p.at++
+		case ']':
+			p.at++
+			return p.close(Array, bottom, len(p.names)), nil
+		default:
+			return Value{}, p.unexpected("a comma or ]")
+		}
+	}
+}
+
+func (p *parser) object(depth int) (Value, error) {
+	bottom, bottomNames := len(p.values), len(p.names)
+	p.at++
+	if p.next() == '}' {
+		p.at++
+		return p.close(Object, bottom, bottomNames), nil
+	}
+	for {
+		if p.next() != '"' {
+			return Value{}, p.unexpected("a name")
+		}
+		name, err := p.string()
+		if err != nil {
+			return Value{}, err
+		}
+		if p.next() != ':' {
+			return Value{}, p.unexpected("a colon")
+		}
+		p.at++
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return Value{}, err
+		}
+		p.names, p.values = append(p.names, name), append(p.values, v)
+		switch p.next() {
+		case ',':
+			p.at++
+		case '}':
+			p.at++
+			return p.close(Object, bottom, bottomNames), nil
+		default:
+			return Value{}, p.unexpected("a comma or }")
+		}
+	}
+}
+
+// close makes the list or object of what lies on the stacks above the bottoms.
+func (p *parser) close(kind Kind, bottom, bottomNames int) Value {
+	k := p.blocks.kids()
+	k.values = take(&p.blocks.values, p.values[bottom:])
+	k.names = take(&p.blocks.names, p.names[bottomNames:])
+	p.values, p.names = p.values[:bottom], p.names[:bottomNames]
+	return Value{kind: kind, kids: k}
+}
+
+// string reads the quoted text that starts here.
+func (p *parser) string() (string, error) {
+	from, plain := p.at, true
+	for i := p.at + 1; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '"':
+			p.at = i + 1
+			if text := p.text[from+1 : i]; plain || !strings.Contains(text, `\`) && utf8.ValidString(text) {
+				return text, nil
+			}
+			return unquoted(p.text[from:p.at])
+		case c == '\\':
+			plain = false
+			i++
+		case c < 0x20:
+			p.at = i
+			return "", p.unexpected("a printable character")
+		case c >= utf8.RuneSelf:
+			plain = false
+		}
+	}
+	p.at = len(p.text)
+	return "", p.unexpected("a closing quote")
+}
+
+// unquoted resolves escapes. What is no UTF-8, and half a surrogate pair, becomes U+FFFD, as everywhere in Go's JSON.
+func unquoted(quoted string) (string, error) {
+	if text, err := jsontext.AppendUnquote(nil, quoted); err == nil {
+		return string(text), nil
+	}
+	token, err := jsontext.NewDecoder(strings.NewReader(quoted), jsontext.AllowInvalidUTF8(true)).ReadToken()
+	if err != nil {
+		return "", err
+	}
+	return token.String(), nil
+}
+
+// number reads a literal and keeps it as it stands.
+func (p *parser) number() (Value, error) {
+	from := p.at
+	p.accept("-")
+	switch {
+	case p.accept("0"):
+	case !p.digits():
+		return Value{}, p.unexpected("a value")
+	}
+	if p.accept(".") && !p.digits() {
+		return Value{}, p.unexpected("a digit")
+	}
+	if p.accept("eE") {
+		p.accept("+-")
+		if !p.digits() {
+			return Value{}, p.unexpected("a digit")
+		}
+	}
+	return Value{kind: Number, text: p.text[from:p.at]}, nil
+}
+
+func (p *parser) accept(any string) bool {
+	if p.at < len(p.text) && strings.IndexByte(any, p.text[p.at]) >= 0 {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) digits() bool {
+	from := p.at
+	for p.at < len(p.text) && p.text[p.at] >= '0' && p.text[p.at] <= '9' {
+		p.at++
+	}
+	return p.at > from
+}
+
+// blocks are pieces of memory that many members share, so that a document is a few allocations instead of hundreds.
+type blocks struct {
+	values []Value
+	names  []string
+	all    []kids
+}
+
+const blockLen = 512
+
+func (b *blocks) kids() *kids {
+	if len(b.all) == 0 {
+		b.all = make([]kids, blockLen/8)
+	}
+	k := &b.all[0]
+	b.all = b.all[1:]
+	return k
+}
+
+// take copies members to a block. Nobody can append into what follows them there.
+func take[T any](block *[]T, members []T) []T {
+	if len(members) == 0 {
+		return nil
+	}
+	if len(*block) < len(members) {
+		*block = make([]T, max(blockLen, len(members)))
+	}
+	taken := (*block)[:len(members):len(members)]
+	*block = (*block)[len(members):]
+	copy(taken, members)
+	return taken
+}

@@ -81,3 +81,6 @@ func Fold(in Input) (Result, error) {
 	r.Entries = store(r.entries)
 	return r, nil
 }
+
+// Observed is the document that the fold was given.
+func (r Result) Observed() stconfig.Value { return r.observed }

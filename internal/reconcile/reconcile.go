@@ -1,6 +1,6 @@
-// Package reconcile brings one device after another to what its templates ask: observed and registry to desired, plan,
-// recorded intent, fresh read, narrow writes, read back, outcome. It never writes what a plan does not say, and knows
-// nothing of HTTP, SQL or how a daemon is reached.
+// Package reconcile brings one device after another to what its templates ask: registry and observed configuration to
+// desired, plan, recorded intent, fresh read, narrow writes, read back, outcome. It never writes what a plan does not
+// say, and knows nothing of HTTP, SQL or how a daemon is reached.
 package reconcile
 
 import (
@@ -8,8 +8,6 @@ import (
 	"log/slog"
 
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 	"muster/internal/template"
 )
 
@@ -25,11 +23,11 @@ type Store interface {
 	BeginIntent(ctx context.Context, intent fleet.Intent, entries []fleet.BaseEntry) (int64, error)
 	// FinishIntent records what became of an intent and replaces the device's entries in one transaction.
 	FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error
-	// OpenIntents are the intents without outcome.
+	// OpenIntents are the intents without outcome, oldest first.
 	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
 }
 
-// Daemon talks to the daemon of a device. Errors carry a fleet.Code: rejected for a 4xx answer to a write, unavailable
+// Daemon talks to the daemon of a device. Errors carry a fleet.Code: rejected for a 4xx answer to a write; unavailable
 // for what may be tried again.
 type Daemon interface {
 	// Config reads the configuration now. What it returns becomes the device's observed configuration.
@@ -47,15 +45,25 @@ type Known struct {
 	Online       bool
 	Address      string // host that is used to reach it; "" when none is known
 	AddressFixed bool   // it reports guiAddressOverridden
+	TooOld       bool   // it has no /rest/config
 	Version      fleet.Version
 }
 
-// Evaluator runs a template's program.
+// Access changes how a daemon is reached. Without it no change of gui.apiKey is sent.
+type Access interface {
+	// TryKey tells whether the daemon takes an API key, without adopting it: nil, or an error with key_refused when it
+	// answers and does not.
+	TryKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret) error
+	// AdoptKey makes an API key the one in the device's record; durable when it returns.
+	AdoptKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret) error
+}
+
+// Evaluator runs a template's program. An error with invalid is the template's fault; any other may pass.
 type Evaluator interface {
 	Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error)
 }
 
-// Secrets gives the text of a secret of Muster's own.
+// Secrets gives the text of a secret of Muster's own; not_found when there is none of that name.
 type Secrets interface {
 	Secret(ctx context.Context, name string) (fleet.Secret, error)
 }
@@ -65,26 +73,31 @@ type Options struct {
 	Store     Store
 	Daemon    Daemon
 	Evaluator Evaluator
-	Secrets   Secrets
+	Secrets   Secrets // nil: there are none
+	Access    Access  // nil: gui.apiKey is never changed
 	Log       *slog.Logger
-	Workers   int // devices worked on at once; 64 when 0
-	// DigestKey keys the digests of passwords that were sent.
-	DigestKey []byte
+	Workers   int    // devices worked on at once; 64 when 0
+	DigestKey []byte // keys the digests of passwords that were sent
+
 	// Admitted gives the registry at the generation that a device is admitted to; nil: everybody is at the current one.
 	Admitted func(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*fleet.Registry, error)
-	// Changed is told when a device's configuration state or plan changed; it must not block.
+	// HoldAll gives the reason to hold whatever is free on a device, "" for none; nil: nothing is.
+	HoldAll func(id fleet.DeviceID) string
+	// Changed is told when the state of a device's configuration changed. It must not block.
 	Changed func(id fleet.DeviceID)
-	// Step names the steps of an apply as they are reached, for tests that stop the process there; may be nil.
+	// Applied is told of every finished intent, after it is recorded. It must not block.
+	Applied func(intent fleet.Intent)
+	// Step names the steps of an apply as they are reached, for tests that stop the process there.
 	Step func(name string)
 }
 
-// Evaluation is what evaluating a template on one device gives.
-type Evaluation struct {
-	Device   fleet.DeviceID
-	Language string
-	Value    stconfig.Value
-	Changes  []plan.Change
-	Warnings []string
-	Output   []string
-	Steps    uint64
-}
+// The steps of an apply, as Options.Step names them. Writes carry their number, from 1.
+const (
+	StepBeforeIntent  = "before intent"
+	StepAfterIntent   = "after intent"
+	StepAfterRead     = "after read"
+	StepBeforeWrite   = "before write " // and its number
+	StepAfterWrite    = "after write "  // and its number
+	StepBeforeVerify  = "before verify"
+	StepBeforeOutcome = "before outcome"
+)

@@ -1,0 +1,361 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/desired"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+const (
+	maxRounds    = 6                // of one apply: what could only follow once something was there, or a busy person
+	readBackTime = 20 * time.Second // for a daemon that answers slowly
+	restartTime  = time.Minute      // for an API that restarts because `gui` changed
+	firstRetry   = 100 * time.Millisecond
+	longestRetry = 2 * time.Second
+)
+
+// bring sends the plan and what follows from it, until nothing is left to send.
+func (e *Engine) bring(ctx context.Context, j *job) error {
+	for range maxRounds {
+		if j.m.mem.countSent(j.plan.Sendable()) {
+			if err := e.think(ctx, j, false); err != nil {
+				return e.notThought(j, err)
+			}
+		}
+		if len(j.plan.Sendable()) == 0 {
+			return nil
+		}
+		e.say(j.m, fleet.ConfigApplying, summary(j.plan.Sendable())+" is being sent", "")
+		if err := e.send(ctx, j); err != nil {
+			return err
+		}
+	}
+	if len(j.plan.Sendable()) == 0 {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: "apply plan", Message: "the configuration keeps changing while it is being written"}
+}
+
+// send takes one plan through intent, fresh read, writes, read back and outcome. Afterwards the job holds the plan made
+// from what was read back, or, when the daemon had moved meanwhile, from what was read: then nothing was sent.
+func (e *Engine) send(ctx context.Context, j *job) error {
+	a, err := e.begin(ctx, j)
+	if err != nil {
+		return err
+	}
+	e.step(StepAfterIntent)
+	if err := e.read(ctx, j); err != nil {
+		return errors.Join(err, a.abandon(ctx, "the daemon could not be read"))
+	}
+	e.step(StepAfterRead)
+	if moved, err := a.moved(ctx); moved || err != nil {
+		return err
+	}
+	failure := a.write(ctx)
+	e.step(StepBeforeVerify)
+	if err := a.verify(ctx); err != nil {
+		return errors.Join(failure, err)
+	}
+	return failure
+}
+
+// attempt is one apply under way.
+type attempt struct {
+	*Engine
+	j       *job
+	planned plan.Plan
+	stored  []fleet.BaseEntry // before the intent
+	begun   []fleet.BaseEntry // with it
+	intent  fleet.Intent
+	newKey  fleet.Secret // of the daemon's API, when that changes
+
+	acknowledged []stconfig.Key
+	rejected     []rejection
+	restarts     bool // the daemon's API
+	lost         error
+}
+
+// rejection is a write that the daemon answered with 4xx.
+type rejection struct {
+	keys   []stconfig.Key
+	reason string
+}
+
+// begin records the intent. The first byte is sent only after that.
+func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
+	a := &attempt{Engine: e, j: j, planned: j.plan, stored: j.entries}
+	var sent []desired.Sent
+	for _, c := range j.plan.Sendable() {
+		s := desired.Sent{Key: c.Key, To: c.Sending()}
+		switch c.Key.String() {
+		case passwordKey:
+			s.Digest = e.phraseDigest(j.m.id, c.Sending().Str())
+		case apiKeyKey:
+			a.newKey = fleet.NewSecret(c.Sending().Str())
+		}
+		a.restarts = a.restarts || strings.EqualFold(c.Key.At(0).Name, "gui")
+		sent = append(sent, s)
+	}
+	a.begun = j.result.Begin(sent)
+	record, err := recordOf(plan.Writes(j.plan, j.result.Observed()), a.newKey)
+	if err != nil {
+		return nil, err
+	}
+	a.intent = fleet.Intent{Device: j.m.id, Generation: j.plan.Generation, PlanDigest: j.plan.Digest,
+		Observed: j.plan.Observed, Writes: record, CreatedAt: time.Now()}
+	e.step(StepBeforeIntent)
+	a.intent.ID, err = e.o.Store.BeginIntent(ctx, a.intent, a.begun)
+	return a, during("record intent", err)
+}
+
+// abandon records that nothing was sent.
+func (a *attempt) abandon(ctx context.Context, why string) error {
+	return a.finish(ctx, fleet.OutcomeAbandoned, why, a.stored)
+}
+
+// moved plans again where the daemon has another document than the plan was made from, or other ignore patterns.
+func (a *attempt) moved(ctx context.Context) (bool, error) {
+	if a.j.plan.Observed == a.j.digest && len(a.j.result.Ignores) == 0 {
+		return false, nil
+	}
+	if err := a.think(ctx, a.j, true); err != nil {
+		return true, errors.Join(a.notThought(a.j, err), a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"))
+	}
+	if a.j.plan.Digest == a.planned.Digest {
+		return false, nil
+	}
+	return true, a.abandon(ctx, "the configuration changed meanwhile: planned again")
+}
+
+// write sends the narrow writes in order. A write that the daemon refuses keeps back those that build on it; a failure
+// that may pass ends them all, because nobody knows what the daemon took.
+func (a *attempt) write(ctx context.Context) error {
+	for i, w := range plan.Writes(a.planned, a.j.result.Observed()) {
+		if a.buildsOnRejected(w) {
+			continue
+		}
+		a.step(fmt.Sprint(StepBeforeWrite, i+1))
+		err := a.call(ctx, w)
+		a.step(fmt.Sprint(StepAfterWrite, i+1))
+		switch fleet.CodeOf(err) {
+		case "":
+			a.acknowledged = append(a.acknowledged, w.Keys...)
+		case fleet.CodeRejected:
+			a.log.Warn("daemon refused a write", logkey.Device, a.j.m.id, logkey.Method, w.Method, logkey.Path, w.Path, logkey.Err(err))
+			a.rejected = append(a.rejected, rejection{w.Keys, reasonOf(err)})
+		default:
+			return during(w.Method+" "+w.Path, err)
+		}
+	}
+	return nil
+}
+
+func (a *attempt) call(ctx context.Context, w plan.Write) error {
+	if w.Folder != "" {
+		lines := make([]string, 0, w.Body.Len())
+		for line := range w.Body.Values() {
+			lines = append(lines, line.Str())
+		}
+		return a.o.Daemon.SetIgnores(ctx, a.j.m.id, w.Folder, lines)
+	}
+	body := w.Body
+	if w.Whole != nil {
+		read, err := a.o.Daemon.Config(ctx, a.j.m.id)
+		if err != nil {
+			return err
+		}
+		doc, err := stconfig.Parse(read.JSON)
+		if err != nil {
+			return err
+		}
+		if body, err = w.WholeBody(doc, a.j.m.id); err != nil {
+			return err
+		}
+	}
+	var bytes []byte
+	if body.Exists() {
+		bytes = body.JSON()
+	}
+	return a.o.Daemon.Write(ctx, a.j.m.id, w.Method, w.Path, bytes)
+}
+
+// buildsOnRejected tells whether a write needs what the daemon just refused: folders need their devices, ignore
+// patterns their folder, and nothing is removed when something could not be added.
+func (a *attempt) buildsOnRejected(w plan.Write) bool {
+	for _, key := range w.Keys {
+		for _, r := range a.rejected {
+			for _, refused := range r.keys {
+				if order(refused) < order(key) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func order(key stconfig.Key) int {
+	return slices.Index([]string{"", "devices", "folders", "ignores"}, strings.ToLower(key.At(0).Name))
+}
+
+// verify reads back, judges, and records the outcome. An error leaves the intent open: it is verified later.
+func (a *attempt) verify(ctx context.Context) error {
+	if err := a.settleAccess(ctx); err != nil {
+		return a.leaveOpen(err)
+	}
+	if err := a.readBack(ctx); err != nil {
+		return a.leaveOpen(err)
+	}
+	patterns := map[string][]string(nil)
+	if len(a.j.result.Ignores) > 0 {
+		patterns = a.readIgnores(ctx, a.j, a.j.result.Ignores)
+	}
+	entries, err := desired.Finish(a.begun, withIgnores(a.j.doc, patterns), a.j.m.id, a.acknowledged)
+	if err != nil {
+		return a.leaveOpen(err)
+	}
+	a.j.entries = entries
+	a.j.m.mem.sentConsents(a.planned)
+	if err := a.think(ctx, a.j, len(patterns) > 0); err != nil {
+		return errors.Join(a.notThought(a.j, err), a.finish(ctx, fleet.OutcomePartial, reasonOf(err), entries))
+	}
+	outcome, detail := a.judge()
+	a.step(StepBeforeOutcome)
+	if err := a.finish(ctx, outcome, detail, a.j.result.Entries); err != nil {
+		return err
+	}
+	a.j.entries = a.j.result.Entries
+	if a.stopUseless() {
+		if err := a.think(ctx, a.j, false); err != nil {
+			return a.notThought(a.j, err)
+		}
+	}
+	return nil
+}
+
+func (a *attempt) judge() (fleet.Outcome, string) {
+	switch left := a.j.plan.Sendable(); {
+	case len(a.rejected) > 0:
+		return fleet.OutcomeRejected, a.rejected[0].reason
+	case len(left) > 0:
+		return fleet.OutcomePartial, "still to be done: " + summary(left)
+	}
+	return fleet.OutcomeApplied, summary(a.planned.Sendable())
+}
+
+// stopUseless stops the keys that it is of no use to write again: those that the daemon refused, and those that it took
+// and still shows otherwise.
+func (a *attempt) stopUseless() (stopped bool) {
+	mem := &a.j.m.mem
+	mem.mu.Lock()
+	defer mem.mu.Unlock()
+	for _, r := range a.rejected {
+		for _, key := range r.keys {
+			mem.stops[key.String()] = stop{kind: stopRejected, reason: "the daemon refused it: " + r.reason, observed: a.j.digest}
+			stopped = true
+		}
+	}
+	for _, c := range a.j.plan.Sendable() {
+		key := c.Key.String()
+		took := slices.ContainsFunc(a.acknowledged, func(k stconfig.Key) bool { return k.HasPrefix(c.Key) || c.Key.HasPrefix(k) })
+		was, ok := changeAt(a.planned, key)
+		if !took || ok && !was.Sending().Equal(c.Sending()) {
+			continue
+		}
+		mem.unmoved[key]++
+		if mem.unmoved[key] >= unmovedAfter {
+			mem.stops[key] = stop{kind: stopUnmoved, reason: "the daemon takes it and then shows another value", observed: a.j.digest}
+			stopped = true
+		}
+	}
+	return stopped
+}
+
+// sentConsents forgets the consent to what was sent: it was for one time.
+func (m *memory) sentConsents(p plan.Plan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range p.Changes {
+		if c.Consented {
+			delete(m.consents, c.Key.String())
+		}
+	}
+}
+
+// readBack reads the daemon, and waits for its API where that restarts.
+func (a *attempt) readBack(ctx context.Context) error {
+	patience := readBackTime
+	if a.restarts {
+		patience = restartTime
+	}
+	return retrying(ctx, patience, func() error { return a.read(ctx, a.j) })
+}
+
+// retrying calls until it goes well, patience is over, or ctx ended.
+func retrying(ctx context.Context, patience time.Duration, call func() error) error {
+	until := time.Now().Add(patience)
+	for pause := firstRetry; ; pause = min(2*pause, longestRetry) {
+		err := call()
+		if err == nil || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// finish records what became of the intent.
+func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error {
+	if err := a.o.Store.FinishIntent(ctx, a.intent.ID, outcome, detail, entries); err != nil {
+		return a.leaveOpen(during("record outcome", err))
+	}
+	a.log.Info("intent finished", logkey.Device, a.j.m.id, logkey.Intent, a.intent.ID, "outcome", outcome, "detail", detail)
+	if a.o.Applied != nil {
+		a.intent.Outcome, a.intent.Detail, a.intent.FinishedAt = outcome, detail, time.Now()
+		a.intent.Writes = nil
+		a.o.Applied(a.intent)
+	}
+	return nil
+}
+
+// leaveOpen remembers an intent whose outcome is not known.
+func (a *attempt) leaveOpen(err error) error {
+	a.j.m.mem.mu.Lock()
+	defer a.j.m.mem.mu.Unlock()
+	a.j.m.mem.unfinished = append(a.j.m.mem.unfinished, a.intent)
+	return err
+}
+
+// summary names what a list of changes is about.
+func summary(changes []plan.Change) string {
+	const enough = 3
+	names := make([]string, 0, enough)
+	for _, c := range changes {
+		if len(names) == enough {
+			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(changes)-enough)
+		}
+		names = append(names, c.Key.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+func reasonOf(err error) string {
+	var e *fleet.Error
+	if errors.As(err, &e) && e.Message != "" {
+		return e.Message
+	}
+	return "an internal error"
+}

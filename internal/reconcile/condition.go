@@ -1,0 +1,130 @@
+package reconcile
+
+import (
+	"fmt"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+)
+
+// severity orders the states of a configuration: of several the worst wins.
+var severity = map[fleet.Configuration]int{
+	fleet.ConfigUnmanaged: 1, fleet.ConfigInSync: 2, fleet.ConfigUnknown: 3, fleet.ConfigPending: 4, fleet.ConfigApplying: 5,
+	fleet.ConfigHeld: 6, fleet.ConfigFailed: 7, fleet.ConfigContended: 8, fleet.ConfigUnstable: 9,
+}
+
+// say notes how a device stands, and tells whoever wants to know when that changed.
+func (e *Engine) say(m *machine, c fleet.Configuration, reason, next string) {
+	m.mem.mu.Lock()
+	was := m.mem.condition
+	changed := was.Configuration != c || was.Reason != reason || was.Next != next
+	if changed {
+		since := was.Since
+		if was.Configuration != c {
+			since = time.Now()
+		}
+		m.mem.condition = fleet.State{Configuration: c, Since: since, Reason: reason, Next: next}
+	}
+	m.mem.mu.Unlock()
+	if changed && e.o.Changed != nil {
+		e.o.Changed(m.id)
+	}
+}
+
+// conclude says how a device stands by the plan that was made last.
+func (e *Engine) conclude(j *job) {
+	c := j.condition()
+	e.say(j.m, c.Configuration, c.Reason, c.Next)
+}
+
+func (j *job) condition() fleet.State {
+	worst := fleet.State{Configuration: fleet.ConfigInSync, Reason: "the daemon has what its templates ask for"}
+	switch {
+	case len(j.templates) == 0 && len(j.plan.Changes) == 0:
+		worst = fleet.State{Configuration: fleet.ConfigUnmanaged, Reason: "no template applies and nothing is to return to what it was"}
+	case !j.known.Online:
+		worst = fleet.State{Configuration: fleet.ConfigUnknown, Reason: "the daemon cannot be reached: when it was last read, it had what its templates ask for",
+			Next: "It is read again as soon as it answers."}
+	}
+	for _, s := range []fleet.State{j.waiting(), j.heldBack(), j.stopped()} {
+		if severity[s.Configuration] > severity[worst.Configuration] {
+			worst = s
+		}
+	}
+	return worst
+}
+
+// waiting is the state that changes on their way to the daemon make.
+func (j *job) waiting() fleet.State {
+	sendable := j.plan.Sendable()
+	if len(sendable) == 0 {
+		return fleet.State{}
+	}
+	intended := 0
+	for _, c := range sendable {
+		if !c.Drift {
+			intended++
+		}
+	}
+	reason := summary(sendable) + " is to change as the templates ask"
+	if intended == 0 {
+		reason = summary(sendable) + " was changed at the daemon and is to be set right (drift)"
+	}
+	s := fleet.State{Configuration: fleet.ConfigPending, Reason: reason, Next: "It is sent as soon as the daemon can be reached."}
+	switch {
+	case j.mode != fleet.ModeOn:
+		s.Next = "Nothing is written: the mode is observe. Set the fleet's, the tags' and the device's mode to on."
+	case j.known.Online:
+		s.Next = "It is tried again shortly."
+	}
+	return s
+}
+
+// heldBack is the state that held and refused changes make.
+func (j *job) heldBack() fleet.State {
+	var held, refused []plan.Change
+	for _, c := range j.plan.Changes {
+		switch {
+		case c.Sendable() || c.Stopped:
+		case c.Class == plan.Held:
+			held = append(held, c)
+		case c.Class == plan.Refused:
+			refused = append(refused, c)
+		}
+	}
+	switch {
+	case len(held) > 0:
+		return fleet.State{Configuration: fleet.ConfigHeld, Reason: fmt.Sprintf("%s waits for consent: %s", summary(held), held[0].Reason),
+			Next: "Look at the plan, then apply it with consent, or change the template."}
+	case len(refused) > 0:
+		return fleet.State{Configuration: fleet.ConfigHeld, Reason: fmt.Sprintf("%s is never done: %s", summary(refused), refused[0].Reason),
+			Next: "Change the template that asks for it."}
+	}
+	return fleet.State{}
+}
+
+// stopped is the state that stopped keys make.
+func (j *job) stopped() fleet.State {
+	j.m.mem.mu.Lock()
+	defer j.m.mem.mu.Unlock()
+	var worst fleet.State
+	for _, c := range j.plan.Changes {
+		s, ok := j.m.mem.stops[c.Key.String()]
+		if !ok || !c.Stopped || c.Sendable() {
+			continue
+		}
+		state := fleet.State{Configuration: fleet.ConfigFailed, Next: "It is not repeated until the plan or the daemon's configuration changes, or somebody applies the plan."}
+		switch s.kind {
+		case stopContended:
+			state = fleet.State{Configuration: fleet.ConfigContended, Next: "Agree with whoever sets it at the daemon, then change the template or apply the plan."}
+		case stopUnstable:
+			state = fleet.State{Configuration: fleet.ConfigUnstable, Next: "Make the templates say the same every time, or apply the plan."}
+		}
+		state.Reason = c.Key.String() + ": " + s.reason
+		if severity[state.Configuration] > severity[worst.Configuration] {
+			worst = state
+		}
+	}
+	return worst
+}

@@ -1,0 +1,239 @@
+package reconcile
+
+import (
+	"context"
+	"hash/maphash"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	defaultWorkers = 64
+	workTime       = 5 * time.Minute // for one device, an API restart and a test of access included
+	firstPause     = time.Second     // after a failure that may pass
+	longestPause   = time.Minute
+	ignoresEvery   = 15 * time.Minute // ignore patterns are not in any event
+	factsPause     = time.Second      // versions of many devices come in together
+)
+
+// Engine works on devices as they need it, one worker per device at a time.
+type Engine struct {
+	o    Options
+	log  *slog.Logger
+	seed maphash.Seed
+
+	mu       sync.Mutex // guards the rest, and of every machine what it says
+	wake     *sync.Cond
+	machines map[fleet.DeviceID]*machine
+	queue    []*machine
+	views    map[*fleet.Registry]*view
+	fleetDue *time.Timer // the facts of some device moved: look at all again
+	running  bool
+}
+
+// New makes an Engine; Run starts it.
+func New(o Options) *Engine {
+	if o.Workers == 0 {
+		o.Workers = defaultWorkers
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(),
+		machines: map[fleet.DeviceID]*machine{}, views: map[*fleet.Registry]*view{}}
+	e.wake = sync.NewCond(&e.mu)
+	return e
+}
+
+// Run works until ctx ends, then waits for the devices under work. What a crash left unfinished is verified first.
+func (e *Engine) Run(ctx context.Context) error {
+	if err := e.findUnfinished(ctx); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.running = true
+	e.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.wake.Broadcast()
+	})
+	defer stop()
+	e.RegistryChanged()
+
+	var work sync.WaitGroup
+	slots := make(chan struct{}, e.o.Workers)
+	for {
+		m := e.next(ctx)
+		if m == nil {
+			break
+		}
+		slots <- struct{}{}
+		work.Go(func() {
+			defer func() { <-slots }()
+			e.work(ctx, m)
+		})
+	}
+	work.Wait()
+	e.stop()
+	return ctx.Err()
+}
+
+// stop ends every timer, and answers whoever still waits.
+func (e *Engine) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running = false
+	for _, m := range e.machines {
+		m.timer.stop()
+		m.answer(&fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is shutting down"})
+	}
+	if e.fleetDue != nil {
+		e.fleetDue.Stop()
+		e.fleetDue = nil
+	}
+}
+
+// next waits for a device that needs work; nil when ctx ended.
+func (e *Engine) next(ctx context.Context) *machine {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if len(e.queue) > 0 {
+			m := e.queue[0]
+			e.queue = e.queue[1:]
+			m.queued, m.working, m.again = false, true, false
+			return m
+		}
+		e.wake.Wait()
+	}
+}
+
+// work looks after one device, and sees to it that it is looked at again when that is needed.
+func (e *Engine) work(ctx context.Context, m *machine) {
+	bounded, cancel := context.WithTimeout(ctx, workTime)
+	err := e.process(bounded, m)
+	cancel()
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m.working = false
+	if ctx.Err() != nil {
+		return
+	}
+	switch {
+	case err != nil:
+		m.failures++
+		pause := backoff(m.failures)
+		e.log.Warn("device will be tried again", logkey.Device, m.id, logkey.Err(err), "pause", pause)
+		m.timer.start(pause, func() { e.enqueue(m.id) })
+	case m.again:
+		m.failures = 0
+		e.push(m)
+	default:
+		m.failures = 0
+	}
+}
+
+// backoff grows from firstPause to longestPause, with jitter: no herd comes back at once.
+func backoff(failures int) time.Duration {
+	pause := longestPause
+	if failures < 7 {
+		pause = min(firstPause<<(failures-1), longestPause)
+	}
+	return pause/2 + rand.N(pause/2)
+}
+
+// enqueue has a device looked at.
+func (e *Engine) enqueue(id fleet.DeviceID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.push(e.machine(id))
+}
+
+// push queues a machine, or notes that it has to be looked at once more. The caller holds mu.
+func (e *Engine) push(m *machine) {
+	switch {
+	case m.working:
+		m.again = true
+	case !m.queued:
+		m.queued = true
+		e.queue = append(e.queue, m)
+		e.wake.Signal()
+	}
+}
+
+// machine is the memory of a device, made when it is first needed. The caller holds mu.
+func (e *Engine) machine(id fleet.DeviceID) *machine {
+	m := e.machines[id]
+	if m == nil {
+		m = newMachine(id)
+		e.machines[id] = m
+	}
+	return m
+}
+
+// ConfigSeen says that a configuration was seen that differs from the last one.
+func (e *Engine) ConfigSeen(id fleet.DeviceID) { e.enqueue(id) }
+
+// Online says that a daemon can be reached again, or that more is known of it.
+func (e *Engine) Online(id fleet.DeviceID) {
+	e.mu.Lock()
+	m := e.machine(id)
+	moved := m.moved(e.o.Daemon.Known(id).Version)
+	if moved && e.running && e.fleetDue == nil {
+		e.fleetDue = time.AfterFunc(factsPause, func() {
+			e.mu.Lock()
+			e.fleetDue = nil
+			clear(e.views)
+			e.mu.Unlock()
+			e.RegistryChanged()
+		})
+	}
+	m.failures = 0
+	e.push(m)
+	e.mu.Unlock()
+}
+
+// RegistryChanged says that devices, templates, tags or modes changed. Devices that it does not concern cost little.
+func (e *Engine) RegistryChanged() {
+	registry, err := e.o.Store.Registry(context.Background())
+	if err != nil {
+		e.log.Warn("registry not read", logkey.Err(err))
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id := range registry.Devices {
+		e.push(e.machine(id))
+	}
+	for id, m := range e.machines {
+		if registry.Devices[id] == nil {
+			e.push(m) // to be forgotten
+		}
+	}
+}
+
+// SecretsChanged says that a secret of Muster's own was put or deleted.
+func (e *Engine) SecretsChanged() {
+	e.mu.Lock()
+	for _, m := range e.machines {
+		m.mem.forgetInputs()
+	}
+	e.mu.Unlock()
+	e.RegistryChanged()
+}
+
+func (e *Engine) step(name string) {
+	if e.o.Step != nil {
+		e.o.Step(name)
+	}
+}

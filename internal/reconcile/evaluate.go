@@ -1,0 +1,200 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"muster/internal/desired"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+	"muster/internal/template"
+)
+
+// Evaluation is what evaluating a template on one device gives.
+type Evaluation struct {
+	Device   fleet.DeviceID // "" when there is none
+	Language template.Language
+	Value    stconfig.Value
+	Changes  []stconfig.Change // that the template makes to the configuration so far; secrets in clear: mask them
+	Warnings []string
+	Output   []string
+	Steps    uint64
+	Took     time.Duration
+}
+
+// Evaluate runs a template for an example device, over the configuration as the templates before it leave it: the
+// given device, or one that carries a tag of the template, else the first online one, else the first, else a sample.
+// An error is the body's; whatever is wrong with what it makes is a warning.
+func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fleet.DeviceID) (Evaluation, error) {
+	registry, err := e.o.Store.Registry(ctx)
+	if err != nil {
+		return Evaluation{}, err
+	}
+	if device != "" && registry.Devices[device] == nil {
+		return Evaluation{}, fleet.NotFoundf("there is no device %s", device)
+	}
+	if device == "" {
+		device = e.example(registry, t.Tags)
+	}
+	x := evaluating{Engine: e, t: t.Template, secrets: e.newSecrets(ctx)}
+	if err := x.over(ctx, device); err != nil {
+		return Evaluation{}, err
+	}
+	start := time.Now()
+	r, err := e.o.Evaluator.Evaluate(ctx, t.Text, x.input(x.config))
+	if err != nil {
+		return Evaluation{}, err
+	}
+	x.out.Took = time.Since(start)
+	x.out.Language, x.out.Value, x.out.Output, x.out.Steps = r.Language, r.Value, r.Output, r.Steps
+	x.lay(ctx, r)
+	return x.out, nil
+}
+
+// example picks the device that a template is evaluated for.
+func (e *Engine) example(r *fleet.Registry, tags []fleet.Tag) fleet.DeviceID {
+	all := make([]fleet.Device, 0, len(r.Devices))
+	for _, d := range r.Devices {
+		all = append(all, d.Device)
+	}
+	slices.SortFunc(all, fleet.CompareDevices)
+	var best fleet.DeviceID
+	rank := -1
+	for _, d := range all {
+		mine := 0
+		if e.o.Daemon.Known(d.ID).Online {
+			mine = 1
+		}
+		if slices.ContainsFunc(r.Devices[d.ID].Tags, func(tag fleet.Tag) bool { return slices.Contains(tags, tag) }) {
+			mine += 2
+		}
+		if mine > rank {
+			best, rank = d.ID, mine
+		}
+	}
+	return best
+}
+
+// evaluating is one evaluation under way.
+type evaluating struct {
+	*Engine
+	t       fleet.Template
+	j       *job // nil: over the sample
+	secrets *secretCache
+	own     fleet.DeviceID
+	facts   template.Facts
+	fleet   *template.Fleet
+	config  stconfig.Value // so far in the fold
+	out     Evaluation
+}
+
+func (x *evaluating) warn(format string, args ...any) {
+	x.out.Warnings = append(x.out.Warnings, fmt.Sprintf(format, args...))
+}
+
+func (x *evaluating) input(config stconfig.Value) template.Input {
+	return template.Input{Device: x.facts, Config: config, Fleet: x.fleet}
+}
+
+// over prepares the device that the template is evaluated for.
+func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
+	x.own, x.config = stconfig.SampleID, stconfig.Sample()
+	x.facts = template.Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort, OS: "linux", Arch: "amd64", Version: "v2.1.3"}
+	if device == "" {
+		x.warn("no device is registered: evaluated for a sample device, over a sample configuration")
+		return nil
+	}
+	j, err := x.newJob(ctx, newMachine(device))
+	if err != nil {
+		return err
+	}
+	if j.device == nil { // not admitted yet
+		x.warn("evaluated over a sample configuration: the device was never looked at")
+		return nil
+	}
+	x.facts, x.fleet, x.out.Device = j.view.facts[device], j.view.fleet, device
+	if err := x.observe(ctx, j); err != nil {
+		if !errors.Is(err, errNothingSeen) {
+			x.log.Info("evaluated over the sample", "err", err)
+		}
+		x.warn("the configuration of %s was never read, or cannot be believed: evaluated over a sample configuration", device)
+		return nil
+	}
+	x.j, x.own = j, device
+	if j.entries, err = x.o.Store.BaseEntries(ctx, device); err != nil {
+		return err
+	}
+	return x.soFar(ctx)
+}
+
+// soFar folds the templates that come before this one.
+func (x *evaluating) soFar(ctx context.Context) error {
+	j := x.j
+	before := slices.DeleteFunc(slices.Clone(j.templates), func(t fleet.Template) bool {
+		return t.ID == x.t.ID || x.t.ID != 0 && fleet.CompareTemplates(t, x.t) > 0 || x.t.ID == 0 && t.Priority > x.t.Priority
+	})
+	in := desired.Input{Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: before,
+		Registered: j.view.labels, Evaluate: x.evaluate(ctx, j), Secret: x.secrets.known}
+	r, err := desired.Fold(in)
+	if err != nil {
+		if fleet.CodeOf(err) != fleet.CodeInvalid {
+			return err
+		}
+		x.warn("evaluated over the configuration as it is, because another template fails: %v", err)
+		in.Templates = nil
+		if r, err = desired.Fold(in); err != nil {
+			return err
+		}
+	}
+	x.config = r.Desired
+	return nil
+}
+
+// lay applies the value at the template's key and says what would come of it.
+func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
+	labels := map[fleet.DeviceID]string{}
+	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress}
+	if x.j != nil {
+		labels = x.j.view.labels
+		facts = plan.Facts{APIPort: x.j.device.APIPort, APIAddress: hostOf(x.j.known.Address), AddressFixed: x.j.known.AddressFixed}
+	}
+	first := true
+	r, err := desired.Fold(desired.Input{
+		Device: x.own, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels, Secret: x.secrets.known,
+		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
+			if first {
+				first = false
+				return desired.Fragment{Value: evaluated.Value, ReadsConfig: evaluated.Language == template.Starlark}, nil
+			}
+			again, err := x.o.Evaluator.Evaluate(ctx, t.Text, x.input(config))
+			return desired.Fragment{Value: again.Value}, err
+		},
+	})
+	if err != nil {
+		x.warn("%s", reasonOf(err))
+		return
+	}
+	for _, s := range r.Skipped {
+		x.warn("%s would be skipped: %s", s.Key, s.Reason)
+	}
+	x.out.Changes = stconfig.Diff(x.config, r.Desired)
+	made, err := plan.Make(plan.Input{Device: x.own, Observed: x.config, Desired: r.Desired, Facts: facts,
+		Why: func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }, Secret: x.secrets.text})
+	if err != nil {
+		x.warn("%s", reasonOf(err))
+		return
+	}
+	for _, c := range made.Changes {
+		changed := slices.ContainsFunc(x.out.Changes, func(d stconfig.Change) bool { return d.Key.Equal(c.Key) })
+		if !changed {
+			continue // a secret that an earlier template put there
+		}
+		if c.Class == plan.Held || c.Class == plan.Refused {
+			x.warn("%s would be %s: %s", c.Key, c.Class, c.Reason)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package reconcile
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+const (
+	contendedAfter  = 3 // times that a person set a managed key back
+	contendedWithin = time.Hour
+	unmovedAfter    = 2 // times that a daemon took a write and showed another value
+)
+
+// machine is one device.
+type machine struct {
+	id fleet.DeviceID
+
+	// guarded by Engine.mu
+	queued, working, again bool
+	failures               int
+	timer                  timer
+	requests               []*request
+	version                fleet.Version // last seen by Online
+
+	mem memory
+}
+
+// request is a person's apply that waits for its result.
+type request struct {
+	digest  string
+	consent []string
+	keep    []string
+	done    chan error // of capacity 1
+}
+
+func newMachine(id fleet.DeviceID) *machine {
+	return &machine{id: id, mem: memory{
+		stops: map[string]stop{}, consents: map[string]string{}, drifts: map[string][]time.Time{},
+		driftSeen: map[string]string{}, sent: map[string][]string{}, unmoved: map[string]int{},
+	}}
+}
+
+// answer tells everybody who waits for an apply how it went. The caller holds Engine.mu.
+func (m *machine) answer(err error) {
+	for _, r := range m.requests {
+		r.done <- err
+	}
+	m.requests = nil
+}
+
+// moved tells whether the daemon is another than when this was asked last. The caller holds Engine.mu.
+func (m *machine) moved(v fleet.Version) bool {
+	is := fleet.Version{OS: v.OS, Arch: v.Arch, Version: v.Version}
+	moved := is != m.version
+	m.version = is
+	return moved
+}
+
+// timer is at most one pending look at a device.
+type timer struct{ t *time.Timer }
+
+func (t *timer) start(after time.Duration, f func()) {
+	t.stop()
+	t.t = time.AfterFunc(after, f)
+}
+
+func (t *timer) stop() {
+	if t.t != nil {
+		t.t.Stop()
+		t.t = nil
+	}
+}
+
+// memory is what is remembered of a device between two looks at it. It is lost with the process: what must survive is
+// in the store.
+type memory struct {
+	mu sync.Mutex // guards the rest
+
+	condition fleet.State // configuration, since, reason and next only
+	print     fingerprint // of what was planned from last
+	observed  string      // digest of the document that was planned from last; "": look again
+
+	readAt time.Time // when the daemon was last read here
+	read   string    // digest of what was read
+
+	ignores   map[string][]string // as last read
+	ignoresAt time.Time
+
+	stops     map[string]stop        // keys not to be written now
+	consents  map[string]string      // keys of held changes that a person said yes to, with the change's fingerprint
+	drifts    map[string][]time.Time // when a person set a key back
+	driftSeen map[string]string      // digest of the document in which a key's drift was counted last
+	sent      map[string][]string    // the last values sent at a key, digests, newest last
+	unmoved   map[string]int         // how often a write at a key had no effect
+
+	unfinished []fleet.Intent // left open by a crash or a lost connection
+}
+
+// stop is why a key is not written for now.
+type stop struct {
+	kind     stopKind
+	reason   string
+	observed string // of a daemon's answer: digest of the document that it was given over
+}
+
+type stopKind uint8
+
+const (
+	stopRejected  stopKind = iota // the daemon answered 4xx
+	stopUnmoved                   // the daemon takes it and shows another value
+	stopContended                 // a person keeps setting it back
+	stopUnstable                  // our own result alternates
+)
+
+func (m *memory) forgetInputs() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.observed = ""
+}
+
+// stopped says why a key is not to be written now, for plan.Input.
+func (m *memory) stopped(key stconfig.Key) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stops[key.String()].reason
+}
+
+// consented tells whether a person said yes to this very change.
+func (m *memory) consented(c plan.Change) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fingerprint, ok := m.consents[c.Key.String()]
+	return ok && fingerprint == changeDigest(c)
+}
+
+// released forgets the stops that no longer hold: the daemon's answers when its document changed by another hand, what
+// alternated when anything that templates look at changed, all of them when the templates changed.
+func (m *memory) released(print fingerprint, observed string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if print.inputs != m.print.inputs {
+		clear(m.sent)
+		clear(m.unmoved)
+	}
+	if print.templates != m.print.templates {
+		clear(m.drifts)
+	}
+	for key, s := range m.stops {
+		over := print.templates != m.print.templates
+		switch s.kind {
+		case stopRejected, stopUnmoved:
+			over = over || s.observed != observed
+		case stopUnstable:
+			over = over || print.inputs != m.print.inputs
+		}
+		if over {
+			delete(m.stops, key)
+			delete(m.unmoved, key)
+		}
+	}
+	m.print = print
+}
+
+// allow takes a person's apply: what stopped the keys of the plan's changes is forgotten.
+func (m *memory) allow() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.stops)
+	clear(m.drifts)
+	clear(m.sent)
+	clear(m.unmoved)
+}
+
+// countDrift notes that a person set these keys back in a document, once per document, and stops what is contended.
+func (m *memory) countDrift(changes []plan.Change, observed string, now time.Time) (contended bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range changes {
+		key := c.Key.String()
+		if !c.Drift || m.driftSeen[key] == observed {
+			continue
+		}
+		m.driftSeen[key] = observed
+		recent := slices.DeleteFunc(m.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
+		m.drifts[key] = append(recent, now)
+		if len(m.drifts[key]) >= contendedAfter {
+			m.stops[key] = stop{kind: stopContended, reason: "somebody at the daemon set it back three times within an hour"}
+			contended = true
+		}
+	}
+	return contended
+}
+
+// countSent notes the values that are about to be sent, and stops what alternates.
+func (m *memory) countSent(changes []plan.Change) (unstable bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range changes {
+		key, value := c.Key.String(), valueDigest(c.Sending())
+		last := m.sent[key]
+		if n := len(last); n >= 2 && last[n-2] == value && last[n-1] != value {
+			m.stops[key] = stop{kind: stopUnstable, reason: "what the templates ask for here changes back and forth by itself"}
+			unstable = true
+			continue
+		}
+		if n := len(last); n == 0 || last[n-1] != value {
+			last = append(last, value)
+		}
+		m.sent[key] = last[max(0, len(last)-2):]
+	}
+	return unstable
+}

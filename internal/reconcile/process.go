@@ -1,0 +1,289 @@
+package reconcile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/desired"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+// process looks at a device, for the first person who waits or for nobody. An error may pass: the device is looked at
+// again after a pause.
+func (e *Engine) process(ctx context.Context, m *machine) error {
+	var r *request
+	e.mu.Lock()
+	if len(m.requests) > 0 {
+		r, m.requests = m.requests[0], m.requests[1:]
+		m.again = m.again || len(m.requests) > 0
+	}
+	e.mu.Unlock()
+
+	err := e.look(ctx, m, r)
+	if r == nil {
+		return err
+	}
+	r.done <- err
+	var known *fleet.Error
+	if errors.As(err, &known) && (known.Code == fleet.CodeConflict || known.Code == fleet.CodeInvalid || known.Code == fleet.CodeNotFound) {
+		return nil // the person's, who has been told
+	}
+	return err
+}
+
+func (e *Engine) look(ctx context.Context, m *machine, r *request) error {
+	j, err := e.newJob(ctx, m)
+	if err != nil {
+		return err
+	}
+	switch {
+	case j.device == nil:
+		e.forget(m)
+		return fleet.NotFoundf("there is no device %s", m.id)
+	case j.mode == fleet.ModePaused:
+		e.say(m, fleet.ConfigUnknown, "the device is paused: it is not watched", "Set its mode, its tags' or the fleet's to on or observe.")
+		return refuse(r, "the device is paused")
+	}
+	if waiting, err := e.verifyUnfinished(ctx, j); waiting || err != nil {
+		return err
+	}
+	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
+		return err
+	}
+	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil {
+		e.say(m, fleet.ConfigUnmanaged, "no template applies and nothing is to return to what it was", "")
+		return nil
+	}
+	if over, err := e.seen(ctx, j); over || err != nil {
+		return errors.Join(err, refuse(r, "the daemon was never read, or its configuration cannot be believed"))
+	}
+	if r == nil && m.mem.upToDate(j) {
+		return nil
+	}
+	m.mem.released(j.print, j.digest)
+	if err := e.think(ctx, j, j.known.Online); err != nil {
+		return e.notThought(j, err)
+	}
+	if r != nil {
+		if err := e.take(ctx, j, r); err != nil {
+			return err
+		}
+	}
+	if m.mem.countDrift(j.plan.Sendable(), j.digest, time.Now()) {
+		if err := e.think(ctx, j, false); err != nil {
+			return e.notThought(j, err)
+		}
+	}
+	return e.act(ctx, j, r)
+}
+
+// seen takes the newest document; over says that there is none to plan from.
+func (e *Engine) seen(ctx context.Context, j *job) (over bool, err error) {
+	switch err := e.observe(ctx, j); {
+	case errors.Is(err, errNothingSeen):
+		e.say(j.m, fleet.ConfigUnknown, "the daemon's configuration was never read", "It is read as soon as the daemon answers.")
+		return true, nil
+	case fleet.CodeOf(err) == fleet.CodeUnbelievable, fleet.CodeOf(err) == fleet.CodeMalformed:
+		e.say(j.m, fleet.ConfigUnknown, err.Error(), "Nothing is planned from it. Look at the daemon.")
+		return true, nil
+	default:
+		return false, err
+	}
+}
+
+// act does what the plan says, where that is allowed and possible, and says how the device stands.
+func (e *Engine) act(ctx context.Context, j *job, r *request) error {
+	var err error
+	switch sendable := len(j.plan.Sendable()) > 0; {
+	case sendable && j.mode != fleet.ModeOn:
+		err = refuse(r, "Muster only observes this device: nothing is written")
+	case sendable && j.known.TooOld:
+		e.say(j.m, fleet.ConfigFailed, "the daemon is too old to manage: it has no /rest/config", "Upgrade Syncthing to 1.12 or later.")
+		j.m.mem.done(j)
+		return refuse(r, "the daemon is too old to manage")
+	case sendable && !j.known.Online:
+		err = refuse(r, "the daemon cannot be reached now")
+	case sendable:
+		err = e.bring(ctx, j)
+	default:
+		err = e.keepEntries(ctx, j)
+	}
+	e.conclude(j)
+	if err != nil {
+		return err
+	}
+	j.m.mem.done(j)
+	if len(j.result.Ignores) > 0 && j.known.Online {
+		e.later(j.m, ignoresEvery)
+	}
+	return nil
+}
+
+// take is a person's apply: it holds for the plan that they saw only.
+func (e *Engine) take(ctx context.Context, j *job, r *request) error {
+	if r.digest != j.plan.Digest {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
+			Hint: "Look at the plan again, then apply that one."}
+	}
+	keep, err := e.choices(j, r)
+	if err != nil {
+		return err
+	}
+	j.m.mem.allow()
+	if len(keep) > 0 {
+		if err := e.read(ctx, j); err != nil {
+			return err
+		}
+		if j.entries, err = desired.Keep(j.entries, keep); err != nil {
+			return err
+		}
+		if err := e.o.Store.PutBaseEntries(ctx, j.m.id, j.entries); err != nil {
+			return err
+		}
+	}
+	if err := e.think(ctx, j, j.known.Online); err != nil {
+		return e.notThought(j, err)
+	}
+	return nil
+}
+
+// choices checks that what a person consents to, or wants to keep, is in the plan, and remembers the consent.
+func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
+	consents := map[string]string{}
+	for _, key := range r.consent {
+		c, ok := changeAt(j.plan, key)
+		switch {
+		case !ok || c.Class != plan.Held:
+			return nil, fleet.Invalidf("consent", "nothing at %q waits for consent", key)
+		case c.Access && e.o.Access == nil && strings.EqualFold(key, "gui.apiKey"):
+			return nil, fleet.Invalidf("consent", "Muster cannot change API keys here")
+		}
+		consents[c.Key.String()] = changeDigest(c)
+	}
+	for _, key := range r.keep {
+		c, ok := changeAt(j.plan, key)
+		if !ok || !c.Returns {
+			return nil, fleet.Invalidf("keep", "nothing at %q is to return to what it was: a template asks for the change, so change or untag that one", key)
+		}
+		keep = append(keep, c.Key)
+	}
+	j.m.mem.mu.Lock()
+	defer j.m.mem.mu.Unlock()
+	for key, print := range consents {
+		j.m.mem.consents[key] = print
+	}
+	return keep, nil
+}
+
+func changeAt(p plan.Plan, key string) (plan.Change, bool) {
+	parsed, err := stconfig.ParseKey(key)
+	if err != nil {
+		return plan.Change{}, false
+	}
+	i := slices.IndexFunc(p.Changes, func(c plan.Change) bool { return c.Class != plan.Skipped && c.Key.Equal(parsed) })
+	if i < 0 {
+		return plan.Change{}, false
+	}
+	return p.Changes[i], true
+}
+
+// keepEntries records what a person's edits did to the base where nothing is to be sent. Only a document that was read
+// just now may change what the base of a key is.
+func (e *Engine) keepEntries(ctx context.Context, j *job) error {
+	if sameEntries(j.entries, j.result.Entries) || !j.known.Online {
+		return nil
+	}
+	was := j.digest
+	if err := e.read(ctx, j); err != nil {
+		return err
+	}
+	if j.digest != was {
+		if err := e.think(ctx, j, true); err != nil {
+			return e.notThought(j, err)
+		}
+		if len(j.plan.Sendable()) > 0 && j.mode == fleet.ModeOn {
+			return e.bring(ctx, j)
+		}
+	}
+	if err := e.o.Store.PutBaseEntries(ctx, j.m.id, j.result.Entries); err != nil {
+		return err
+	}
+	j.entries = j.result.Entries
+	return nil
+}
+
+func sameEntries(a, b []fleet.BaseEntry) bool {
+	return slices.EqualFunc(a, b, func(x, y fleet.BaseEntry) bool {
+		return x.Key == y.Key && x.State == y.State && x.Implied == y.Implied && slices.Equal(x.Templates, y.Templates) &&
+			bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) && bytes.Equal(x.Sent, y.Sent)
+	})
+}
+
+// notThought says that no plan could be made. What is a template's fault stays so until something changes.
+func (e *Engine) notThought(j *job, err error) error {
+	var known *fleet.Error
+	if !errors.As(err, &known) || known.Code != fleet.CodeInvalid && known.Code != fleet.CodeTooLarge && known.Code != fleet.CodeMalformed {
+		return err
+	}
+	next := known.Hint
+	if next == "" {
+		next = "Correct the template, or take its tag off the device. Nothing is written until then."
+	}
+	e.say(j.m, fleet.ConfigFailed, known.Error(), next)
+	j.m.mem.done(j)
+	return err
+}
+
+// refuse is the answer to a person whose apply cannot be done; nil when nobody waits.
+func refuse(r *request, why string) error {
+	if r == nil {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why}
+}
+
+// upToDate tells whether this very state was looked at to its end.
+func (m *memory) upToDate(j *job) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	aged := m.ignores != nil && time.Since(m.ignoresAt) >= ignoresEvery
+	return m.observed == j.digest && m.print == j.print && !aged
+}
+
+// done notes that a state was looked at to its end.
+func (m *memory) done(j *job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.observed, m.print = j.digest, j.print
+}
+
+// later has a device looked at after a while.
+func (e *Engine) later(m *machine, after time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m.timer.start(after, func() { e.enqueue(m.id) })
+}
+
+// forget drops a device that is registered no more.
+func (e *Engine) forget(m *machine) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m.timer.stop()
+	m.answer(fleet.NotFoundf("there is no device %s", m.id))
+	delete(e.machines, m.id)
+}
+
+// during says what was tried; nil stays nil.
+func during(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,302 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"muster/internal/desired"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+	"muster/internal/template"
+)
+
+// job is one look at a device: what it is planned from, and what came of it.
+type job struct {
+	m         *machine
+	device    *fleet.Registered
+	view      *view
+	mode      fleet.Mode
+	known     Known
+	print     fingerprint
+	templates []fleet.Template
+
+	doc     stconfig.Value // as observed
+	digest  string         // of doc
+	entries []fleet.BaseEntry
+
+	result desired.Result
+	plan   plan.Plan
+}
+
+// errNothingSeen says that the daemon was never read.
+var errNothingSeen = errors.New("never read")
+
+// newJob reads what is known of a device; the device is nil when it is not registered.
+func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
+	v, mode, err := e.viewOf(ctx, m.id)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{m: m, view: v, mode: mode, device: v.registry.Devices[m.id], known: e.o.Daemon.Known(m.id)}
+	if j.device == nil {
+		return j, nil
+	}
+	for _, t := range v.registry.TemplatesOf(m.id) {
+		j.templates = append(j.templates, t.Template)
+	}
+	j.print = e.fingerprint(v, m.id, mode, j.known)
+	return j, nil
+}
+
+// observe takes the newest document that is known. One that the store has but that is older than what was read here is
+// passed over: the mirror writes behind.
+func (e *Engine) observe(ctx context.Context, j *job) error {
+	observed, err := e.o.Store.ObservedConfig(ctx, j.m.id)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return errNothingSeen
+	}
+	if err != nil {
+		return err
+	}
+	j.m.mem.mu.Lock()
+	stale := observed.SeenAt.Before(j.m.mem.readAt) && observed.Digest != j.m.mem.read
+	j.m.mem.mu.Unlock()
+	if stale {
+		if !j.known.Online {
+			return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon's newest configuration is not kept yet"}
+		}
+		return e.read(ctx, j)
+	}
+	return j.take(observed)
+}
+
+// read reads the daemon now.
+func (e *Engine) read(ctx context.Context, j *job) error {
+	before := time.Now()
+	observed, err := e.o.Daemon.Config(ctx, j.m.id)
+	if err != nil {
+		return err
+	}
+	if err := j.take(observed); err != nil {
+		return err
+	}
+	j.m.mem.mu.Lock()
+	j.m.mem.readAt, j.m.mem.read = before, observed.Digest
+	j.m.mem.mu.Unlock()
+	return nil
+}
+
+// take makes a document the one that is planned from, if it can be believed.
+func (j *job) take(observed fleet.ObservedConfig) error {
+	doc, err := stconfig.Parse(observed.JSON)
+	if err != nil {
+		return err
+	}
+	if err := stconfig.Usable(doc, j.m.id); err != nil {
+		return err
+	}
+	j.doc, j.digest = doc, stconfig.Digest(doc)
+	return nil
+}
+
+// think folds and plans from the document and the entries that the job holds. Ignore patterns that templates name are
+// read when live, and taken as last read otherwise.
+func (e *Engine) think(ctx context.Context, j *job, live bool) error {
+	secrets := e.newSecrets(ctx)
+	patterns := j.m.mem.lastIgnores()
+	for attempt := 0; ; attempt++ {
+		result, err := desired.Fold(desired.Input{
+			Device: j.m.id, Observed: withIgnores(j.doc, patterns), Entries: j.entries, Templates: j.templates,
+			Registered: j.view.labels, Evaluate: e.evaluate(ctx, j), Secret: secrets.known,
+		})
+		if err == nil {
+			err = secrets.err
+		}
+		if err != nil {
+			return err
+		}
+		j.result = result
+		if attempt > 0 || !live || len(result.Ignores) == 0 {
+			break
+		}
+		patterns = e.readIgnores(ctx, j, result.Ignores)
+	}
+	made, err := plan.Make(e.planInput(j, secrets))
+	if err == nil {
+		err = secrets.err
+	}
+	j.plan = made
+	return err
+}
+
+func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
+	in := plan.Input{
+		Device: j.m.id, Generation: j.view.registry.Generation,
+		Observed: j.result.Observed(), Desired: j.result.Desired,
+		Why:        func(key stconfig.Key) plan.Why { return plan.Why(j.result.Why(key)) },
+		Facts:      plan.Facts{APIPort: j.device.APIPort, APIAddress: hostOf(j.known.Address), AddressFixed: j.known.AddressFixed},
+		Secret:     secrets.text,
+		SamePhrase: e.samePhrase(j.entries, j.m.id),
+		Consent:    j.m.mem.consented,
+		Stopped:    j.m.mem.stopped,
+	}
+	if e.o.HoldAll != nil {
+		in.HoldAll = e.o.HoldAll(j.m.id)
+	}
+	for _, s := range j.result.Skipped {
+		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
+	}
+	return in
+}
+
+// evaluate runs templates for a device.
+func (e *Engine) evaluate(ctx context.Context, j *job) func(fleet.Template, stconfig.Value) (desired.Fragment, error) {
+	facts := j.view.facts[j.m.id]
+	return func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
+		r, err := e.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts, Config: config, Fleet: j.view.fleet})
+		return desired.Fragment{Value: r.Value, ReadsConfig: r.Language == template.Starlark}, err
+	}
+}
+
+// withIgnores is the document with the ignore patterns that were read, as the section `ignores`.
+func withIgnores(doc stconfig.Value, patterns map[string][]string) stconfig.Value {
+	if len(patterns) == 0 {
+		return doc
+	}
+	section := stconfig.Obj()
+	for folder := range doc.Get("folders").Values() {
+		id := folder.Get("id").Str()
+		lines, read := patterns[id]
+		if !read {
+			continue
+		}
+		list := make([]stconfig.Value, len(lines))
+		for i, line := range lines {
+			list[i] = stconfig.Text(line)
+		}
+		section = stconfig.Obj(append(membersOf(section), stconfig.Member{Name: id, Value: stconfig.List(list...)})...)
+	}
+	return doc.With("ignores", section)
+}
+
+func membersOf(v stconfig.Value) []stconfig.Member {
+	var members []stconfig.Member
+	for name, member := range v.Members() {
+		members = append(members, stconfig.Member{Name: name, Value: member})
+	}
+	return members
+}
+
+// readIgnores reads the patterns of these folders, where the device has them. What cannot be read stays unknown.
+func (e *Engine) readIgnores(ctx context.Context, j *job, folders []string) map[string][]string {
+	patterns := map[string][]string{}
+	has := map[string]bool{}
+	for folder := range j.doc.Get("folders").Values() {
+		has[folder.Get("id").Str()] = true
+	}
+	for _, folder := range folders {
+		if !has[folder] {
+			continue
+		}
+		lines, err := e.o.Daemon.Ignores(ctx, j.m.id, folder)
+		if err != nil {
+			e.log.Info("ignore patterns not read", logkey.Device, j.m.id, logkey.Folder, folder, logkey.Err(err))
+			continue
+		}
+		patterns[folder] = lines
+	}
+	j.m.mem.mu.Lock()
+	j.m.mem.ignores, j.m.mem.ignoresAt = patterns, time.Now()
+	j.m.mem.mu.Unlock()
+	return patterns
+}
+
+func (m *memory) lastIgnores() map[string][]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ignores
+}
+
+// secretCache reads each secret at most once for one job.
+type secretCache struct {
+	get  func(name string) (string, bool, error)
+	seen map[string]*string // nil: not there
+	err  error              // of the store; not of a secret that is not there
+}
+
+func (e *Engine) newSecrets(ctx context.Context) *secretCache {
+	return &secretCache{seen: map[string]*string{}, get: func(name string) (string, bool, error) {
+		if e.o.Secrets == nil {
+			return "", false, nil
+		}
+		secret, err := e.o.Secrets.Secret(ctx, name)
+		if fleet.CodeOf(err) == fleet.CodeNotFound {
+			return "", false, nil
+		}
+		return secret.Reveal(), err == nil, err
+	}}
+}
+
+func (s *secretCache) text(name string) (string, bool) {
+	if text, ok := s.seen[name]; ok {
+		if text == nil {
+			return "", false
+		}
+		return *text, true
+	}
+	text, ok, err := s.get(name)
+	switch {
+	case err != nil:
+		s.err = fmt.Errorf("read secret: %w", err)
+	case ok:
+		s.seen[name] = &text
+	default:
+		s.seen[name] = nil
+	}
+	return text, ok
+}
+
+func (s *secretCache) known(name string) bool {
+	_, ok := s.text(name)
+	return ok || s.err != nil
+}
+
+const passwordKey = "gui.password"
+
+// samePhrase tells whether a password is the one that was sent when the daemon made a hash.
+func (e *Engine) samePhrase(entries []fleet.BaseEntry, id fleet.DeviceID) func(text, hash string) bool {
+	return func(text, hash string) bool {
+		for _, entry := range entries {
+			if entry.Key == passwordKey && entry.State == fleet.BaseOurs && len(entry.Sent) > 0 {
+				return string(entry.Written) == string(stconfig.Text(hash).JSON()) &&
+					hmac.Equal(entry.Sent, e.phraseDigest(id, text))
+			}
+		}
+		return false
+	}
+}
+
+func (e *Engine) phraseDigest(id fleet.DeviceID, text string) []byte {
+	h := hmac.New(sha256.New, e.o.DigestKey)
+	fmt.Fprintf(h, "gui.password %s %s", id, text)
+	return h.Sum(nil)
+}
+
+// changeDigest tells one change of a key from another, without showing it.
+func changeDigest(c plan.Change) string {
+	return valueDigest(c.From) + valueDigest(c.Sending())
+}
+
+func valueDigest(v stconfig.Value) string {
+	if !v.Exists() {
+		return "absent"
+	}
+	sum := sha256.Sum256(stconfig.Normalise(v).JSON())
+	return string(sum[:])
+}

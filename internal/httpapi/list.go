@@ -50,10 +50,10 @@ func (r *request) listQuery() (listQuery, error) {
 	if err != nil {
 		return q, fleet.Invalidf("query", "the query is not percent-encoded properly: %s", err)
 	}
-	q.search, q.after = strings.ToLower(values.Get("q")), values.Get("after")
-	if !utf8.ValidString(q.search) {
+	if !utf8.ValidString(values.Get("q")) {
 		return q, fleet.Invalidf("query.q", "q is UTF-8 text")
 	}
+	q.search, q.after = strings.ToLower(values.Get("q")), values.Get("after")
 	if values.Has("tag") {
 		if q.tag, err = fleet.ParseTag(values.Get("tag")); err != nil {
 			return q, at("query.tag", err)

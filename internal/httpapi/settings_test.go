@@ -1,0 +1,66 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestDeviceSettingsThatAreLeftOutStay(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	path := Prefix + "/devices/" + string(idA) + "/settings"
+	pin := "sha256:" + strings.Repeat("ab", 32)
+	for _, step := range []struct{ put, want string }{
+		{`{}`, `{"mode":"on","allowPlain":false,"pin":""}`},
+		{`{"pin":"` + strings.ToUpper(pin[7:]) + `"}`, ""},
+		{`{"pin":"` + pin + `"}`, `{"mode":"on","allowPlain":false,"pin":"` + pin + `"}`},
+		{`{"mode":"observe"}`, `{"mode":"observe","allowPlain":false,"pin":"` + pin + `"}`},
+		{`{"allowPlain":true,"mode":null}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `"}`},
+		{`{"pin":"","mode":"paused"}`, `{"mode":"paused","allowPlain":true,"pin":""}`},
+	} {
+		if step.want == "" {
+			w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: path, body: step.put})
+			continue
+		}
+		if got := w.put(path, step.put); got != step.want {
+			t.Errorf("%s gives %s, want %s", step.put, got, step.want)
+		}
+		if got := w.get(path); got != step.want {
+			t.Errorf("then it is %s, want %s", got, step.want)
+		}
+	}
+}
+
+func TestModesOfFleetAndTags(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"/configurator", "/tags/anything%2Fat%20all/settings"} {
+		if got := w.get(Prefix + path); got != `{"mode":"on"}` {
+			t.Errorf("%s starts as %s", path, got)
+		}
+		for _, mode := range []string{"observe", "paused", "on"} {
+			w.put(Prefix+path, `{"mode":"`+mode+`"}`)
+			if got := w.get(Prefix + path); got != `{"mode":"`+mode+`"}` {
+				t.Errorf("%s is %s, want %s", path, got, mode)
+			}
+		}
+	}
+}
+
+func TestTokensComeAndGo(t *testing.T) {
+	w := newWorld(t)
+	body := w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/tokens", body: `{"name":"ci / nightly","role":"viewer"}`})
+	created := decoded(t, body)
+	secret := created["token"].(string)
+	if created["name"] != "ci / nightly" || created["role"] != "viewer" || secret == "" {
+		t.Fatalf("got %s", body)
+	}
+	w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/devices", token: secret})
+	w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/devices", token: "-", header: with("X-API-Key", secret)})
+	if list := w.get(Prefix + "/tokens"); strings.Contains(list, secret) || !strings.Contains(list, `"name":"ci / nightly"`) {
+		t.Errorf("got %s", list)
+	}
+	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: Prefix + "/tokens/ci%20%2F%20nightly"})
+	w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: Prefix + "/devices", token: secret})
+	w.problem(http.StatusNotFound, call{method: http.MethodDelete, path: Prefix + "/tokens/ci%20%2F%20nightly"})
+}

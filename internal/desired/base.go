@@ -263,14 +263,17 @@ func Finish(stored []fleet.BaseEntry, readBack stconfig.Value, own fleet.DeviceI
 }
 
 // Keep gives the device's entries after a person chose to keep what is there: at and below these keys, what is there
-// is the new base.
+// is the new base; for a device that includes its places in the folders' lists.
 func Keep(stored []fleet.BaseEntry, keys []stconfig.Key) ([]fleet.BaseEntry, error) {
 	entries, err := load(stored)
 	if err != nil {
 		return nil, err
 	}
 	entries = slices.DeleteFunc(entries, func(e entry) bool {
-		return slices.ContainsFunc(keys, e.key.HasPrefix)
+		return slices.ContainsFunc(keys, func(kept stconfig.Key) bool {
+			share := kept.Len() == 2 && kept.HasPrefix(devices) && e.key.Len() == 4 && e.key.HasPrefix(folders) && e.key.At(3) == kept.At(1)
+			return share || e.key.HasPrefix(kept)
+		})
 	})
 	return store(entries), nil
 }

@@ -55,7 +55,12 @@ func Fold(in Input) (Result, error) {
 		return Result{}, err
 	}
 	entries = settle(entries, in.Observed, in.Device, nil)
-	f := fold{Input: in, ignores: map[string]bool{}}
+	f := fold{Input: in, ignores: map[string]bool{}, broughtAlong: map[string]bool{}}
+	for _, e := range entries {
+		if e.Implied && e.State == fleet.BaseOurs && e.written.Exists() {
+			f.broughtAlong[e.key.At(1).Name] = true
+		}
+	}
 	f.base = rewind(in.Observed, entries)
 	f.doc = f.base
 	for _, t := range in.Templates {

@@ -19,6 +19,8 @@ type fold struct {
 	asked   []asked
 	skipped []Skipped
 	ignores map[string]bool
+
+	broughtAlong map[string]bool // devices that are there because a folder needed them
 }
 
 // template folds one template over the document.
@@ -39,7 +41,8 @@ func (f *fold) template(t fleet.Template) error {
 	if err != nil {
 		return inTemplate(t, err)
 	}
-	if fragment.ReadsConfig {
+	changes := stconfig.Diff(f.doc, after)
+	if fragment.ReadsConfig && len(changes) > 0 {
 		if err := f.settles(t, op, key, after); err != nil {
 			return inTemplate(t, err)
 		}
@@ -48,7 +51,7 @@ func (f *fold) template(t fleet.Template) error {
 	for _, s := range skips {
 		f.skipped = append(f.skipped, Skipped{Template: t.ID, Key: s.Key, Reason: f.reason(s, after)})
 	}
-	for _, c := range stconfig.Diff(f.doc, after) {
+	for _, c := range changes {
 		f.asked = append(f.asked, asked{key: c.Key, templates: []int64{t.ID}})
 	}
 	f.doc = after
@@ -69,9 +72,6 @@ func (f *fold) apply(doc stconfig.Value, op fleet.Op, key stconfig.Key, value st
 // settles checks that a program which reads the configuration says the same over its own result: one that adds 1 to
 // what it finds would write for ever.
 func (f *fold) settles(t fleet.Template, op fleet.Op, key stconfig.Key, after stconfig.Value) error {
-	if stconfig.Normalise(after).Equal(stconfig.Normalise(f.doc)) {
-		return nil
-	}
 	again, err := f.Evaluate(t, after)
 	if err != nil {
 		return fmt.Errorf("evaluated over its own result: %w", err)

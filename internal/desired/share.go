@@ -29,12 +29,16 @@ func (f *fold) share() (map[fleet.DeviceID]bool, error) {
 				continue
 			}
 			key := shares.Child(id)
-			if stconfig.Lookup(f.base, key).Exists() {
+			switch {
+			case !stconfig.Lookup(f.base, key).Exists():
+				if err := f.imply(fleet.DeviceID(id), key); err != nil {
+					return nil, err
+				}
+			case f.broughtAlong[id]: // and a person took over the folder: its device stays with it
+				f.doc = stconfig.Replace(f.doc, devices.Child(id), stconfig.Lookup(f.Observed, devices.Child(id)))
+			default:
 				f.drop(key, devices.Child(id))
 				continue
-			}
-			if err := f.imply(fleet.DeviceID(id), key); err != nil {
-				return nil, err
 			}
 			known[id], implied[fleet.DeviceID(id)] = true, true
 		}

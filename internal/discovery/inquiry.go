@@ -40,7 +40,7 @@ func (d *Discovery) find(ctx context.Context, device fleet.Device, all bool) ([]
 	case d.off:
 		return nil, switchedOff()
 	}
-	q := d.inquire(device.ID)
+	since, turn := d.inquire(device.ID)
 	t := &telling{}
 	var claims []claim
 	if heard := d.local.about(device.ID); len(heard) > 0 {
@@ -48,7 +48,7 @@ func (d *Discovery) find(ctx context.Context, device fleet.Device, all bool) ([]
 	}
 	t.local(d.localPort != 0)
 	if d.fleet != nil {
-		sighted, why, err := d.fleet.ask(ctx, device.ID, q.since, q.turn)
+		sighted, why, err := d.fleet.ask(ctx, device.ID, since, turn)
 		if err != nil {
 			return nil, err
 		}
@@ -72,8 +72,8 @@ func (d *Discovery) find(ctx context.Context, device fleet.Device, all bool) ([]
 	return candidates(claims), nil
 }
 
-// inquire begins the search for a device, or its next round.
-func (d *Discovery) inquire(id fleet.DeviceID) inquiry {
+// inquire begins the search for a device, or its next round. since is when it began.
+func (d *Discovery) inquire(id fleet.DeviceID) (since time.Time, turn int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	q := d.devices[id]
@@ -82,7 +82,7 @@ func (d *Discovery) inquire(id fleet.DeviceID) inquiry {
 		d.devices[id] = q
 	}
 	q.turn++
-	return *q
+	return q.since, q.turn
 }
 
 // untried tells whether there is a host that was not handed out yet.

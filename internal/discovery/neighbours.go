@@ -43,7 +43,6 @@ type sightings struct {
 	done  chan struct{} // closed when the rest may be read
 	at    time.Time     // when it was asked
 	about map[fleet.DeviceID][]syncAddress
-	err   error
 }
 
 func newNeighbourhood(source Neighbours, allowLocal bool, now func() time.Time, wanted func(fleet.DeviceID) bool) *neighbourhood {

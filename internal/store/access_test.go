@@ -1,7 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -132,6 +135,11 @@ func TestSealedColumnsHoldNoPlainText(t *testing.T) {
 		}
 		if rows < 12 {
 			t.Errorf("looked at %d rows only", rows)
+		}
+		for _, name := range must(filepath.Glob(filepath.Join(options.Home, sqliteFile+"*")))(t) {
+			if content := must(os.ReadFile(name))(t); options.DSN == "" && bytes.Contains(content, []byte("plain-")) {
+				t.Errorf("plain text in %s", filepath.Base(name))
+			}
 		}
 	})
 }

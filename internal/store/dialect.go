@@ -166,7 +166,7 @@ const advisoryLock = 0x6d7573746572
 
 // lockSession waits a moment: the session of a server that was killed right before may not have ended yet.
 func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
-	const patience, pause = 3 * time.Second, 50 * time.Millisecond
+	const patience, pause = time.Second, 50 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		var locked bool
 		if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, int64(advisoryLock)).Scan(&locked); err != nil {

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+func wantUnavailable(t *testing.T, err error, text string) {
+	t.Helper()
+	wantCode(t, err, fleet.CodeUnavailable)
+	var e *fleet.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Message, text) || e.Hint == "" {
+		t.Fatalf("got %v, want a message with %q and a hint", err, text)
+	}
+}
+
+// Reading goes on, and so does writing once the cause is gone.
+func testOutage(t *testing.T, s *Store, text string, begin, end func()) {
+	t.Helper()
+	put(t, s, deviceN(1))
+	begin()
+	_, _, err := s.PutDevice(t.Context(), deviceN(2), nil)
+	wantUnavailable(t, err, text)
+	must(s.Device(t.Context(), deviceN(1).ID))(t)
+	if got := must(s.Devices(t.Context()))(t); len(got) != 1 {
+		t.Errorf("got %d devices during the outage", len(got))
+	}
+	end()
+	put(t, s, deviceN(3))
+	if got := must(s.Devices(t.Context()))(t); len(got) != 2 {
+		t.Errorf("got %d devices after it", len(got))
+	}
+}
+
+func TestAFullDiskIsToldAndSurvived(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir(), Seal: key(t, 1)})
+	observe(t, s) // the connection is there
+	limit := func(pages string) {
+		// On the connection itself: SQLite answers as for a full disk when the file may not grow. A new connection has
+		// no limit.
+		if _, err := s.writer.session.conn.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, s, deviceN(1))
+	limit("1") // never below what is there
+	var err error
+	for n := 2; err == nil && n < 10_000; n++ {
+		d := deviceN(n)
+		d.Label = strings.Repeat("x", fleet.MaxLabelBytes)
+		_, _, err = s.PutDevice(t.Context(), d, nil)
+	}
+	wantUnavailable(t, err, "full")
+	limit("1000000")
+	put(t, s, deviceN(10_000))
+}
+
+func TestALockedDatabaseIsToldAndSurvived(t *testing.T) {
+	options := Options{Home: t.TempDir(), Seal: key(t, 1)}
+	s := open(t, options)
+	if _, err := s.writer.session.conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 1"); err != nil {
+		t.Fatal(err)
+	}
+	other := must(sqliteDialect{home: options.Home}.openWrites())(t)
+	defer func() { _ = other.Close() }()
+	var holding *sql.Tx
+	testOutage(t, s, "locked", func() {
+		holding = must(other.BeginTx(t.Context(), nil))(t)
+	}, func() {
+		if err := holding.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestAReadOnlyDatabaseIsToldAndSurvived(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		on, off := "PRAGMA query_only = 1", "PRAGMA query_only = 0"
+		if options.DSN != "" {
+			on, off = "SET default_transaction_read_only = on", "SET default_transaction_read_only = off"
+		}
+		// A session that starts over is writable again, so the setting needs no taking back; off is for the case that it
+		// did not start over.
+		set := func(text string) func() {
+			return func() {
+				if _, err := s.writer.session.conn.ExecContext(context.Background(), text); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		testOutage(t, s, "read-only", set(on), set(off))
+	})
+}
+
+func TestALostConnectionIsMadeAgain(t *testing.T) {
+	options := Options{DSN: postgresDSN(t), Seal: key(t, 1)}
+	s := open(t, options)
+	put(t, s, deviceN(1))
+	var pid int
+	if err := s.writer.session.row(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.reads.ExecContext(t.Context(), `SELECT pg_terminate_backend($1, 10000)`, pid); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := s.PutDevice(t.Context(), deviceN(2), nil)
+	wantCode(t, err, fleet.CodeUnavailable)
+	put(t, s, deviceN(3))
+	_, err = Open(t.Context(), options) // the new connection holds the lock again
+	wantCode(t, err, fleet.CodeConflict)
+}
+
+// A server whose connection is gone has lost its lock with it: when another took over, the first one cannot write, and
+// once it has the database back it shows what the other wrote.
+func TestAServerThatLostItsLockCannotWrite(t *testing.T) {
+	options := Options{DSN: postgresDSN(t), Seal: key(t, 1)}
+	var told []fleet.Committed
+	first := options
+	first.Committed = func(c fleet.Committed) { told = append(told, c) }
+	s := open(t, first)
+	put(t, s, deviceN(1))
+
+	// While the writer waits for work its connection ends, and another server starts.
+	var pid int
+	if err := s.writer.session.row(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.reads.ExecContext(t.Context(), `SELECT pg_terminate_backend($1, 10000)`, pid); err != nil {
+		t.Fatal(err)
+	}
+	second := must(Open(t.Context(), options))(t)
+	put(t, second, deviceN(2))
+	if err := second.DeleteDevice(t.Context(), deviceN(1).ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, _, err := s.PutDevice(t.Context(), deviceN(3), nil)
+		wantCode(t, err, fleet.CodeUnavailable)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	told = nil
+	put(t, s, deviceN(3))
+	got := must(s.Registry(t.Context()))(t)
+	if len(got.Devices) != 2 || got.Devices[deviceN(1).ID] != nil {
+		t.Errorf("got devices %v", got.Devices)
+	}
+	if len(told) != 2 || !told[0].Devices[deviceN(1).ID] || !told[0].Devices[deviceN(2).ID] || !told[1].Devices[deviceN(3).ID] {
+		t.Errorf("told %+v", told)
+	}
+}

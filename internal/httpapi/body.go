@@ -39,8 +39,20 @@ func limitBody(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every ResponseWriter has one
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	r.Body = http.MaxBytesReader(innermost(w), r.Body, maxBody)
 	return nil
+}
+
+// innermost is net/http's own ResponseWriter: only that learns from a MaxBytesReader to wait, after the answer, until the
+// client had time to read it.
+func innermost(w http.ResponseWriter) http.ResponseWriter {
+	for {
+		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return w
+		}
+		w = wrapper.Unwrap()
+	}
 }
 
 func tooLarge() error {

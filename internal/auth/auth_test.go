@@ -1,0 +1,274 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// memory is a TokenStore that keeps nothing beyond the test.
+type memory struct {
+	tokens []fleet.Token
+	reads  int
+	broken error
+}
+
+func (m *memory) Tokens(context.Context) ([]fleet.Token, error) {
+	m.reads++
+	return slices.Clone(m.tokens), m.broken
+}
+
+func (m *memory) CreateToken(_ context.Context, token fleet.Token) error {
+	if slices.ContainsFunc(m.tokens, func(t fleet.Token) bool { return t.Name == token.Name }) {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "taken"}
+	}
+	m.tokens = append(m.tokens, token)
+	return m.broken
+}
+
+func (m *memory) DeleteToken(_ context.Context, name string) error {
+	before := len(m.tokens)
+	m.tokens = slices.DeleteFunc(m.tokens, func(t fleet.Token) bool { return t.Name == name })
+	if len(m.tokens) == before {
+		return fleet.NotFoundf("no token %q", name)
+	}
+	return nil
+}
+
+func TestPermissionsAreCumulative(t *testing.T) {
+	order := []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin}
+	for permission, want := range map[Permission]int{
+		Read: 0, WriteTags: 1, Apply: 1, WriteTemplates: 2, WriteDevices: 3, WriteSettings: 3, ManageTokens: 3,
+	} {
+		for i, role := range order {
+			if got := (Principal{Role: role}).May(permission); got != (i >= want) {
+				t.Errorf("%s may %s: %t", role, permission, got)
+			}
+		}
+	}
+	for _, nobody := range []Principal{{}, {Role: "root"}} {
+		if nobody.May(Read) || !nobody.May(Public) {
+			t.Errorf("%+v may read, or not even look at public things", nobody)
+		}
+	}
+	if (Principal{Role: fleet.RoleAdmin}).May("made up") {
+		t.Error("an undeclared permission is held")
+	}
+}
+
+func TestATokenIsKeptByItsHashOnly(t *testing.T) {
+	store := &memory{}
+	secret, token, err := NewTokens(store).Create(t.Context(), "ci", fleet.RoleViewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !wellFormed(secret) || strings.Contains(token.Hash, secret) || len(token.Hash) != 64 || store.tokens[0] != token {
+		t.Errorf("the token %q is kept as %+v", secret, store.tokens)
+	}
+	again, _, err := NewTokens(store).Create(t.Context(), "other", fleet.RoleViewer)
+	if err != nil || again == secret {
+		t.Errorf("two tokens are the same, %v", err)
+	}
+}
+
+func TestADeletedTokenIsGoneAtOnce(t *testing.T) {
+	tokens := NewTokens(&memory{})
+	secret, _, err := tokens.Create(t.Context(), "ci", fleet.RoleOperator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok, err := tokens.Principal(t.Context(), secret); !ok || err != nil || p != (Principal{Name: "ci", Role: fleet.RoleOperator}) {
+		t.Fatalf("got %+v, %t, %v", p, ok, err)
+	}
+	if err := tokens.Delete(t.Context(), "ci"); err != nil {
+		t.Fatal(err)
+	}
+	if p, ok, err := tokens.Principal(t.Context(), secret); ok || err != nil {
+		t.Errorf("got %+v, %t, %v after deletion", p, ok, err)
+	}
+}
+
+func TestTheLastAdministratorStays(t *testing.T) {
+	tokens := NewTokens(&memory{})
+	for _, name := range []string{"one", "two"} {
+		if _, _, err := tokens.Create(t.Context(), name, fleet.RoleAdmin); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tokens.Delete(t.Context(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tokens.Delete(t.Context(), "two"); fleet.CodeOf(err) != fleet.CodeConflict {
+		t.Errorf("got %v, want a conflict", err)
+	}
+}
+
+func TestRecognisingATokenReadsTheStoreOnce(t *testing.T) {
+	store := &memory{}
+	tokens := NewTokens(store)
+	secret, _, err := tokens.Create(t.Context(), "ci", fleet.RoleViewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if _, ok, err := tokens.Principal(t.Context(), secret); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	if store.reads != 1 {
+		t.Errorf("the store was read %d times", store.reads)
+	}
+}
+
+func request(header, value string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
+	if header != "" {
+		r.Header.Set(header, value)
+	}
+	return r
+}
+
+func TestATokenTravelsInEitherHeader(t *testing.T) {
+	tokens := NewTokens(&memory{})
+	secret, _, err := tokens.Create(t.Context(), "ci", fleet.RoleViewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewAuthenticator(tokens)
+	for _, r := range []*http.Request{
+		request("Authorization", "Bearer "+secret), request("Authorization", "bearer  "+secret), request("X-API-Key", secret),
+	} {
+		if p, err := a.Authenticate(r); err != nil || p.Name != "ci" {
+			t.Errorf("%v: got %+v, %v", r.Header, p, err)
+		}
+	}
+	for name, r := range map[string]*http.Request{
+		"none": request("", ""), "blank": request("Authorization", ""), "basic": request("Authorization", "Basic "+secret),
+		"bare": request("Authorization", secret), "cut off": request("X-API-Key", secret[:len(secret)-1]), "upper": request("X-API-Key", strings.ToUpper(secret)),
+		"hash": request("X-API-Key", hashOf(secret)),
+	} {
+		p, err := a.Authenticate(r)
+		var e *fleet.Error
+		if !errors.As(err, &e) || e.Code != fleet.CodeUnauthorized || e.Hint == "" {
+			t.Errorf("%s: got %+v, %v", name, p, err)
+		}
+	}
+}
+
+func TestABrokenStoreIsNoWrongToken(t *testing.T) {
+	broken := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the database is away"}
+	a := NewAuthenticator(NewTokens(&memory{broken: broken}))
+	if _, err := a.Authenticate(request("X-API-Key", "x")); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWrongTokensAreLimitedByAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuesses()
+		for i := range guessBurst {
+			if !g.allow("192.0.2.1:1000") {
+				t.Fatalf("guess %d was refused", i)
+			}
+		}
+		if g.allow("192.0.2.1:2000") {
+			t.Error("another port of the same address has its own allowance")
+		}
+		if !g.allow("192.0.2.2:1000") {
+			t.Error("another address is held up")
+		}
+		<-time.After(guessEvery) // of the bubble's clock
+		if !g.allow("192.0.2.1:1000") || g.allow("192.0.2.1:1000") {
+			t.Error("after a second exactly one more is allowed")
+		}
+		<-time.After(2 * guessForget)
+		g.allow("192.0.2.3:1")
+		if len(g.from) != 1 {
+			t.Errorf("%d addresses are remembered, want 1", len(g.from))
+		}
+	})
+}
+
+func TestOneCustomersIPv6AddressesAreOne(t *testing.T) {
+	if network("[2001:db8::1]:1") != network("[2001:db8::ffff:2]:2") || network("[2001:db8::1]:1") == network("[2001:db8:0:1::1]:1") {
+		t.Error("IPv6 is not counted by /64")
+	}
+	if network("[::ffff:192.0.2.1]:1") != network("192.0.2.1:1") || network("192.0.2.1:1") == network("192.0.2.2:1") {
+		t.Error("IPv4 is not counted by address")
+	}
+}
+
+func TestTheFirstStartMakesAnAdministratorsToken(t *testing.T) {
+	home, store := t.TempDir(), &memory{}
+	created, err := EnsureAdminToken(t.Context(), store, home)
+	if err != nil || !created {
+		t.Fatal(created, err)
+	}
+	path := filepath.Join(home, AdminTokenFile)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("got %v, %v; want 0600", info, err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok, err := NewTokens(store).Principal(t.Context(), strings.TrimSpace(string(content)))
+	if !ok || err != nil || p.Role != fleet.RoleAdmin {
+		t.Errorf("the token in the file is %+v, %t, %v", p, ok, err)
+	}
+	if created, err := EnsureAdminToken(t.Context(), store, home); created || err != nil {
+		t.Errorf("the second start: %t, %v", created, err)
+	}
+	if again, err := os.ReadFile(path); err != nil || string(again) != string(content) {
+		t.Errorf("the file changed: %q, %v", again, err)
+	}
+	left, err := os.ReadDir(home)
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v was left behind, %v", left, err)
+	}
+}
+
+func TestAnAdministratorsFileOutlivesItsDatabase(t *testing.T) {
+	home := t.TempDir()
+	if _, err := EnsureAdminToken(t.Context(), &memory{}, home); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(home, AdminTokenFile)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fresh := &memory{}
+	if created, err := EnsureAdminToken(t.Context(), fresh, home); err != nil || !created {
+		t.Fatal(created, err)
+	}
+	if _, ok, err := NewTokens(fresh).Principal(t.Context(), strings.TrimSpace(string(before))); !ok || err != nil {
+		t.Error("the token of the file was not taken over", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is open to others: %v, %v", info, err)
+	}
+	if err := os.WriteFile(path, []byte("not a token\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := EnsureAdminToken(t.Context(), &memory{}, home); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !wellFormed(strings.TrimSpace(string(after))) {
+		t.Errorf("got %q, %v; want a new token in the place of garbage", after, err)
+	}
+}

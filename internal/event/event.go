@@ -1,0 +1,67 @@
+// Package event fans fleet events out to subscribers: what happens to devices and folders, as it happens. All of them
+// read from one ring of bounded size, so a slow reader holds nothing; one that falls out of the ring is told that it
+// missed something. Events are not kept on disk: who missed some reads the state anew.
+package event
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// Type says what an event is about.
+type Type string
+
+const (
+	TypeDevice  Type = "device"  // a device came online, went offline, was put or deleted
+	TypeStatus  Type = "status"  // a daemon's status or version
+	TypeFolder  Type = "folder"  // the summary or state of one folder on one device
+	TypeConfig  Type = "config"  // another configuration was seen on a device
+	TypePlan    Type = "plan"    // a device's plan or configuration state changed
+	TypeRollout Type = "rollout" // a rollout moved
+	TypePending Type = "pending" // devices or folders that ask to be let in
+	// TypeMissed stands in the stream where events are missing that the subscriber can no longer get: it reads the state
+	// anew. Its Data is a Gap. It passes every filter.
+	TypeMissed Type = "missed"
+)
+
+// Types are those that can be published and asked for.
+var Types = []Type{TypeDevice, TypeStatus, TypeFolder, TypeConfig, TypePlan, TypeRollout, TypePending}
+
+// ParseType takes the name of a type that can be asked for.
+func ParseType(s string) (Type, error) {
+	if slices.Contains(Types, Type(s)) {
+		return Type(s), nil
+	}
+	names := make([]string, len(Types))
+	for i, t := range Types {
+		names[i] = string(t)
+	}
+	return "", fleet.Invalidf("type", "event type %q is not known: use %s", s, strings.Join(names, ", "))
+}
+
+// Event is one thing that happened. It is immutable: subscribers share it.
+type Event struct {
+	// ID grows by one from event to event, also over a restart: the first one of a process is its start in
+	// microseconds since 1970, so that numbers stay below 2^53 and an old one is recognised.
+	ID     int64
+	Type   Type
+	Device fleet.DeviceID // "" when it is about no single device
+	Tags   []fleet.Tag    // of the device, when it happened
+	Time   time.Time
+	Data   json.RawMessage // what happened, as the API shows it; never secrets
+}
+
+// Gap is the Data of a TypeMissed event: the IDs of what is missing, some of which the filter may have left out anyway.
+type Gap struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// size is about what an event costs in memory.
+func (e *Event) size() int { return eventOverhead + len(e.Data) }
+
+const eventOverhead = 160 // the struct and its place in the ring

@@ -1,0 +1,125 @@
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Subscription is one reader's place in the ring. One goroutine calls Next.
+type Subscription struct {
+	hub    *Hub
+	picker picker
+	wake   chan struct{} // holds a token when there may be something to read
+	end    chan struct{} // closed with the subscription
+	last   time.Time     // when the last batch was given; of the reading goroutine
+
+	// Guarded by the hub's mu:
+	cursor int64 // the next ID to look at
+	lost   bool  // something before cursor is missing
+}
+
+// Next waits for the next events, and gives a batch of them, in order. It ends with ctx, or with ErrClosed.
+func (s *Subscription) Next(ctx context.Context) ([]*Event, error) {
+	for {
+		if err := s.gather(ctx); err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-s.end:
+			return nil, ErrClosed
+		case <-s.wake:
+		}
+		if batch := s.take(); len(batch) > 0 {
+			s.last = time.Now()
+			return batch, nil
+		}
+	}
+}
+
+// Close ends the subscription. Closing twice is fine.
+func (s *Subscription) Close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.leave()
+}
+
+// leave is Close for who holds the hub's mu.
+func (s *Subscription) leave() {
+	if s.hub.subscribers[s] {
+		delete(s.hub.subscribers, s)
+		close(s.end)
+	}
+}
+
+// gather waits until the last batch is old enough: in a burst, a reader is woken a hundred times a second and not once
+// per event.
+func (s *Subscription) gather(ctx context.Context) error {
+	pause := s.hub.o.Gather - time.Since(s.last)
+	if s.last.IsZero() || pause <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.end:
+		return ErrClosed
+	case <-timer.C:
+		return nil
+	}
+}
+
+// notice is told of each new event. The caller holds the hub's mu.
+func (s *Subscription) notice(e *Event) {
+	if s.picker.picks(e) {
+		s.rouse()
+	} else if s.cursor == e.ID { // nothing waits to be read: a reader of rare events does not fall behind
+		s.cursor++
+	}
+}
+
+func (s *Subscription) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take gives what there is to read, up to a bound; where more is left, the reader is woken again.
+func (s *Subscription) take() []*Event {
+	h := s.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var batch []*Event
+	if s.lost || s.cursor < h.first {
+		batch = append(batch, s.missed())
+	}
+	for bytes := 0; s.cursor < h.next; s.cursor++ {
+		e := *h.place(s.cursor)
+		if !s.picker.picks(e) {
+			continue
+		}
+		if bytes += e.size(); len(batch) == maxBatchEvents || bytes > maxBatchBytes && len(batch) > 0 {
+			s.rouse()
+			break
+		}
+		batch = append(batch, e)
+	}
+	return batch
+}
+
+// missed makes the event that stands for what is no longer in the ring. Its ID is the last one missing, so that a reader
+// that comes back with it goes on after the gap.
+func (s *Subscription) missed() *Event {
+	gap := Gap{From: min(s.cursor, s.hub.first), To: s.hub.first - 1}
+	if s.lost {
+		gap.From = 0
+	}
+	s.cursor, s.lost = s.hub.first, false
+	data, _ := json.Marshal(gap) // two numbers: cannot fail
+	return &Event{ID: gap.To, Type: TypeMissed, Time: time.Now(), Data: data}
+}

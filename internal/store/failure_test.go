@@ -109,11 +109,31 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 	if _, err := s.reads.ExecContext(t.Context(), `SELECT pg_terminate_backend($1, 10000)`, pid); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := s.PutDevice(t.Context(), deviceN(2), nil)
+	put(t, s, deviceN(2))                // it was idle: nobody notices
+	_, err := Open(t.Context(), options) // the new connection holds the lock again
+	wantCode(t, err, fleet.CodeConflict)
+}
+
+// A connection that is cut in the middle of a transaction takes the whole batch with it, and nothing else.
+func TestAConnectionCutInATransactionLosesOnlyThat(t *testing.T) {
+	s := open(t, Options{DSN: postgresDSN(t), Seal: key(t, 1)})
+	put(t, s, deviceN(1))
+	_, err := write(t.Context(), s, "cut", func(x *tx) (none struct{}, err error) {
+		if _, err := x.createDevice(deviceN(2)); err != nil {
+			return none, err
+		}
+		var pid int
+		if err := x.row(`SELECT pg_backend_pid()`).Scan(&pid); err != nil {
+			return none, err
+		}
+		_, err = s.reads.ExecContext(x.ctx, `SELECT pg_terminate_backend($1, 10000)`, pid)
+		return none, err
+	})
 	wantCode(t, err, fleet.CodeUnavailable)
 	put(t, s, deviceN(3))
-	_, err = Open(t.Context(), options) // the new connection holds the lock again
-	wantCode(t, err, fleet.CodeConflict)
+	if got := must(s.Registry(t.Context()))(t).Devices; len(got) != 2 || got[deviceN(2).ID] != nil {
+		t.Errorf("got devices %v", got)
+	}
 }
 
 // A server whose connection is gone has lost its lock with it: when another took over, the first one cannot write, and

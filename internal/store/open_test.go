@@ -20,9 +20,13 @@ func TestASecondServerIsRefused(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		put(t, first, deviceN(1)) // undisturbed
+		if err := first.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}
+		wantCode(t, first.Ready(t.Context()), fleet.CodeUnavailable)
 		second := open(t, options)
 		must(second.Device(t.Context(), deviceN(1).ID))(t)
 	})

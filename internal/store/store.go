@@ -101,6 +101,15 @@ func (s *Store) Close() error {
 	return s.release()
 }
 
+// Ready tells whether the database is open and can be read.
+func (s *Store) Ready(ctx context.Context) error {
+	if s.writer.stopped() {
+		return shuttingDown("ask database")
+	}
+	var one int
+	return failure("ask database", s.reads.QueryRowContext(ctx, `SELECT 1`).Scan(&one))
+}
+
 func (s *Store) release() error {
 	var errs []error
 	if s.reads != nil {

@@ -15,7 +15,7 @@ import (
 type tx struct {
 	store   *Store
 	session *session
-	ctx     context.Context // of the batch
+	ctx     context.Context //nolint:containedctx // of the batch: a tx does not outlive it
 	now     time.Time
 	who     string
 	effects effects

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"modernc.org/sqlite"
+
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
@@ -82,7 +84,7 @@ func (w *writer) enqueue(ctx context.Context, r *request) error {
 	w.closing.RLock()
 	defer w.closing.RUnlock()
 	if w.closed {
-		return &fleet.Error{Code: fleet.CodeUnavailable, During: r.during, Message: "Muster is shutting down", Hint: tryAgain}
+		return shuttingDown(r.during)
 	}
 	select {
 	case w.queue <- r:
@@ -90,6 +92,10 @@ func (w *writer) enqueue(ctx context.Context, r *request) error {
 	case <-ctx.Done():
 		return gaveUp(r, ctx)
 	}
+}
+
+func shuttingDown(during string) error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: during, Message: "Muster is shutting down", Hint: tryAgain}
 }
 
 func gaveUp(r *request, ctx context.Context) error {
@@ -108,6 +114,12 @@ func (w *writer) stop() {
 	}
 	w.closing.Unlock()
 	<-w.done
+}
+
+func (w *writer) stopped() bool {
+	w.closing.RLock()
+	defer w.closing.RUnlock()
+	return w.closed
 }
 
 func (w *writer) run() {
@@ -165,11 +177,6 @@ func (w *writer) commit(batch []*attempt) error {
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	if w.session == nil {
-		if err := w.reconnect(ctx); err != nil {
-			return unavailable(err)
-		}
-	}
 	effects, err := w.transact(ctx, batch)
 	if err != nil {
 		w.store.log.Warn("a transaction failed", logkey.Err(err))
@@ -185,7 +192,7 @@ func (w *writer) commit(batch []*attempt) error {
 }
 
 func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effects, err error) {
-	if err := w.session.exec(ctx, w.store.dialect.begin()); err != nil {
+	if err := w.begin(ctx); err != nil {
 		return effects, err
 	}
 	now := w.store.clock()
@@ -204,6 +211,23 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 	return effects, w.session.exec(ctx, "COMMIT")
 }
 
+// begin starts the transaction, on a new connection where the old one was cut while it was idle: nothing has happened
+// yet that could be lost.
+func (w *writer) begin(ctx context.Context) error {
+	if w.session != nil {
+		err := w.session.exec(ctx, w.store.dialect.begin())
+		var local *sqlite.Error // of the embedded database: there is no connection to lose
+		if err == nil || errors.As(err, &local) {
+			return err
+		}
+		w.store.log.Info("the connection to the database was cut", logkey.Err(errors.Join(err, w.disconnect())))
+	}
+	if err := w.reconnect(ctx); err != nil {
+		return unavailable(err)
+	}
+	return w.session.exec(ctx, w.store.dialect.begin())
+}
+
 func (w *writer) tell(committed fleet.Committed) {
 	if w.committed != nil && (committed.Registry || len(committed.Devices) > 0) {
 		w.committed(committed)
@@ -213,6 +237,9 @@ func (w *writer) tell(committed fleet.Committed) {
 // startOver drops the connection after a failed transaction: whether its commit reached the disk is not known, so the
 // model is read again.
 func (w *writer) startOver() {
+	if w.session == nil {
+		return // it could not be made
+	}
 	if err := w.disconnect(); err != nil {
 		w.store.log.Debug("closing the connection that failed", logkey.Err(err))
 	}

@@ -94,7 +94,7 @@ type memory struct {
 	stops     map[string]stop        // keys not to be written now
 	consents  map[string]string      // keys of held changes that a person said yes to, with the change's fingerprint
 	drifts    map[string][]time.Time // when a person set a key back
-	driftSeen map[string]string      // digest of the document in which a key's drift was counted last
+	driftSeen map[string]string      // digest of the document in which a key's drift was counted, until it is corrected
 	sent      map[string][]string    // the last values sent at a key, digests, newest last
 	unmoved   map[string]int         // how often a write at a key had no effect
 
@@ -202,6 +202,7 @@ func (m *memory) countSent(changes []plan.Change) (unstable bool) {
 	defer m.mu.Unlock()
 	for _, c := range changes {
 		key, value := c.Key.String(), valueDigest(c.Sending())
+		delete(m.driftSeen, key)
 		last := m.sent[key]
 		if n := len(last); n >= 2 && last[n-2] == value && last[n-1] != value {
 			m.stops[key] = stop{kind: stopUnstable, reason: "what the templates ask for here changes back and forth by itself"}

@@ -1,0 +1,459 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/reconcile"
+	"muster/internal/stconfig"
+	"muster/internal/template"
+)
+
+// store is a reconcile.Store in memory.
+type store struct {
+	mu       sync.Mutex
+	registry *fleet.Registry
+	observed map[fleet.DeviceID]fleet.ObservedConfig
+	entries  map[fleet.DeviceID][]fleet.BaseEntry
+	intents  []fleet.Intent
+	fail     func(call string) error
+}
+
+func (s *store) Registry(context.Context) (*fleet.Registry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.registry, nil
+}
+
+func (s *store) ObservedConfig(_ context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o, ok := s.observed[id]; ok {
+		return o, nil
+	}
+	return fleet.ObservedConfig{}, fleet.NotFoundf("never read")
+}
+
+func (s *store) BaseEntries(_ context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.entries[id]), nil
+}
+
+func (s *store) PutBaseEntries(_ context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries[id] = slices.Clone(entries)
+	return nil
+}
+
+func (s *store) BeginIntent(_ context.Context, intent fleet.Intent, entries []fleet.BaseEntry) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		if err := s.fail("begin"); err != nil {
+			return 0, err
+		}
+	}
+	intent.ID = int64(len(s.intents) + 1)
+	s.intents = append(s.intents, intent)
+	s.entries[intent.Device] = slices.Clone(entries)
+	return intent.ID, nil
+}
+
+func (s *store) FinishIntent(_ context.Context, id int64, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		if err := s.fail("finish"); err != nil {
+			return err
+		}
+	}
+	intent := &s.intents[id-1]
+	intent.Outcome, intent.Detail = outcome, detail
+	s.entries[intent.Device] = slices.Clone(entries)
+	return nil
+}
+
+func (s *store) OpenIntents(context.Context) ([]fleet.Intent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var open []fleet.Intent
+	for _, intent := range s.intents {
+		if intent.Outcome == fleet.OutcomeOpen {
+			open = append(open, intent)
+		}
+	}
+	return open, nil
+}
+
+func (s *store) outcomes() []fleet.Outcome {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []fleet.Outcome
+	for _, intent := range s.intents {
+		all = append(all, intent.Outcome)
+	}
+	return all
+}
+
+// daemon is one Syncthing, as far as configurations go.
+type daemon struct {
+	mu      sync.Mutex
+	id      fleet.DeviceID
+	store   *store
+	doc     stconfig.Value
+	ignores map[string][]string
+	online  bool
+	known   reconcile.Known
+	calls   []string // writes that arrived
+	reads   int
+
+	before func(d *daemon, call string) error // runs with mu held, before a write takes effect
+	lies   func(stconfig.Value) stconfig.Value
+	key    string // of its API; "" takes any
+}
+
+func (d *daemon) Known(fleet.DeviceID) reconcile.Known {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := d.known
+	k.Online = d.online
+	return k
+}
+
+func (d *daemon) Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.online {
+		return fleet.ObservedConfig{}, unreachable()
+	}
+	d.reads++
+	doc := d.doc
+	if d.lies != nil {
+		doc = d.lies(doc)
+	}
+	o := fleet.ObservedConfig{JSON: doc.JSON(), Digest: stconfig.Digest(doc), SeenAt: time.Now()}
+	d.store.mu.Lock()
+	d.store.observed[id] = o
+	d.store.mu.Unlock()
+	return o, nil
+}
+
+func unreachable() error { return &fleet.Error{Code: fleet.CodeUnavailable, Message: "not reached"} }
+
+func (d *daemon) Ignores(_ context.Context, _ fleet.DeviceID, folder string) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.online {
+		return nil, unreachable()
+	}
+	return slices.Clone(d.ignores[folder]), nil
+}
+
+func (d *daemon) SetIgnores(_ context.Context, _ fleet.DeviceID, folder string, lines []string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.arrives("ignores " + folder); err != nil {
+		return err
+	}
+	d.ignores[folder] = slices.Clone(lines)
+	return nil
+}
+
+func (d *daemon) arrives(call string) error {
+	if !d.online {
+		return unreachable()
+	}
+	if d.before != nil {
+		if err := d.before(d, call); err != nil {
+			return err
+		}
+	}
+	d.calls = append(d.calls, call)
+	return nil
+}
+
+func (d *daemon) Write(_ context.Context, _ fleet.DeviceID, method, path string, body []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.arrives(method + " " + path + " " + string(body)); err != nil {
+		return err
+	}
+	names := strings.Split(strings.TrimPrefix(path, "/rest/config"), "/")[1:]
+	for i := range names {
+		names[i], _ = url.PathUnescape(names[i])
+	}
+	value := stconfig.Value{}
+	if body != nil {
+		var err error
+		if value, err = stconfig.Parse(body); err != nil {
+			return err
+		}
+	}
+	d.doc = d.normalised(d.took(method, names, value))
+	return nil
+}
+
+// took is the document after a call.
+func (d *daemon) took(method string, names []string, value stconfig.Value) stconfig.Value {
+	key := stconfig.Key{}
+	for _, name := range names {
+		key = key.Child(name)
+	}
+	switch {
+	case len(names) == 0:
+		return value
+	case method == "DELETE":
+		return stconfig.Replace(d.doc, key, stconfig.Value{})
+	case method == "PUT" && (names[0] == "folders" || names[0] == "devices"):
+		doc := d.doc
+		for member := range value.Values() {
+			id := member.Get("id").Str() + member.Get("deviceID").Str()
+			doc = stconfig.Replace(doc, key.Child(id), member)
+		}
+		return doc
+	case method == "PUT":
+		return stconfig.Replace(d.doc, key, value)
+	}
+	return stconfig.Replace(d.doc, key, mergedDeeply(stconfig.Lookup(d.doc, key), value))
+}
+
+// mergedDeeply is what PATCH makes: objects deeply, everything else replaced.
+func mergedDeeply(old, laid stconfig.Value) stconfig.Value {
+	if old.Kind() != stconfig.Object || laid.Kind() != stconfig.Object {
+		return laid
+	}
+	for name, member := range laid.Members() {
+		old = old.With(name, mergedDeeply(old.Get(name), member))
+	}
+	return old
+}
+
+// normalised does what a daemon does to whatever it is sent.
+func (d *daemon) normalised(doc stconfig.Value) stconfig.Value {
+	password := doc.Get("gui").Get("password").Str()
+	if password != "" && !strings.HasPrefix(password, "$2") {
+		hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+		if err != nil {
+			panic(err)
+		}
+		doc = doc.With("gui", doc.Get("gui").With("password", stconfig.Text(string(hash))))
+	}
+	has := map[string]bool{}
+	for device := range doc.Get("devices").Values() {
+		has[device.Get("deviceID").Str()] = true
+	}
+	for folder := range doc.Get("folders").Values() {
+		for share := range folder.Get("devices").Values() {
+			if id := share.Get("deviceID").Str(); !has[id] {
+				doc = stconfig.Replace(doc, keyOf("folders."+quoted(folder.Get("id").Str())+".devices."+id), stconfig.Value{})
+			}
+		}
+	}
+	d.key = doc.Get("gui").Get("apiKey").Str()
+	return stconfig.Normalise(doc)
+}
+
+func quoted(name string) string { return `"` + name + `"` }
+
+func keyOf(s string) stconfig.Key {
+	key, err := stconfig.ParseKey(s)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+// edit is a person's, at the daemon.
+func (d *daemon) edit(key, json string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.editLocked(key, json)
+}
+
+func (d *daemon) editLocked(key, json string) {
+	value := stconfig.Value{}
+	if json != "" {
+		var err error
+		if value, err = stconfig.Parse([]byte(json)); err != nil {
+			panic(err)
+		}
+	}
+	d.doc = d.normalised(stconfig.Replace(d.doc, keyOf(key), value))
+}
+
+func (d *daemon) at(key string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v := stconfig.Lookup(d.doc, keyOf(key))
+	if !v.Exists() {
+		return "absent"
+	}
+	return string(v.JSON())
+}
+
+func (d *daemon) written() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.calls)
+}
+
+// evaluator runs programs in this process.
+type evaluator struct{ fail error }
+
+func (e *evaluator) Evaluate(_ context.Context, text string, in template.Input) (template.Result, error) {
+	if e.fail != nil {
+		return template.Result{}, e.fail
+	}
+	program, err := template.Compile(text)
+	if err != nil {
+		return template.Result{}, err
+	}
+	in.Config = stconfig.ConcealSecrets(in.Config)
+	return program.Evaluate(in, template.Limits{})
+}
+
+type secrets map[string]string
+
+func (s secrets) Secret(_ context.Context, name string) (fleet.Secret, error) {
+	if text, ok := s[name]; ok {
+		return fleet.NewSecret(text), nil
+	}
+	return fleet.Secret{}, fleet.NotFoundf("no secret %q", name)
+}
+
+// bench is one device with everything around it.
+type bench struct {
+	t      *testing.T
+	id     fleet.DeviceID
+	store  *store
+	daemon *daemon
+	evals  *evaluator
+	engine *reconcile.Engine
+	step   func(name string)
+	access reconcile.Access
+	stop   func()
+}
+
+func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
+	id := stconfig.SampleID
+	s := &store{observed: map[fleet.DeviceID]fleet.ObservedConfig{}, entries: map[fleet.DeviceID][]fleet.BaseEntry{}}
+	doc := stconfig.Normalise(stconfig.Sample())
+	b := &bench{t: t, id: id, store: s, evals: &evaluator{},
+		daemon: &daemon{id: id, store: s, doc: doc, ignores: map[string][]string{}, online: true, key: doc.Get("gui").Get("apiKey").Str(),
+			known: reconcile.Known{Address: "127.0.0.1:8384", Version: fleet.Version{Version: "v2.1.3", OS: "linux"}}}}
+	b.register(templates...)
+	if _, err := b.daemon.Config(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// register makes these the templates; the device carries the tag "all".
+func (b *bench) register(templates ...fleet.TaggedTemplate) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	generation := int64(1)
+	if b.store.registry != nil {
+		generation = b.store.registry.Generation + 1
+	}
+	b.store.registry = &fleet.Registry{Generation: generation, Mode: fleet.ModeOn, TagModes: map[fleet.Tag]fleet.Mode{},
+		Devices: map[fleet.DeviceID]*fleet.Registered{
+			b.id: {Device: fleet.Device{ID: b.id, Label: "one", APIKey: fleet.NewSecret("old"), APIAddress: "127.0.0.1", APIPort: 8384}, Tags: []fleet.Tag{"all"},
+				Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}},
+			nora: {Device: fleet.Device{ID: nora, Label: "Nora", APIPort: 8384}, Settings: fleet.DeviceSettings{Mode: fleet.ModePaused}},
+		},
+		Templates: templates}
+}
+
+const nora fleet.DeviceID = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
+
+func tmpl(id int64, op fleet.Op, key, text string) fleet.TaggedTemplate {
+	return fleet.TaggedTemplate{Template: fleet.Template{ID: id, Op: op, Key: key, Text: text}, Tags: []fleet.Tag{"all"}}
+}
+
+// start runs an engine until stop, or until the test ends. It is called inside a synctest bubble.
+func (b *bench) start() {
+	ctx, cancel := context.WithCancel(b.t.Context())
+	b.engine = reconcile.New(reconcile.Options{Store: b.store, Daemon: b.daemon, Evaluator: b.evals, Access: b.access,
+		Secrets: secrets{"pw": "correct horse"}, DigestKey: []byte("k"), Step: b.step})
+	done := make(chan error, 1)
+	engine := b.engine
+	go func() { done <- engine.Run(ctx) }()
+	b.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			b.t.Errorf("Run: %v", err)
+		}
+	})
+	synctest.Wait()
+}
+
+func (b *bench) changed(templates ...fleet.TaggedTemplate) {
+	b.register(templates...)
+	b.engine.RegistryChanged()
+	synctest.Wait()
+}
+
+// seen reads the daemon as the mirror would after an event.
+func (b *bench) seen() {
+	if _, err := b.daemon.Config(b.t.Context(), b.id); err != nil {
+		b.t.Fatal(err)
+	}
+	b.engine.ConfigSeen(b.id)
+	synctest.Wait()
+}
+
+func (b *bench) want(key, json string) {
+	b.t.Helper()
+	if got := b.daemon.at(key); got != json {
+		b.t.Errorf("%s is %s, want %s", key, got, json)
+	}
+}
+
+func (b *bench) wantState(want fleet.Configuration, part string) {
+	b.t.Helper()
+	s := b.engine.State(b.id)
+	if s.Configuration != want || !strings.Contains(s.Reason+" "+s.Next, part) {
+		b.t.Errorf("state is %s (%s; %s), want %s with %q", s.Configuration, s.Reason, s.Next, want, part)
+	}
+}
+
+func (b *bench) wantWrites(n int) {
+	b.t.Helper()
+	if got := b.daemon.written(); len(got) != n {
+		b.t.Errorf("%d writes, want %d:\n%s", len(got), n, strings.Join(got, "\n"))
+	}
+}
+
+func (b *bench) plan() plan.Plan {
+	b.t.Helper()
+	p, err := b.engine.Plan(b.t.Context(), b.id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return p
+}
+
+func rejected(why string) error { return &fleet.Error{Code: fleet.CodeRejected, Message: why} }
+
+// in runs a test in a bubble and ends the engine there.
+func in(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, test)
+}
+
+func outcomesOf(all []fleet.Outcome) string { return fmt.Sprint(all) }

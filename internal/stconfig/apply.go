@@ -64,8 +64,14 @@ func (a *applier) walk(p place, i int) (Value, error) {
 	if i == a.key.Len() {
 		return a.act(p)
 	}
-	if p.value.kind == Null && p.shape != nil && p.shape.kind == Array {
-		p.value = List()
+	if p.value.kind == Null && p.shape != nil && p.shape.kind == Array { // how old daemons write an empty list
+		empty := p
+		empty.value = List()
+		made, err := a.walk(empty, i)
+		if err != nil || made.Len() == 0 {
+			return p.value, err
+		}
+		return made, nil
 	}
 	part := a.key.At(i)
 	switch {
@@ -184,6 +190,7 @@ func (a *applier) walkEvery(p place, i int) (Value, error) {
 	if slices.Equal(kept.values, p.value.childValues()) {
 		return p.value, nil
 	}
+	kept.distinct = p.value.kids.distinct
 	return Value{kind: p.value.kind, kids: kept}, nil
 }
 

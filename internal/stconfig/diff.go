@@ -56,18 +56,17 @@ func (d *differ) below(name string, from, to Value, s *shape) {
 }
 
 func (d *differ) compareObjects(from, to Value, s *shape) {
-	index := Value.index
+	index := Value.indexNear
 	if s.isFree() {
-		index = Value.exact
+		index = func(v Value, name string, _ int) int { return v.exact(name) }
 	}
 	for i, name := range from.kids.names {
-		if index(from, name) != i {
-			continue // the later of two spellings counts
+		if index(from, name, i) == i { // else a later spelling counts
+			d.below(spelled(s, name), from.At(i), memberAt(to, index(to, name, i)), s.below(name))
 		}
-		d.below(spelled(s, name), from.At(i), memberAt(to, index(to, name)), s.below(name))
 	}
 	for i, name := range to.kids.names {
-		if index(to, name) == i && index(from, name) < 0 {
+		if index(to, name, i) == i && index(from, name, i) < 0 {
 			d.below(spelled(s, name), Value{}, to.At(i), s.below(name))
 		}
 	}

@@ -1,6 +1,7 @@
 package stconfig
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
@@ -11,8 +12,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Normalise puts identified lists in the order of their identities and the members of objects in that of their names:
-// two documents that mean the same become the same text.
+// Normalise puts identified lists in the order of their identities and the members of objects in the daemon's order:
+// two documents that mean the same become the same text. What a daemon wrote is in that order already, and is shared.
 func Normalise(doc Value) Value { return normalise(doc, configuration) }
 
 func normalise(v Value, s *shape) Value {
@@ -21,31 +22,63 @@ func normalise(v Value, s *shape) Value {
 	case Object:
 		return normaliseObject(v, s)
 	case Array:
-		k := &kids{values: make([]Value, v.Len())}
-		for i, member := range v.kids.values {
-			k.values[i] = normalise(member, s.member())
+		values := slices.Clone(v.kids.values)
+		for i := range values {
+			values[i] = normalise(values[i], s.member())
 		}
-		if s.allNamed(v) {
-			slices.SortStableFunc(k.values, func(a, b Value) int { return strings.Compare(s.identityOf(a), s.identityOf(b)) })
+		byIdentity := func(a, b Value) int { return strings.Compare(s.identityOf(a), s.identityOf(b)) }
+		if s.identified() && !slices.IsSortedFunc(values, byIdentity) && s.allNamed(v) {
+			slices.SortFunc(values, byIdentity)
 		}
-		return Value{kind: Array, kids: k}
+		return v.withValues(values)
 	}
 	return v
 }
 
 func normaliseObject(v Value, s *shape) Value {
-	members := make([]Member, 0, v.Len())
+	members := make([]rankedMember, 0, v.Len())
 	for i, name := range v.kids.names {
-		if !s.isFree() && v.index(name) != i {
+		if s.isFree() && v.exact(name) != i || !s.isFree() && v.indexNear(name, i) != i {
 			continue // the daemon takes the later of two spellings
 		}
-		if f, known := s.field(name); known {
-			name = f.name
+		f, known := s.field(name)
+		if !known {
+			f = field{name: name, rank: unknownRank, shape: s.below(name)}
 		}
-		members = append(members, Member{name, normalise(v.At(i), s.below(name))})
+		members = append(members, rankedMember{f.rank, Member{f.name, normalise(v.kids.values[i], f.shape)}})
 	}
-	slices.SortStableFunc(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
-	return Obj(members...)
+	if !slices.IsSortedFunc(members, rankedMember.compare) {
+		slices.SortStableFunc(members, rankedMember.compare)
+	}
+	return v.withMembers(members)
+}
+
+// unknownRank is beyond every field that the schema knows.
+const unknownRank = 1 << 16
+
+type rankedMember struct {
+	rank int
+	Member
+}
+
+func (m rankedMember) compare(other rankedMember) int {
+	return cmp.Or(cmp.Compare(m.rank, other.rank), strings.Compare(m.Name, other.Name))
+}
+
+// withMembers is the object with these members; itself when they are what it has.
+func (v Value) withMembers(members []rankedMember) Value {
+	same := len(members) == v.Len()
+	for i := 0; same && i < len(members); i++ {
+		same = members[i].Name == v.kids.names[i] && members[i].Value == v.kids.values[i]
+	}
+	if same {
+		return v
+	}
+	all := make([]Member, len(members))
+	for i, m := range members {
+		all[i] = m.Member
+	}
+	return Obj(all...)
 }
 
 // Digest is the SHA-256 of the normalised document, hex. It does not show secrets, but tells whether they changed.

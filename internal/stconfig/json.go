@@ -47,11 +47,24 @@ func (v Value) AppendJSON(b []byte) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
+	if isPlain(s) {
+		return append(append(append(b, '"'), s...), '"')
+	}
 	out, err := jsontext.AppendQuote(b, s)
 	if err != nil { // invalid UTF-8 only: AppendQuote has replaced it
 		out, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	return out
+}
+
+// isPlain tells whether a text needs no escapes.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // sameNumber compares two literals by value, exactly. Exponents that would need a huge number are compared as text.

@@ -163,6 +163,7 @@ func (p *parser) close(kind Kind, bottom, bottomNames int) Value {
 	k := p.blocks.kids()
 	k.values = take(&p.blocks.values, p.values[bottom:])
 	k.names = take(&p.blocks.names, p.names[bottomNames:])
+	k.distinct = distinct(k.names)
 	p.values, p.names = p.values[:bottom], p.names[:bottomNames]
 	return Value{kind: kind, kids: k}
 }

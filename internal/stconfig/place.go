@@ -21,10 +21,10 @@ func (p place) field(at int) place {
 
 // sameMember is the member of that name, looked for where the other object has it.
 func sameMember(v Value, name string, at int) Value {
-	if v.kind == Object && at < len(v.kids.names) && v.kids.names[at] == name {
-		return v.kids.values[at]
+	if i := v.indexNear(name, at); i >= 0 {
+		return v.kids.values[i]
 	}
-	return v.Get(name)
+	return Value{}
 }
 
 // entryOf is the place of the free map's entry at position at.

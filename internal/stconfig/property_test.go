@@ -295,6 +295,9 @@ func touched(before, after Value, s *shape, rest []Part) string {
 	}
 	s = fit(s, before)
 	p, q := place{value: before, shape: s}, place{value: after, shape: s}
+	if before.Kind() == Null && after.Kind() == Array && s != nil {
+		return "" // an empty list that has a member now
+	}
 	if before.Kind() != after.Kind() || before.Kind() != Object && before.Kind() != Array {
 		return differs(before, after)
 	}

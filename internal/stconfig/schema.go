@@ -30,6 +30,7 @@ type shape struct {
 type field struct {
 	name      string // the daemon's spelling
 	shape     *shape
+	rank      int  // place in the daemon's order
 	noDefault bool // never taken from `defaults`: it would share what nobody named
 }
 
@@ -175,6 +176,7 @@ func object(groups ...[]field) *shape {
 	s := &shape{kind: Object, fields: map[string]field{}}
 	for _, group := range groups {
 		for _, f := range group {
+			f.rank = len(s.names)
 			s.names = append(s.names, f.name)
 			s.fields[f.name], s.fields[fold(f.name)] = f, f
 		}

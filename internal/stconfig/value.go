@@ -32,8 +32,9 @@ type Value struct {
 }
 
 type kids struct {
-	names  []string // of an object's members; nil for an array
-	values []Value
+	names    []string // of an object's members; nil for an array
+	values   []Value
+	distinct bool // no two names are equal without regard to case: the usual case, in which looking one up is cheap
 }
 
 // NullValue is JSON null.
@@ -71,6 +72,7 @@ func Obj(members ...Member) Value {
 	for i, m := range members {
 		k.names[i], k.values[i] = m.Name, m.Value
 	}
+	k.distinct = distinct(k.names)
 	return Value{kind: Object, kids: k}
 }
 
@@ -141,6 +143,11 @@ func (v Value) index(name string) int {
 	if v.kind != Object {
 		return -1
 	}
+	if v.kids.distinct {
+		if i := slices.Index(v.kids.names, name); i >= 0 {
+			return i
+		}
+	}
 	for i := len(v.kids.names) - 1; i >= 0; i-- {
 		if n := v.kids.names[i]; n == name || strings.EqualFold(n, name) {
 			return i
@@ -149,31 +156,55 @@ func (v Value) index(name string) int {
 	return -1
 }
 
+// indexNear is index for a name that another object of the same origin has at position i.
+func (v Value) indexNear(name string, i int) int {
+	if v.kind == Object && v.kids.distinct && i < len(v.kids.names) && v.kids.names[i] == name {
+		return i
+	}
+	return v.index(name)
+}
+
+// distinct tells whether no two names are equal without regard to case. It may say no where it would take long to know.
+func distinct(names []string) bool {
+	var seen [16]uint64 // by a hash that does not see case
+	for i, name := range names {
+		hash := uint(len(name))
+		for j := range len(name) {
+			if name[j] >= 0x80 {
+				return false
+			}
+			hash = hash*31 + uint(name[j]|0x20)
+		}
+		hash %= uint(len(seen) * 64)
+		if seen[hash/64]&(1<<(hash%64)) != 0 && containsFold(names[:i], name) {
+			return false
+		}
+		seen[hash/64] |= 1 << (hash % 64)
+	}
+	return true
+}
+
+func containsFold(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
 // With is the object with that member replaced (its spelling kept) or added at the end.
 func (v Value) With(name string, member Value) Value {
-	k := &kids{}
-	if v.kind == Object {
-		k.names, k.values = v.kids.names, slices.Clone(v.kids.values)
+	if v.kind != Object {
+		return Obj(Member{name, member})
 	}
 	if i := v.index(name); i >= 0 {
-		k.values[i] = member
-		return Value{kind: Object, kids: k}
+		return v.withAt(i, member)
 	}
-	k.names = append(slices.Clip(k.names), name)
-	k.values = append(k.values, member)
-	return Value{kind: Object, kids: k}
+	return v.plus(name, member)
 }
 
 // Without is the object without that member.
 func (v Value) Without(name string) Value {
-	i := v.index(name)
-	if i < 0 {
-		return v
+	if i := v.index(name); i >= 0 {
+		return v.withoutAt(i)
 	}
-	return Value{kind: Object, kids: &kids{
-		names:  slices.Delete(slices.Clone(v.kids.names), i, i+1),
-		values: slices.Delete(slices.Clone(v.kids.values), i, i+1),
-	}}
+	return v
 }
 
 // Equal compares by meaning: the order of an object's members and the spelling of numbers' literals (1 and 1.0) do not
@@ -206,18 +237,23 @@ func (v Value) Equal(w Value) bool {
 
 // first is Get for the member that daemons write first: the identity of a list's member.
 func (v Value) first(name string) Value {
-	if v.kind == Object && len(v.kids.names) > 0 && v.kids.names[0] == name {
-		return v.kids.values[0]
+	if i := v.indexNear(name, 0); i >= 0 {
+		return v.kids.values[i]
 	}
-	return v.Get(name)
+	return Value{}
 }
 
-// exact is the position of a free map's entry: its names are data, so letter case counts.
+// exact is the position of a free map's entry: its names are data, so letter case counts. The later of two counts.
 func (v Value) exact(name string) int {
 	if v.kind != Object {
 		return -1
 	}
-	return slices.Index(v.kids.names, name)
+	for i := len(v.kids.names) - 1; i >= 0; i-- {
+		if v.kids.names[i] == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // withAt is the Array or Object with another value at position i.
@@ -225,27 +261,31 @@ func (v Value) withAt(i int, member Value) Value {
 	if v.kids.values[i] == member {
 		return v
 	}
-	k := &kids{names: v.kids.names, values: slices.Clone(v.kids.values)}
+	k := *v.kids
+	k.values = slices.Clone(k.values)
 	k.values[i] = member
-	return Value{kind: v.kind, kids: k}
+	return Value{kind: v.kind, kids: &k}
 }
 
 // withoutAt is the Array or Object without position i.
 func (v Value) withoutAt(i int) Value {
-	k := &kids{values: slices.Delete(slices.Clone(v.kids.values), i, i+1)}
+	k := *v.kids
+	k.values = slices.Delete(slices.Clone(k.values), i, i+1)
 	if v.kind == Object {
-		k.names = slices.Delete(slices.Clone(v.kids.names), i, i+1)
+		k.names = slices.Delete(slices.Clone(k.names), i, i+1)
 	}
-	return Value{kind: v.kind, kids: k}
+	return Value{kind: v.kind, kids: &k}
 }
 
-// plus is the Array with one more member, or the Object with one more member of that name.
+// plus is the Array with one more member, or the Object with one more member of that name, which it does not have.
 func (v Value) plus(name string, member Value) Value {
-	k := &kids{values: append(slices.Clip(v.kids.values), member)}
+	k := *v.kids
 	if v.kind == Object {
-		k.names = append(slices.Clip(v.kids.names), name)
+		k.distinct = k.distinct && v.index(name) < 0 && distinct([]string{name})
+		k.names = append(slices.Clip(k.names), name)
 	}
-	return Value{kind: v.kind, kids: k}
+	k.values = append(slices.Clip(k.values), member)
+	return Value{kind: v.kind, kids: &k}
 }
 
 // withValues is the Array or Object with all values replaced; itself when none changed.
@@ -253,7 +293,9 @@ func (v Value) withValues(values []Value) Value {
 	if slices.Equal(values, v.kids.values) {
 		return v
 	}
-	return Value{kind: v.kind, kids: &kids{names: v.kids.names, values: values}}
+	k := *v.kids
+	k.values = values
+	return Value{kind: v.kind, kids: &k}
 }
 
 func (v Value) childValues() []Value {

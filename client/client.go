@@ -1,0 +1,235 @@
+// Package client calls Muster's REST API. The command line and the end-to-end tests use it, so it stays honest. It knows
+// HTTP and the wire types; what an answer means is the caller's business.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+const (
+	prefix = "/api/v1"
+
+	// maxAnswer bounds what an answer may take of memory: a list of 10,000 templates of 1 KiB with room to spare.
+	maxAnswer = 1 << 30
+
+	defaultTimeout = 2 * time.Minute
+)
+
+// Client calls one server with one token. It may be used by several goroutines at once.
+type Client struct {
+	base  *url.URL
+	token string
+	http  *http.Client
+}
+
+// New calls the server at an address like "http://127.0.0.1:2525", which may have a path before /api.
+func New(server, token string) (*Client, error) {
+	return NewWith(server, token, &http.Client{Timeout: defaultTimeout})
+}
+
+// NewWith is New over an HTTP client of the caller's, whose redirects it switches off: a token is sent to no other
+// address than the one that was given.
+func NewWith(server, token string, over *http.Client) (*Client, error) {
+	base, err := url.Parse(strings.TrimRight(server, "/"))
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fleet.Invalidf("server", "%q is no address of a server: it looks like http://127.0.0.1:2525", server)
+	}
+	own := *over
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{base: base, token: token, http: &own}, nil
+}
+
+// Error is an answer of the server that is no success. It unwraps to a *fleet.Error of the same meaning.
+type Error struct {
+	Status  int
+	Problem api.Problem
+}
+
+func (e *Error) Error() string {
+	text := e.Problem.Detail
+	if text == "" {
+		text = http.StatusText(e.Status)
+	}
+	for _, detail := range e.Problem.Errors {
+		if place := placeOf(detail); place != "" && !strings.Contains(text, detail.Message) {
+			text += "; " + place + ": " + detail.Message
+		}
+	}
+	return text
+}
+
+func placeOf(detail api.ProblemDetail) string {
+	place := detail.Field
+	if place == "" {
+		place = detail.Location
+	}
+	if detail.Line > 0 {
+		place = strings.TrimSpace(fmt.Sprintf("%s line %d, column %d", place, detail.Line, detail.Column))
+	}
+	return place
+}
+
+// Unwrap gives the meaning in the vocabulary.
+func (e *Error) Unwrap() error {
+	out := &fleet.Error{
+		Code: codeOf(e.Status), Message: e.Problem.Detail, Hint: e.Problem.Hint, Traceback: e.Problem.Traceback,
+	}
+	for _, d := range e.Problem.Errors {
+		field := d.Field
+		if field == "" {
+			field = d.Location
+		}
+		out.Details = append(out.Details, fleet.Detail{Field: field, Line: d.Line, Column: d.Column, Message: d.Message})
+	}
+	return out
+}
+
+func codeOf(status int) fleet.Code {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnsupportedMediaType:
+		return fleet.CodeMalformed
+	case http.StatusUnauthorized:
+		return fleet.CodeUnauthorized
+	case http.StatusForbidden:
+		return fleet.CodeForbidden
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return fleet.CodeNotFound
+	case http.StatusConflict:
+		return fleet.CodeConflict
+	case http.StatusPreconditionFailed:
+		return fleet.CodePrecondition
+	case http.StatusRequestEntityTooLarge:
+		return fleet.CodeTooLarge
+	case http.StatusUnprocessableEntity:
+		return fleet.CodeInvalid
+	case http.StatusTooManyRequests:
+		return fleet.CodeTooMany
+	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
+		return fleet.CodeUnavailable
+	}
+	return fleet.CodeInternal
+}
+
+// path joins decoded segments. A segment that is only dots is encoded too, or it would be taken for a relative path.
+func path(segments ...string) string {
+	var p strings.Builder
+	p.WriteString(prefix)
+	for _, segment := range segments {
+		p.WriteByte('/')
+		if strings.Trim(segment, ".") == "" {
+			p.WriteString(strings.ReplaceAll(segment, ".", "%2E"))
+			continue
+		}
+		p.WriteString(url.PathEscape(segment))
+	}
+	return p.String()
+}
+
+// Condition says under which circumstances a write is done.
+type Condition func(http.Header)
+
+// IfMatch writes only if what is there still has this ETag.
+func IfMatch(etag string) Condition { return func(h http.Header) { h.Set("If-Match", etag) } }
+
+// IfAbsent writes only if nothing is there.
+func IfAbsent() Condition { return func(h http.Header) { h.Set("If-None-Match", "*") } }
+
+// call does one request; into may be nil. at is a path with its query.
+func (c *Client) call(ctx context.Context, method, at string, body, into any, conditions ...Condition) (*http.Response, error) {
+	var send io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("encode the request: %w", err)
+		}
+		send = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base.String()+at, send)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for _, condition := range conditions {
+		condition(r.Header)
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return nil, c.unreachable(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return resp, c.read(resp, into)
+}
+
+func (c *Client) read(resp *http.Response, into any) error {
+	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the server's answer broke off", Hint: "Try again.", Err: err}
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return failed(resp, content)
+	}
+	if into == nil || len(content) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return &fleet.Error{Code: fleet.CodeInternal, Message: "the server's answer is not understood", Hint: "Is it a Muster server of this version?", Err: err}
+	}
+	return nil
+}
+
+// failed makes an error of an answer, also of one that is no problem document: a proxy's, another server's.
+func failed(resp *http.Response, content []byte) error {
+	e := &Error{Status: resp.StatusCode}
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil || media != api.ProblemType || json.Unmarshal(content, &e.Problem) != nil {
+		e.Problem = api.Problem{
+			Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
+			Detail: "the server answered " + resp.Status, Hint: "Is it a Muster server? Look at the address.",
+		}
+	}
+	return e
+}
+
+func (c *Client) unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var e *url.Error
+	if errors.As(err, &e) {
+		err = e.Err // without the address, which Message says
+	}
+	return &fleet.Error{
+		Code: fleet.CodeUnavailable, Message: "no server answers at " + c.base.Redacted(),
+		Hint: "Is it running? Name another one with --server or MUSTER_SERVER.", Err: err,
+	}
+}
+
+func get[T any](ctx context.Context, c *Client, at string) (T, error) {
+	var out T
+	_, err := c.call(ctx, http.MethodGet, at, nil, &out)
+	return out, err
+}
+
+func send[T any](ctx context.Context, c *Client, method, at string, body any, conditions ...Condition) (T, error) {
+	var out T
+	_, err := c.call(ctx, method, at, body, &out, conditions...)
+	return out, err
+}

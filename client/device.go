@@ -1,0 +1,85 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"muster/api"
+)
+
+// Devices are all of them by label, then ID.
+func (c *Client) Devices(ctx context.Context, l List) ([]api.Device, error) {
+	return list[api.Device](ctx, c, path("devices"), l)
+}
+
+// Device is one device; its API key is masked unless the token may write devices.
+func (c *Client) Device(ctx context.Context, id string) (api.Device, error) {
+	return get[api.Device](ctx, c, path("devices", id))
+}
+
+// DeviceETag is Device with the ETag for IfMatch.
+func (c *Client) DeviceETag(ctx context.Context, id string) (device api.Device, etag string, err error) {
+	resp, err := c.call(ctx, http.MethodGet, path("devices", id), nil, &device)
+	if err != nil {
+		return device, "", err
+	}
+	return device, resp.Header.Get("ETag"), nil
+}
+
+// PutDevice creates or replaces a device.
+func (c *Client) PutDevice(ctx context.Context, id string, device api.PutDevice, conditions ...Condition) (stored api.Device, created bool, err error) {
+	resp, err := c.call(ctx, http.MethodPut, path("devices", id), device, &stored, conditions...)
+	return stored, err == nil && resp.StatusCode == http.StatusCreated, err
+}
+
+// DeleteDevice forgets a device.
+func (c *Client) DeleteDevice(ctx context.Context, id string, conditions ...Condition) error {
+	_, err := c.call(ctx, http.MethodDelete, path("devices", id), nil, nil, conditions...)
+	return err
+}
+
+// DeviceStatus is what the daemon last said about itself.
+func (c *Client) DeviceStatus(ctx context.Context, id string) (api.DeviceStatus, error) {
+	return get[api.DeviceStatus](ctx, c, path("devices", id, "status"))
+}
+
+// DeviceVersion is the software that the daemon runs.
+func (c *Client) DeviceVersion(ctx context.Context, id string) (api.DeviceVersion, error) {
+	return get[api.DeviceVersion](ctx, c, path("devices", id, "version"))
+}
+
+// DeviceState says how Muster stands with the device.
+func (c *Client) DeviceState(ctx context.Context, id string) (api.DeviceState, error) {
+	return get[api.DeviceState](ctx, c, path("devices", id, "state"))
+}
+
+// States are the states of all devices, in the order of Devices.
+func (c *Client) States(ctx context.Context, l List) ([]api.ListedState, error) {
+	return list[api.ListedState](ctx, c, path("states"), l)
+}
+
+// DeviceConfig is the configuration last seen, secrets masked.
+func (c *Client) DeviceConfig(ctx context.Context, id string) (json.RawMessage, error) {
+	return get[json.RawMessage](ctx, c, path("devices", id, "config"))
+}
+
+// DevicePlan is what would be changed on the device now.
+func (c *Client) DevicePlan(ctx context.Context, id string) (api.Plan, error) {
+	return get[api.Plan](ctx, c, path("devices", id, "plan"))
+}
+
+// DeviceTags are the device's tags, sorted.
+func (c *Client) DeviceTags(ctx context.Context, id string) ([]string, error) {
+	return get[[]string](ctx, c, path("devices", id, "tags"))
+}
+
+// TagDevice attaches a tag and gives the resulting ones.
+func (c *Client) TagDevice(ctx context.Context, id, tag string, conditions ...Condition) ([]string, error) {
+	return send[[]string](ctx, c, http.MethodPut, path("devices", id, "tags", tag), nil, conditions...)
+}
+
+// UntagDevice takes a tag off and gives the resulting ones.
+func (c *Client) UntagDevice(ctx context.Context, id, tag string, conditions ...Condition) ([]string, error) {
+	return send[[]string](ctx, c, http.MethodDelete, path("devices", id, "tags", tag), nil, conditions...)
+}

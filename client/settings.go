@@ -1,0 +1,42 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"muster/api"
+)
+
+// DeviceSettings are the settings of a device beyond the contract.
+func (c *Client) DeviceSettings(ctx context.Context, id string) (api.DeviceSettings, error) {
+	return get[api.DeviceSettings](ctx, c, path("devices", id, "settings"))
+}
+
+// PutDeviceSettings changes settings of a device; what is nil stays.
+func (c *Client) PutDeviceSettings(ctx context.Context, id string, settings api.PutDeviceSettings, conditions ...Condition) (api.DeviceSettings, error) {
+	return send[api.DeviceSettings](ctx, c, http.MethodPut, path("devices", id, "settings"), settings, conditions...)
+}
+
+// TagMode says whether Muster writes to the devices with a tag: "on", "observe" or "paused".
+func (c *Client) TagMode(ctx context.Context, tag string) (string, error) {
+	setting, err := get[api.ModeSetting](ctx, c, path("tags", tag, "settings"))
+	return setting.Mode, err
+}
+
+// PutTagMode sets it.
+func (c *Client) PutTagMode(ctx context.Context, tag, mode string) error {
+	_, err := c.call(ctx, http.MethodPut, path("tags", tag, "settings"), api.ModeSetting{Mode: mode}, nil)
+	return err
+}
+
+// Mode says whether Muster writes to devices at all.
+func (c *Client) Mode(ctx context.Context) (string, error) {
+	setting, err := get[api.ModeSetting](ctx, c, path("configurator"))
+	return setting.Mode, err
+}
+
+// PutMode sets it.
+func (c *Client) PutMode(ctx context.Context, mode string) error {
+	_, err := c.call(ctx, http.MethodPut, path("configurator"), api.ModeSetting{Mode: mode}, nil)
+	return err
+}

@@ -1,0 +1,28 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"muster/api"
+)
+
+// Tags are all of them, sorted.
+func (c *Client) Tags(ctx context.Context, l List) ([]string, error) {
+	return list[string](ctx, c, path("tags"), l)
+}
+
+// DeleteTag takes a tag off everything and gives the tags that remain.
+func (c *Client) DeleteTag(ctx context.Context, tag string, conditions ...Condition) ([]string, error) {
+	return send[[]string](ctx, c, http.MethodDelete, path("tags", tag), nil, conditions...)
+}
+
+// TagDevices are the devices that carry a tag.
+func (c *Client) TagDevices(ctx context.Context, tag string, l List) ([]api.Device, error) {
+	return list[api.Device](ctx, c, path("tags", tag, "devices"), l)
+}
+
+// TagTemplates are the templates that carry a tag.
+func (c *Client) TagTemplates(ctx context.Context, tag string, l List) ([]api.Template, error) {
+	return list[api.Template](ctx, c, path("tags", tag, "templates"), l)
+}

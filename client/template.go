@@ -1,0 +1,79 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"muster/api"
+)
+
+func number(id int64) string { return strconv.FormatInt(id, 10) }
+
+// Templates are all of them in the order of the fold.
+func (c *Client) Templates(ctx context.Context, l List) ([]api.Template, error) {
+	return list[api.Template](ctx, c, path("templates"), l)
+}
+
+// Template is one template.
+func (c *Client) Template(ctx context.Context, id int64) (api.Template, error) {
+	return get[api.Template](ctx, c, path("templates", number(id)))
+}
+
+// TemplateETag is Template with the ETag for IfMatch.
+func (c *Client) TemplateETag(ctx context.Context, id int64) (template api.Template, etag string, err error) {
+	resp, err := c.call(ctx, http.MethodGet, path("templates", number(id)), nil, &template)
+	if err != nil {
+		return template, "", err
+	}
+	return template, resp.Header.Get("ETag"), nil
+}
+
+// CreateTemplate creates a template; the server gives the ID.
+func (c *Client) CreateTemplate(ctx context.Context, template api.PutTemplate) (api.Template, error) {
+	return send[api.Template](ctx, c, http.MethodPost, path("templates"), template)
+}
+
+// PutTemplate replaces a template.
+func (c *Client) PutTemplate(ctx context.Context, id int64, template api.PutTemplate, conditions ...Condition) (api.Template, error) {
+	return send[api.Template](ctx, c, http.MethodPut, path("templates", number(id)), template, conditions...)
+}
+
+// DeleteTemplate deletes a template.
+func (c *Client) DeleteTemplate(ctx context.Context, id int64, conditions ...Condition) error {
+	_, err := c.call(ctx, http.MethodDelete, path("templates", number(id)), nil, nil, conditions...)
+	return err
+}
+
+// TemplateTags are the template's tags, sorted.
+func (c *Client) TemplateTags(ctx context.Context, id int64) ([]string, error) {
+	return get[[]string](ctx, c, path("templates", number(id), "tags"))
+}
+
+// TagTemplate attaches a tag and gives the resulting ones.
+func (c *Client) TagTemplate(ctx context.Context, id int64, tag string, conditions ...Condition) ([]string, error) {
+	return send[[]string](ctx, c, http.MethodPut, path("templates", number(id), "tags", tag), nil, conditions...)
+}
+
+// UntagTemplate takes a tag off and gives the resulting ones.
+func (c *Client) UntagTemplate(ctx context.Context, id int64, tag string, conditions ...Condition) ([]string, error) {
+	return send[[]string](ctx, c, http.MethodDelete, path("templates", number(id), "tags", tag), nil, conditions...)
+}
+
+// EvaluateTemplate evaluates a stored template for a device, or, when device is blank, for one that the server picks.
+func (c *Client) EvaluateTemplate(ctx context.Context, id int64, device string) (api.Evaluation, error) {
+	return get[api.Evaluation](ctx, c, path("templates", number(id), "evaluate")+forDevice(device))
+}
+
+// EvaluateNewTemplate is EvaluateTemplate for a template that is not stored.
+func (c *Client) EvaluateNewTemplate(ctx context.Context, template api.EvaluateTemplate, device string) (api.Evaluation, error) {
+	return send[api.Evaluation](ctx, c, http.MethodPost, path("templates", "evaluate")+forDevice(device), template)
+}
+
+func forDevice(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "?device=" + url.QueryEscape(id)
+}

@@ -1,0 +1,24 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"muster/api"
+)
+
+// Tokens are all of them by name, without their secrets.
+func (c *Client) Tokens(ctx context.Context) ([]api.Token, error) {
+	return get[[]api.Token](ctx, c, path("tokens"))
+}
+
+// CreateToken makes a token. Its secret is in this answer and nowhere else.
+func (c *Client) CreateToken(ctx context.Context, name, role string) (api.NewToken, error) {
+	return send[api.NewToken](ctx, c, http.MethodPost, path("tokens"), api.CreateToken{Name: &name, Role: &role})
+}
+
+// DeleteToken revokes a token.
+func (c *Client) DeleteToken(ctx context.Context, name string) error {
+	_, err := c.call(ctx, http.MethodDelete, path("tokens", name), nil, nil)
+	return err
+}

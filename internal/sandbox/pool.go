@@ -5,12 +5,16 @@ package sandbox
 
 import (
 	"context"
-	"io"
+	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/template"
 )
 
@@ -19,63 +23,312 @@ type Options struct {
 	Command    []string // starts a worker, whose main is Serve; default: this executable with the argument "worker"
 	Limits     Limits
 	Warm       int   // workers kept ready; default 2
-	Max        int   // workers at once; default 16
+	Max        int   // evaluations at once; default 16: a program that hogs its worker leaves others to work
 	CacheBytes int64 // of results kept; default 12 MiB
 	Log        *slog.Logger
 }
 
-// Limits of one evaluation.
+// Limits of one evaluation. A zero field takes the default.
 type Limits struct {
-	Memory   int64         // bytes that a program may use; default 128 MiB
-	Wall     time.Duration // default 2 s
+	Memory   int64         // bytes that a program may use beyond what an idle worker does; default 128 MiB
+	Wall     time.Duration // default 1.5 s
 	Counting template.Limits
 }
 
-// Request is one evaluation.
-type Request struct {
-	Text   string
-	Device template.Facts
-	Config stconfig.Value  // the configuration so far; its secrets do not reach the worker
-	Fleet  *template.Fleet // nil: the one of SetFleet
+const (
+	defaultMemory = 128 << 20
+	defaultWall   = 1500 * time.Millisecond
+	defaultWarm   = 2
+	defaultMax    = 16
+	defaultCache  = 12 << 20
+
+	retireEvery = 10 * time.Second // how often workers beyond the warm ones are looked at
+	retireAfter = 30 * time.Second // of idleness
+)
+
+func (o Options) withDefaults() Options {
+	if o.Limits.Memory == 0 {
+		o.Limits.Memory = defaultMemory
+	}
+	if o.Limits.Wall == 0 {
+		o.Limits.Wall = defaultWall
+	}
+	o.Limits.Counting = o.Limits.Counting.WithDefaults()
+	if o.Warm == 0 {
+		o.Warm = defaultWarm
+	}
+	if o.Max == 0 {
+		o.Max = defaultMax
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = defaultCache
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
-// Pool evaluates templates in worker processes.
-type Pool struct{ opts Options }
+// Pool evaluates templates in worker processes and keeps the results, by what went into them.
+type Pool struct {
+	opts     Options
+	slots    chan struct{}       // one for each evaluation under way
+	starts   chan chan<- started // asks Run for a worker
+	lacking  chan struct{}       // tells Run that warm workers are missing
+	stopped  chan struct{}       // closed when Run ends
+	alive    sync.WaitGroup      // worker processes
+	programs *cache[digest, described]
+	results  *cache[digest, outcome]
+
+	mu      sync.Mutex // guards the rest
+	idle    []idleWorker
+	warming int
+	all     map[*worker]bool
+	outfit  *outfit
+	flights map[digest]*flight
+	strikes map[digest]*strike
+}
+
+type started struct {
+	worker *worker
+	err    error
+}
+
+type idleWorker struct {
+	*worker
+	since time.Time
+}
 
 // New makes a pool; Run starts its workers.
-func New(opts Options) *Pool { return &Pool{opts: opts} }
-
-// Run owns the workers until ctx ends. Evaluations wait until it runs.
-func (p *Pool) Run(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-
-// SetFleet says what devices() and tags() see from now on.
-func (p *Pool) SetFleet(f *template.Fleet) {}
-
-// SetSecrets says which names secret() takes; nil: any.
-func (p *Pool) SetSecrets(names []string) {}
-
-// Check tells whether a text is a template: a *fleet.Error with line and column if not. It runs nothing.
-func (p *Pool) Check(ctx context.Context, text string) error {
-	return fleet.Invalidf("template", "not built yet")
+func New(opts Options) *Pool {
+	opts = opts.withDefaults()
+	return &Pool{
+		opts: opts, slots: make(chan struct{}, opts.Max), starts: make(chan chan<- started), lacking: make(chan struct{}, 1),
+		stopped: make(chan struct{}), all: map[*worker]bool{}, outfit: newOutfit(nil, nil),
+		programs: newCache[digest, described](1 << 20), results: newCache[digest, outcome](opts.CacheBytes),
+		flights: map[digest]*flight{}, strikes: map[digest]*strike{},
+	}
 }
 
-// Evaluate runs one template for one device, or answers from the cache. What is wrong with the template, a broken limit
-// included, is a *fleet.Error with CodeInvalid.
-func (p *Pool) Evaluate(ctx context.Context, r Request) (template.Result, error) {
-	return template.Result{}, fleet.Invalidf("template", "not built yet")
+// Run owns the workers until ctx ends; then it ends them all and returns when they are gone. Evaluations wait until it
+// runs. Call it once. It keeps its thread: the kernel ends a worker together with the thread that started it.
+func (p *Pool) Run(ctx context.Context) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	command, err := p.command()
+	if err != nil {
+		return err
+	}
+	defer p.endAll()
+	p.wantWarm()
+	retire := time.NewTicker(retireEvery)
+	defer retire.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case reply := <-p.starts:
+			w, err := p.start(command)
+			reply <- started{w, err}
+		case <-p.lacking:
+			p.warm(command)
+		case <-retire.C:
+			p.retire(time.Now().Add(-retireAfter))
+		}
+	}
 }
 
-// Subject is one device of a batch.
-type Subject struct {
-	Device template.Facts
-	Config stconfig.Value
+func (p *Pool) command() ([]string, error) {
+	if len(p.opts.Command) > 0 {
+		return p.opts.Command, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the binary of the workers: %w", err)
+	}
+	return []string{self, "worker"}, nil
 }
 
-// EvaluateAll runs one template for many devices and hands over each result as soon as it is there, not necessarily in
-// order; yield is never called concurrently. The error is ctx's or the pool's, never one device's.
-func (p *Pool) EvaluateAll(ctx context.Context, text string, subjects []Subject, yield func(i int, r template.Result, err error)) error {
-	return nil
+func (p *Pool) start(command []string) (*worker, error) {
+	w, err := startWorker(command, p.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all[w] = true
+	p.alive.Add(1)
+	return w, nil
 }
 
-// Serve is the worker's main: it answers requests from in on out until in ends.
-func Serve(in io.Reader, out io.Writer) error { return nil }
+func (p *Pool) wantWarm() {
+	select {
+	case p.lacking <- struct{}{}:
+	default: // Run has been told
+	}
+}
+
+// warm starts workers until enough are idle or on their way.
+func (p *Pool) warm(command []string) {
+	for {
+		p.mu.Lock()
+		enough := len(p.idle)+p.warming >= p.opts.Warm
+		if !enough {
+			p.warming++
+		}
+		p.mu.Unlock()
+		if enough {
+			return
+		}
+		w, err := p.start(command)
+		if err != nil {
+			p.opts.Log.Error("worker does not start", "err", err)
+			p.warmed(nil)
+			return
+		}
+		go func() {
+			if err := w.greet(); err != nil {
+				p.opts.Log.Error("worker does not start", "err", err)
+				p.discard(w)
+				w = nil
+			}
+			p.warmed(w)
+		}()
+	}
+}
+
+func (p *Pool) warmed(w *worker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.warming--
+	if w != nil {
+		p.idle = append(p.idle, idleWorker{w, time.Now()})
+	}
+}
+
+// retire ends workers beyond the warm ones that have been idle since before.
+func (p *Pool) retire(before time.Time) {
+	p.mu.Lock()
+	var old []*worker
+	for len(p.idle) > p.opts.Warm && p.idle[0].since.Before(before) {
+		old = append(old, p.idle[0].worker)
+		p.idle = slices.Delete(p.idle, 0, 1)
+	}
+	p.mu.Unlock()
+	for _, w := range old {
+		p.discard(w)
+	}
+}
+
+// endAll ends every worker. Whoever talks to one sees it die and buries it.
+func (p *Pool) endAll() {
+	close(p.stopped)
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	for w := range p.all {
+		w.kill()
+	}
+	p.mu.Unlock()
+	for _, w := range idle {
+		p.discard(w.worker)
+	}
+	p.alive.Wait()
+}
+
+// acquire gives a worker that nobody else talks to: release or drop it.
+func (p *Pool) acquire(ctx context.Context) (*worker, error) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.stopped:
+		return nil, errStopped()
+	}
+	for {
+		w := p.takeIdle()
+		if w == nil {
+			break
+		}
+		if !w.isGone() {
+			return w, nil
+		}
+		p.discard(w)
+	}
+	w, err := p.newWorker(ctx)
+	if err != nil {
+		<-p.slots
+	}
+	return w, err
+}
+
+// takeIdle takes the one that was used last, whose memory is warm and whose programs are the usual ones.
+func (p *Pool) takeIdle() *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	w := p.idle[last].worker
+	p.idle = p.idle[:last]
+	return w
+}
+
+func (p *Pool) newWorker(ctx context.Context) (*worker, error) {
+	reply := make(chan started, 1)
+	select {
+	case p.starts <- reply:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.stopped:
+		return nil, errStopped()
+	}
+	s := <-reply // Run answers at once
+	if s.err == nil {
+		if s.err = s.worker.greet(); s.err == nil {
+			return s.worker, nil
+		}
+		p.discard(s.worker)
+	}
+	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "templates cannot be evaluated now: no worker process starts",
+		Hint: "The server's log says why.", Err: s.err}
+}
+
+func errStopped() error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the server is shutting down", Err: errors.New("sandbox has stopped")}
+}
+
+// release gives a worker back.
+func (p *Pool) release(w *worker) {
+	p.mu.Lock()
+	ending := false
+	select {
+	case <-p.stopped:
+		ending = true
+	default:
+		p.idle = append(p.idle, idleWorker{w, time.Now()})
+	}
+	p.mu.Unlock()
+	<-p.slots
+	if ending {
+		p.discard(w)
+	}
+}
+
+// drop is release for a worker that is dead or should be. Nobody has to wait until the kernel has taken its memory back;
+// Run does, at its end.
+func (p *Pool) drop(w *worker) {
+	w.kill()
+	<-p.slots
+	go p.discard(w)
+	p.wantWarm()
+}
+
+func (p *Pool) discard(w *worker) {
+	w.bury()
+	p.mu.Lock()
+	delete(p.all, w)
+	p.mu.Unlock()
+	p.alive.Done()
+}

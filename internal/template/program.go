@@ -110,5 +110,5 @@ func (p *Program) Evaluate(in Input, limits Limits) (Result, error) {
 		}
 		return Result{Language: HJSON, Value: p.value}, nil
 	}
-	return p.run(in, limits.withDefaults())
+	return p.run(in, limits.WithDefaults())
 }

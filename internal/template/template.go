@@ -48,7 +48,8 @@ const (
 	DefaultValues      = 100_000
 )
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults fills the zero fields.
+func (l Limits) WithDefaults() Limits {
 	if l.Steps == 0 {
 		l.Steps = DefaultSteps
 	}

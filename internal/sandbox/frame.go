@@ -1,0 +1,52 @@
+package sandbox
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// A frame is four bytes of length, one byte that says what it is, and the body. The bound on the length is the
+// reader's: a worker that a program got hold of must not make the server allocate what it likes.
+type kind byte
+
+const (
+	kindHello    kind = 'h' // limits -> nothing
+	kindCompile  kind = 'c' // number and text of a program -> what it is
+	kindForget   kind = 'x' // drop all programs
+	kindFleet    kind = 'f' // facts of all devices
+	kindSecrets  kind = 's' // names of the secrets
+	kindEvaluate kind = 'e' // devices and configurations -> a result for each, in their order
+	kindResult   kind = 'r'
+	kindError    kind = '!' // instead of a result
+)
+
+const frameHeader = 5
+
+func writeFrame(w io.Writer, k kind, body []byte) error {
+	header := binary.BigEndian.AppendUint32(make([]byte, 0, frameHeader), uint32(len(body)))
+	if _, err := w.Write(append(header, byte(k))); err != nil {
+		return err
+	}
+	_, err := w.Write(body)
+	return err
+}
+
+// readFrame reads one frame into buffer, which it grows as bytes come in and never beyond most.
+func readFrame(r *bufio.Reader, buffer []byte, most int) (kind, []byte, error) {
+	var header [frameHeader]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return 0, buffer, err
+	}
+	size := int(binary.BigEndian.Uint32(header[:4]))
+	if size > most {
+		return 0, buffer, fmt.Errorf("a frame of %d bytes, more than the %d allowed", size, most)
+	}
+	if cap(buffer) < size {
+		buffer = make([]byte, size)
+	}
+	buffer = buffer[:size]
+	_, err := io.ReadFull(r, buffer)
+	return kind(header[4]), buffer, err
+}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package sandbox
+
+import "os"
+
+func killedBySystem(*os.ProcessState) bool { return false }

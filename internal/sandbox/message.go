@@ -1,0 +1,125 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+	"muster/internal/template"
+)
+
+// hello is what a worker is told first.
+type hello struct {
+	Memory      int64 // bytes for programs, before the kernel ends it
+	WallMs      int64 // of an evaluation
+	Steps       uint64
+	OutputBytes int
+	ValueBytes  int
+	Values      int
+}
+
+// program is what a text turned out to be.
+type program struct {
+	Language template.Language `json:"language"`
+	Reads    template.Inputs   `json:"reads"`
+}
+
+// wireError is a *fleet.Error without its cause, which stays where it arose.
+type wireError struct {
+	Code      fleet.Code     `json:"code"`
+	Message   string         `json:"message"`
+	Hint      string         `json:"hint"`
+	Details   []fleet.Detail `json:"details"`
+	Traceback string         `json:"traceback"`
+	Late      bool           `json:"late"` // it was stopped by the clock: another time it may end in time
+}
+
+func encodeError(err error, late bool) []byte {
+	w := wireError{Code: fleet.CodeInternal, Message: err.Error(), Late: late}
+	var e *fleet.Error
+	if errors.As(err, &e) {
+		w = wireError{e.Code, e.Message, e.Hint, e.Details, e.Traceback, late}
+	}
+	body, err := json.Marshal(w)
+	if err != nil {
+		return []byte(`{"code":"internal","message":"an error that cannot be told"}`)
+	}
+	return body
+}
+
+func decodeError(body []byte) (*fleet.Error, bool, error) {
+	var w wireError
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, false, err
+	}
+	return &fleet.Error{Code: w.Code, Message: w.Message, Hint: w.Hint, Details: w.Details, Traceback: w.Traceback}, w.Late, nil
+}
+
+// subject reads one device of an evaluation, with what the program looks at.
+func (r *reader) subject(reads template.Inputs) (Subject, error) {
+	var s Subject
+	if reads.Device.Any() {
+		facts, err := r.text()
+		if err != nil {
+			return s, err
+		}
+		if err := json.Unmarshal([]byte(facts), &s.Device); err != nil {
+			return s, err
+		}
+	}
+	var err error
+	if reads.Config {
+		s.Config, err = r.value(0)
+	}
+	return s, err
+}
+
+func appendResult(b []byte, result template.Result) []byte {
+	b = binary.AppendUvarint(b, result.Steps)
+	b = binary.AppendUvarint(b, uint64(len(result.Output)))
+	for _, line := range result.Output {
+		b = appendText(b, line)
+	}
+	return appendValue(b, result.Value)
+}
+
+// decodeResult makes a result whose texts are parts of one copy of the body.
+func decodeResult(body []byte, language template.Language, limits template.Limits) (template.Result, error) {
+	r := &reader{left: string(body), values: limits.Values + limits.OutputBytes}
+	result := template.Result{Language: language}
+	var err error
+	if result.Steps, err = r.uvarint(); err != nil {
+		return result, err
+	}
+	lines, err := r.count()
+	if err != nil {
+		return result, err
+	}
+	for range lines {
+		line, err := r.text()
+		if err != nil {
+			return result, err
+		}
+		result.Output = append(result.Output, line)
+	}
+	r.values = limits.Values
+	if result.Value, err = r.value(0); err == nil && r.left != "" {
+		err = errCodec
+	}
+	return result, err
+}
+
+// footprint is about how many bytes of memory a value takes.
+func footprint(v stconfig.Value) int64 {
+	const perValue = 48 // the value, its name, its share of the slices
+	n := int64(perValue + len(v.Str()))
+	for i := range v.Len() {
+		if v.Kind() == stconfig.Object {
+			n += int64(len(v.Name(i)))
+		}
+		n += footprint(v.At(i))
+	}
+	return n
+}

@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"time"
+
+	"muster/internal/template"
+)
+
+const (
+	maxRequest = 256 << 20 // of a frame from the server, which is trusted
+	maxStack   = 64 << 20  // a program that nests deeper ends the worker before it swaps
+)
+
+// Serve is the worker's main: it answers requests from in on out until in ends. It trusts the server and nobody else:
+// what its programs do to it is bounded by the server and the kernel.
+func Serve(in io.Reader, out io.Writer) error {
+	debug.SetMaxStack(maxStack)
+	s := &server{in: bufio.NewReaderSize(in, 64<<10), out: bufio.NewWriterSize(out, 64<<10), programs: map[uint64]*template.Program{}}
+	var body []byte
+	for {
+		var k kind
+		var err error
+		if k, body, err = readFrame(s.in, body, maxRequest); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil // the server is gone, or done with us
+			}
+			return fmt.Errorf("read request: %w", err)
+		}
+		if err := s.handle(k, body); err != nil {
+			return err
+		}
+		if cap(body) > 1<<20 {
+			body = nil // fleets are large and rare
+		}
+	}
+}
+
+type server struct {
+	in       *bufio.Reader
+	out      *bufio.Writer
+	limits   template.Limits
+	wall     time.Duration
+	programs map[uint64]*template.Program
+	fleet    *template.Fleet
+	secrets  []string
+	encoded  []byte
+}
+
+func (s *server) handle(k kind, body []byte) error {
+	switch k {
+	case kindHello:
+		return s.hello(body)
+	case kindCompile:
+		return s.compile(body)
+	case kindForget:
+		clear(s.programs)
+		return nil
+	case kindFleet:
+		var devices []template.Facts
+		if err := json.Unmarshal(body, &devices); err != nil {
+			return fmt.Errorf("read fleet: %w", err)
+		}
+		s.fleet = template.NewFleet(devices)
+		return nil
+	case kindSecrets:
+		s.secrets = nil
+		if err := json.Unmarshal(body, &s.secrets); err != nil {
+			return fmt.Errorf("read names of secrets: %w", err)
+		}
+		return nil
+	case kindEvaluate:
+		return s.evaluate(body)
+	}
+	return fmt.Errorf("a frame of unknown kind %q", k)
+}
+
+func (s *server) hello(body []byte) error {
+	var h hello
+	if err := json.Unmarshal(body, &h); err != nil {
+		return fmt.Errorf("read limits: %w", err)
+	}
+	s.limits = template.Limits{Steps: h.Steps, OutputBytes: h.OutputBytes, ValueBytes: h.ValueBytes, Values: h.Values}
+	s.wall = time.Duration(h.WallMs) * time.Millisecond
+	debug.SetMemoryLimit(h.Memory * 3 / 4) // collect garbage before the kernel says no
+	return s.answer(kindHello, nil)
+}
+
+func (s *server) answer(k kind, body []byte) error {
+	if err := writeFrame(s.out, k, body); err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	return s.out.Flush()
+}
+
+func (s *server) compile(body []byte) error {
+	number, n := binary.Uvarint(body)
+	if n <= 0 {
+		return errCodec
+	}
+	p, err := template.Compile(string(body[n:]))
+	if err != nil {
+		return s.answer(kindError, encodeError(err, false))
+	}
+	s.programs[number] = p
+	answer, err := json.Marshal(program{p.Language(), p.Reads()})
+	if err != nil {
+		return fmt.Errorf("describe program: %w", err)
+	}
+	return s.answer(kindResult, answer)
+}
+
+// evaluate answers with one frame for each device, as soon as it is there.
+func (s *server) evaluate(body []byte) error {
+	r := &reader{left: string(body), values: len(body)}
+	number, err := r.uvarint()
+	if err != nil {
+		return err
+	}
+	p := s.programs[number]
+	if p == nil {
+		return fmt.Errorf("program %d is not loaded", number)
+	}
+	for r.left != "" {
+		subject, err := r.subject(p.Reads())
+		if err != nil {
+			return fmt.Errorf("read device: %w", err)
+		}
+		r.left = r.left[min(1, len(r.left)):] // the separator
+		if err := s.evaluateOne(p, subject); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) evaluateOne(p *template.Program, subject Subject) error {
+	var clock *time.Timer
+	limits := s.limits
+	late := false
+	limits.Started = func(stop func(string)) {
+		clock = time.AfterFunc(s.wall*9/10, func() { stop(timeMessage(s.wall)) })
+	}
+	result, err := p.Evaluate(template.Input{Device: subject.Device, Config: subject.Config, Fleet: s.fleet, Secrets: s.secrets}, limits)
+	if clock != nil {
+		late = !clock.Stop()
+	}
+	if err != nil {
+		return s.answer(kindError, encodeError(err, late))
+	}
+	s.encoded = appendResult(s.encoded[:0], result)
+	return s.answer(kindResult, s.encoded)
+}
+
+// timeMessage is the error of a program that does not end. The worker stops a little before the server would end it:
+// stopped, it can still say where the program was.
+func timeMessage(wall time.Duration) string {
+	return fmt.Sprintf("the program takes longer than %v", wall)
+}
+
+// separator stands after every device of a request: a program may look at nothing, and then a device is no bytes.
+const separator = ';'

@@ -1,0 +1,287 @@
+package sandbox
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"muster/internal/template"
+)
+
+const (
+	helloPatience  = 10 * time.Second // a worker starts in milliseconds; a machine that swaps takes longer
+	burialPatience = 5 * time.Second
+	watchEvery     = 50 * time.Millisecond
+	maxPrograms    = 64       // kept in one worker
+	maxProgramText = 4 << 20  // of them together
+	maxComplaint   = 4 << 10  // of what a worker writes to its standard error
+	watchSlack     = 64 << 20 // resident memory beyond the kernel's limit that the watch lets pass
+	fleetAllowance = 4 << 10  // bytes of memory for each device of the fleet, on top of the limit
+)
+
+// worker is one child process. One goroutine at a time talks to it.
+type worker struct {
+	cmd       *exec.Cmd
+	in        *os.File // its standard input
+	out       *os.File // its standard output
+	reader    *bufio.Reader
+	buffer    []byte
+	complaint complaint
+	exited    chan struct{} // closed when the process is gone
+	tooLarge  atomic.Bool   // ended by the watch
+
+	limits      Limits
+	memoryLimit int64 // the kernel's, in bytes, without what the fleet is allowed
+	allowance   int64 // for the fleet
+
+	numbers  map[digest]uint64 // of the programs that it has
+	next     uint64
+	textSize int
+	fleet    string // digest of the fleet that it has
+	secrets  string // of the names of the secrets
+}
+
+// startWorker starts a process. The caller's thread must live as long as the process: see dieWithParent.
+func startWorker(command []string, limits Limits) (*worker, error) {
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make pipe: %w", err)
+	}
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make pipe: %w", err), stdin.Close(), in.Close())
+	}
+	w := &worker{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), exited: make(chan struct{}), limits: limits, numbers: map[digest]uint64{}}
+	w.cmd = exec.Command(command[0], command[1:]...)
+	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = stdin, stdout, &w.complaint
+	// Nothing of the server's environment, which holds secrets. One thread runs Go code: a program takes one processor
+	// at most, its garbage collection included.
+	w.cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
+	dieWithParent(w.cmd)
+	err = w.cmd.Start()
+	stdin.Close()
+	stdout.Close()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start worker: %w", err), in.Close(), out.Close())
+	}
+	go func() {
+		_ = w.cmd.Wait() // how it ended is read from ProcessState
+		close(w.exited)
+	}()
+	return w, nil
+}
+
+// greet tells a new worker its limits and puts the kernel's on it.
+func (w *worker) greet() error {
+	body, err := json.Marshal(hello{
+		Memory: w.limits.Memory, WallMs: w.limits.Wall.Milliseconds(), Steps: w.limits.Counting.Steps,
+		OutputBytes: w.limits.Counting.OutputBytes, ValueBytes: w.limits.Counting.ValueBytes, Values: w.limits.Counting.Values,
+	})
+	if err != nil {
+		return fmt.Errorf("encode limits: %w", err)
+	}
+	if err := w.send(kindHello, body, helloPatience); err != nil {
+		return err
+	}
+	if k, _, err := w.receive(helloPatience); err != nil || k != kindHello {
+		return fmt.Errorf("worker does not answer (%q): %w", w.complaint.String(), err)
+	}
+	w.memoryLimit, err = confine(w.cmd.Process.Pid, w.limits.Memory)
+	return err
+}
+
+func (w *worker) send(k kind, body []byte, patience time.Duration) error {
+	if err := w.in.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return fmt.Errorf("set deadline: %w", err)
+	}
+	if err := writeFrame(w.in, k, body); err != nil {
+		return fmt.Errorf("write to worker: %w", err)
+	}
+	return nil
+}
+
+// receive waits for one frame; the body is valid until the next.
+func (w *worker) receive(patience time.Duration) (kind, []byte, error) {
+	if err := w.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return 0, nil, fmt.Errorf("set deadline: %w", err)
+	}
+	k, body, err := readFrame(w.reader, w.buffer, w.maxAnswer())
+	if w.buffer = body; cap(body) > 256<<10 {
+		w.buffer = nil // large results are rare
+	}
+	return k, body, err
+}
+
+// maxAnswer is the largest frame that an honest worker sends.
+func (w *worker) maxAnswer() int {
+	const perValue = 24 // the tag and the lengths of value and name
+	c := w.limits.Counting
+	return c.ValueBytes + perValue*c.Values + 4*c.OutputBytes + 256<<10
+}
+
+// has tells whether the worker has the program.
+func (w *worker) has(d digest) bool { _, ok := w.numbers[d]; return ok }
+
+// compile makes the worker read a text; the answer is a program or an error.
+func (w *worker) compile(d digest, text string) (k kind, body []byte, err error) {
+	if len(w.numbers) >= maxPrograms || w.textSize+len(text) > maxProgramText {
+		if err := w.send(kindForget, nil, w.limits.Wall); err != nil {
+			return 0, nil, err
+		}
+		clear(w.numbers)
+		w.textSize = 0
+	}
+	number := w.next
+	w.next++
+	request := append(binary.AppendUvarint(nil, number), text...)
+	if err := w.send(kindCompile, request, w.limits.Wall); err != nil {
+		return 0, nil, err
+	}
+	if k, body, err = w.receive(w.limits.Wall); err == nil && k == kindResult {
+		w.numbers[d] = number
+		w.textSize += len(text)
+	}
+	return k, body, err
+}
+
+// prepare sends what the program looks at beside its device and the worker does not have.
+func (w *worker) prepare(reads template.Inputs, all *outfit) error {
+	if (reads.Devices || reads.Tags) && w.fleet != all.fleet.Digest() {
+		body, err := all.encodedFleet()
+		if err != nil {
+			return err
+		}
+		w.allowance = max(w.allowance, int64(len(all.fleet.Devices()))*fleetAllowance)
+		if err := limitMemory(w.cmd.Process.Pid, w.memoryLimit+w.allowance); err != nil {
+			return err
+		}
+		if err := w.send(kindFleet, body, helloPatience); err != nil {
+			return err
+		}
+		w.fleet = all.fleet.Digest()
+	}
+	if reads.Secrets && w.secrets != all.secretsDigest() {
+		body, err := json.Marshal(all.secrets)
+		if err != nil {
+			return fmt.Errorf("encode names of secrets: %w", err)
+		}
+		if err := w.send(kindSecrets, body, w.limits.Wall); err != nil {
+			return err
+		}
+		w.secrets = all.secretsDigest()
+	}
+	return nil
+}
+
+// watch ends the worker when its resident memory grows beyond the kernel's limit, which is there on Linux before 4.7
+// only, or where the limit could not be set. stop ends the watch.
+func (w *worker) watch() (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(watchEvery, func() {
+		_, resident, err := memoryOf(w.cmd.Process.Pid)
+		if err == nil && resident > w.memoryLimit+w.allowance+watchSlack {
+			w.tooLarge.Store(true)
+			w.kill()
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if timer != nil {
+			timer.Reset(watchEvery)
+		}
+	})
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		timer.Stop()
+		timer = nil
+	}
+}
+
+// swollen tells whether a worker that did its duty should be replaced all the same: it holds on to half of what it may.
+func (w *worker) swollen() bool {
+	_, resident, err := memoryOf(w.cmd.Process.Pid)
+	return w.tooLarge.Load() || err == nil && resident > (w.memoryLimit+w.allowance+watchSlack)/2
+}
+
+func (w *worker) kill() { _ = w.cmd.Process.Kill() } // fails only when it is gone
+
+// bury ends the worker and waits until it is gone.
+func (w *worker) bury() {
+	w.kill()
+	<-w.exited
+	w.in.Close()
+	w.out.Close()
+}
+
+// The Go runtime ends a process that gets no memory, or whose stack grows too far, with exit code 2 and one of these
+// texts; there is no other sign of it.
+var (
+	outOfMemory = regexp.MustCompile(`out of memory|cannot allocate memory|cannot map pages|errno ?=? ?12\b`)
+	outOfStack  = regexp.MustCompile(`stack exceeds|stack overflow`)
+)
+
+// cause is why talking to a worker ended with err: a limit that the program broke, in words for its author, or "" when
+// it is not known.
+func (w *worker) cause(err error) string {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return timeMessage(w.limits.Wall)
+	}
+	select {
+	case <-w.exited:
+	case <-time.After(burialPatience):
+		w.kill()
+		<-w.exited
+	}
+	switch complaint := w.complaint.String(); {
+	case w.tooLarge.Load(), outOfMemory.MatchString(complaint):
+		return fmt.Sprintf("the program used more than %d MiB of memory", w.limits.Memory>>20)
+	case outOfStack.MatchString(complaint):
+		return "the program's values are nested too deeply"
+	case killedBySystem(w.cmd.ProcessState):
+		return "the machine ran out of memory while the program ran"
+	}
+	return ""
+}
+
+func (w *worker) isGone() bool {
+	select {
+	case <-w.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// complaint keeps the beginning of what a worker writes to its standard error.
+type complaint struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+var _ io.Writer = (*complaint)(nil)
+
+func (c *complaint) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text = append(c.text, b[:min(len(b), maxComplaint-len(c.text))]...)
+	return len(b), nil
+}
+
+func (c *complaint) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.text)
+}

@@ -42,7 +42,7 @@ type Hub struct {
 	ring        []*Event   // ring[id % len(ring)], for first <= id < next
 	first, next int64
 	bytes       int
-	subscribers map[*Subscription]bool
+	subscribers []*Subscription // in any order; a slice, because every event walks it
 	closed      bool
 }
 
@@ -53,7 +53,7 @@ func NewHub(o Options) *Hub {
 	orDefault(&o.Subscribers, defaultSubscribers)
 	orDefault(&o.Gather, defaultGather)
 	start := time.Now().UnixMicro()
-	return &Hub{o: o, ring: make([]*Event, o.Events), first: start, next: start, subscribers: map[*Subscription]bool{}}
+	return &Hub{o: o, ring: make([]*Event, o.Events), first: start, next: start}
 }
 
 func orDefault[T int | time.Duration](v *T, otherwise T) {
@@ -83,7 +83,7 @@ func (h *Hub) Publish(t Type, device fleet.DeviceID, data any) error {
 	}
 	e.ID, e.Time = h.next, time.Now()
 	h.keep(e)
-	for s := range h.subscribers {
+	for _, s := range h.subscribers {
 		s.notice(e)
 	}
 	return nil
@@ -129,7 +129,8 @@ func (h *Hub) Subscribe(f Filter, after int64) (*Subscription, error) {
 		s.cursor, s.lost = h.first, true
 	}
 	s.wake <- struct{}{}
-	h.subscribers[s] = true
+	s.place = len(h.subscribers)
+	h.subscribers = append(h.subscribers, s)
 	return s, nil
 }
 
@@ -138,7 +139,20 @@ func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
-	for s := range h.subscribers {
-		s.leave()
+	for len(h.subscribers) > 0 {
+		h.remove(h.subscribers[0])
 	}
+}
+
+// remove ends a subscription, unless it ended before. The caller holds mu.
+func (h *Hub) remove(s *Subscription) {
+	if s.place < 0 {
+		return
+	}
+	last := h.subscribers[len(h.subscribers)-1]
+	h.subscribers[s.place], last.place = last, s.place
+	h.subscribers[len(h.subscribers)-1] = nil
+	h.subscribers = h.subscribers[:len(h.subscribers)-1]
+	s.place = -1
+	close(s.end)
 }

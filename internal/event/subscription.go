@@ -12,11 +12,12 @@ type Subscription struct {
 	picker picker
 	wake   chan struct{} // holds a token when there may be something to read
 	end    chan struct{} // closed with the subscription
-	last   time.Time     // when the last batch was given; of the reading goroutine
+	last   time.Time     // when everything there was had been read; of the reading goroutine
 
 	// Guarded by the hub's mu:
 	cursor int64 // the next ID to look at
 	lost   bool  // something before cursor is missing
+	place  int   // in the hub's subscribers, -1 once closed
 }
 
 // Next waits for the next events, and gives a batch of them, in order. It ends with ctx, or with ErrClosed.
@@ -32,8 +33,11 @@ func (s *Subscription) Next(ctx context.Context) ([]*Event, error) {
 			return nil, ErrClosed
 		case <-s.wake:
 		}
-		if batch := s.take(); len(batch) > 0 {
-			s.last = time.Now()
+		batch, more := s.take()
+		if s.last = time.Now(); more {
+			s.last = time.Time{}
+		}
+		if len(batch) > 0 {
 			return batch, nil
 		}
 	}
@@ -43,15 +47,7 @@ func (s *Subscription) Next(ctx context.Context) ([]*Event, error) {
 func (s *Subscription) Close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	s.leave()
-}
-
-// leave is Close for who holds the hub's mu.
-func (s *Subscription) leave() {
-	if s.hub.subscribers[s] {
-		delete(s.hub.subscribers, s)
-		close(s.end)
-	}
+	s.hub.remove(s)
 }
 
 // gather waits until the last batch is old enough: in a burst, a reader is woken a hundred times a second and not once
@@ -89,12 +85,11 @@ func (s *Subscription) rouse() {
 	}
 }
 
-// take gives what there is to read, up to a bound; where more is left, the reader is woken again.
-func (s *Subscription) take() []*Event {
+// take gives what there is to read, up to a bound. Where more is left, Next does not wait.
+func (s *Subscription) take() (batch []*Event, more bool) {
 	h := s.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var batch []*Event
 	if s.lost || s.cursor < h.first {
 		batch = append(batch, s.missed())
 	}
@@ -105,11 +100,11 @@ func (s *Subscription) take() []*Event {
 		}
 		if bytes += e.size(); len(batch) == maxBatchEvents || bytes > maxBatchBytes && len(batch) > 0 {
 			s.rouse()
-			break
+			return batch, true
 		}
 		batch = append(batch, e)
 	}
-	return batch
+	return batch, false
 }
 
 // missed makes the event that stands for what is no longer in the ring. Its ID is the last one missing, so that a reader

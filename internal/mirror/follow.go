@@ -153,8 +153,8 @@ func (w *watcher) takeFolders(events []fleet.DaemonEvent) {
 				next.Device, next.Folder, next.CreatedAt = known.Device, known.Folder, known.CreatedAt
 			case "StateChanged":
 				next.State = e.State
-				if next.Error = e.Error; next.Error == "" && e.State != "idle" && e.State != "error" {
-					next.Error = known.Error // still what it was: the folder is working
+				if e.Error != "" || known.State == "error" {
+					next.Error = e.Error // items that could not be synced stay until the next summary
 				}
 			case "FolderErrors":
 				next.Error = e.Error

@@ -227,6 +227,7 @@ func (b *outbox) flush(ctx context.Context) error {
 			b.putBack(group)
 			return err
 		}
+		b.kept(group)
 		for _, w := range group {
 			if w.tell && w.Config != nil && b.told != nil {
 				b.told(w.Device, *w.Config)
@@ -246,13 +247,19 @@ func (b *outbox) takeGroup() []waiting {
 		group = append(group, queue...)
 		delete(b.waiting, id)
 	}
+	clear(b.dropped)
+	return group
+}
+
+// kept takes what was written off the count.
+func (b *outbox) kept(group []waiting) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, w := range group {
 		b.bytes -= w.size()
 	}
-	clear(b.dropped)
 	close(b.drained)
 	b.drained = make(chan struct{})
-	return group
 }
 
 // putBack lays what came meanwhile over what failed.
@@ -270,6 +277,7 @@ func (b *outbox) putBack(group []waiting) {
 		}
 	}
 	for _, w := range group {
+		b.bytes -= w.size()
 		if !b.dropped[w.Device] {
 			b.put(w)
 		}

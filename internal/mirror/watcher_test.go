@@ -1,0 +1,562 @@
+package mirror
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const poll = "events since 0 limit 250 wait 50s"
+
+func TestFirstContactReadsEverythingOnceAfterTheEventsWereAskedFor(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a", "b")
+		f.folders[1].Size = 7
+		d := w.put(1, f)
+		wantCalls(t, f.take(), "status", "events since 0 limit 1 wait 0s", "version", "config", "summary a", "summary b", poll)
+		s := w.wantConnection(d, fleet.Online)
+		if s.Status == nil || s.Status.StartTime != "first" || s.Version == nil || s.Version.Device != d || s.Digest == "" ||
+			len(s.Summaries) != 2 || s.Summaries["b"].GlobalBytes != 7 || s.Summaries["b"].Device != d ||
+			s.Address != "daemon.example:8384" || s.FoundBy != "record" || s.LastSeen.IsZero() || !s.NextTry.IsZero() {
+			t.Fatalf("snapshot %+v", s)
+		}
+		if !slices.Equal(s.Folders, []fleet.FolderLabel{{Folder: "a", Label: "Label of a"}, {Folder: "b", Label: "Label of b"}}) {
+			t.Fatalf("folders %v", s.Folders)
+		}
+		pass(time.Second)
+		var kept fleet.Observation
+		for _, o := range w.observations() {
+			kept = merge(fleet.Observation{Device: kept.Device, Status: kept.Status, Version: kept.Version, Summaries: kept.Summaries, Pin: kept.Pin}, o)
+		}
+		if kept.Status == nil || kept.Version == nil || len(kept.Summaries) != 2 || kept.Pin == nil || *kept.Pin != "sha256:aa" {
+			t.Fatalf("kept %+v", w.observations())
+		}
+		if len(w.announced()) != 1 || w.keptBefore()[0] == 0 {
+			t.Fatalf("a configuration was announced %d times, before it was kept: %v", len(w.announced()), w.keptBefore())
+		}
+		if got := w.changed(d); got != ConnectionChanged|StatusChanged|FoldersChanged|ConfigChanged {
+			t.Fatalf("changed %b", got)
+		}
+	})
+}
+
+func TestAnEventBetweenPrimingAndReadingIsNotLost(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		gate := make(chan struct{})
+		f.gate["config"] = gate
+		d := w.put(1, f)
+		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{GlobalBytes: 99}})
+		close(gate)
+		synctest.Wait()
+		if got := w.wantConnection(d, fleet.Online).Summaries["a"].GlobalBytes; got != 99 {
+			t.Fatalf("%d bytes, want the event's 99", got)
+		}
+	})
+}
+
+func TestAtRestPollsAndStatusTakeTurns(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		f.take()
+		before := w.snapshot(d).LastSeen
+		const minutes = 10
+		pass(minutes*time.Minute + time.Second)
+		calls := f.take()
+		count := map[string]int{}
+		for _, c := range calls {
+			count[c]++
+		}
+		if count["status"] != minutes || count[poll] != minutes || count["events since 0 limit 250 wait 10s"] != minutes || len(calls) != 3*minutes {
+			t.Fatalf("in %d quiet minutes the daemon was asked %v", minutes, count)
+		}
+		if f.overlapped() {
+			t.Fatal("two requests ran at the same time")
+		}
+		if seen := w.snapshot(d).LastSeen; seen.Sub(before) < (minutes-1)*time.Minute {
+			t.Fatalf("last seen moved by %s", seen.Sub(before))
+		}
+		if w.snapshot(d).Status.UpdatedAt.Equal(w.snapshot(d).Status.CreatedAt) {
+			t.Fatal("the status was not renewed")
+		}
+	})
+}
+
+func TestConfigSavedTwiceIsOneConfiguration(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		pass(time.Second)
+		first := w.snapshot(d).Digest
+		f.take()
+		f.change(fakeFolder{ID: "a", Label: "new"})
+		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
+		pass(time.Second)
+		wantCalls(t, f.take(), "config", "events since 1 limit 250 wait 50s")
+		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
+		pass(5 * time.Second)
+		if len(w.announced()) != 2 || !strings.Contains(w.announced()[1], `"new"`) {
+			t.Fatalf("announced %q, want the first and the changed one", w.announced())
+		}
+		s := w.snapshot(d)
+		if s.Digest == first || s.Folders[0].Label != "new" || s.Summaries["a"].Device != d {
+			t.Fatalf("snapshot %+v", s)
+		}
+		configs := 0
+		for _, o := range w.observations() {
+			if o.Config != nil {
+				configs++
+			}
+		}
+		if configs != 2 {
+			t.Fatalf("%d configurations were kept, want 2", configs)
+		}
+	})
+}
+
+func TestANewFolderIsReadAndARemovedOneForgotten(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a", "b")
+		d := w.put(1, f)
+		f.take()
+		f.change(fakeFolder{ID: "b", Label: "Label of b"}, fakeFolder{ID: "c"})
+		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"}, fleet.DaemonEvent{Type: "StateChanged", Folder: "c", State: "scanning"})
+		synctest.Wait()
+		wantCalls(t, f.take(), "config", "summary c", "events since 2 limit 250 wait 50s")
+		s := w.snapshot(d)
+		if _, there := s.Summaries["a"]; there || len(s.Summaries) != 2 {
+			t.Fatalf("summaries %v", s.Summaries)
+		}
+		f.change(fakeFolder{ID: "b", Label: "Label of b", Paused: true}, fakeFolder{ID: "c"})
+		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
+		synctest.Wait()
+		wantCalls(t, f.take(), "config", "summary b", "events since 3 limit 250 wait 50s")
+	})
+}
+
+func TestAFolderPausedByUsIsReadTooAlthoughWeReadTheConfigurationFirst(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		pass(time.Second)
+		f.take()
+		f.change(fakeFolder{ID: "a", Label: "Label of a", Paused: true})
+		config, err := w.m.ReadNow(t.Context(), d)
+		if err != nil || config.Digest != w.snapshot(d).Digest {
+			t.Fatalf("read %+v, %v", config, err)
+		}
+		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
+		pass(time.Second)
+		wantCalls(t, f.take(), "config", "config", "summary a", "events since 1 limit 250 wait 50s")
+		if len(w.announced()) != 1 {
+			t.Fatalf("what the caller read itself was announced: %q", w.announced())
+		}
+		if last := w.observations()[len(w.observations())-1]; last.Device != d {
+			t.Fatalf("kept %+v", last)
+		}
+		kept := slices.ContainsFunc(w.observations(), func(o fleet.Observation) bool { return o.Config != nil && o.Config.Digest == config.Digest })
+		if !kept {
+			t.Fatal("what the caller read was not kept")
+		}
+	})
+}
+
+func TestEventsOfFoldersAreUsedInsteadOfAsking(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a", "b")
+		d := w.put(1, f)
+		f.take()
+		created := w.snapshot(d).Summaries["a"].CreatedAt
+		pass(3 * time.Second)
+		step := func(e fleet.DaemonEvent) fleet.FolderSummary {
+			f.emit(e)
+			synctest.Wait()
+			return w.snapshot(d).Summaries["a"]
+		}
+		s := step(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{GlobalBytes: 42, State: "syncing"}})
+		if s.GlobalBytes != 42 || s.State != "syncing" || s.Device != d || s.Folder != "a" || !s.CreatedAt.Equal(created) || !s.UpdatedAt.After(created) {
+			t.Fatalf("after a summary: %+v", s)
+		}
+		s = step(fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "error", Error: "folder path missing"})
+		if s.State != "error" || s.Error != "folder path missing" || s.GlobalBytes != 42 {
+			t.Fatalf("after an error: %+v", s)
+		}
+		s = step(fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "scanning"})
+		if s.State != "scanning" || s.Error != "" {
+			t.Fatalf("after the error: %+v", s)
+		}
+		s = step(fleet.DaemonEvent{Type: "FolderErrors", Folder: "a", Error: "x: denied"})
+		s2 := step(fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "idle"})
+		if s.Error != "x: denied" || s2.Error != "x: denied" || s2.State != "idle" {
+			t.Fatalf("items that could not be synced: %q, then %q", s.Error, s2.Error)
+		}
+		step(fleet.DaemonEvent{Type: "StateChanged", Folder: "unknown", State: "idle"})
+		if len(w.snapshot(d).Summaries) != 2 {
+			t.Fatal("a folder that the device does not have got a summary")
+		}
+		for _, call := range f.take() {
+			if !strings.HasPrefix(call, "events") && call != "status" {
+				t.Fatalf("the daemon was asked for %s", call)
+			}
+		}
+		if want := []string{"FolderSummary", "StateChanged", "StateChanged", "FolderErrors", "StateChanged", "StateChanged"}; !slices.Equal(w.passedOn(), want) {
+			t.Fatalf("passed on %v", w.passedOn())
+		}
+	})
+}
+
+func TestASnapshotNeverChanges(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		before := w.m.Snapshot(d)
+		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{GlobalBytes: 5}})
+		synctest.Wait()
+		if before.Summaries["a"].GlobalBytes != 0 || w.m.Snapshot(d).Summaries["a"].GlobalBytes != 5 {
+			t.Fatal("a reader's snapshot changed under it, or the new one did not")
+		}
+	})
+}
+
+func TestAJumpInTheNumbersMeansReadAgain(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a", "b")
+		w.put(1, f)
+		f.take()
+		f.emit(fleet.DaemonEvent{ID: 1, Type: "DeviceConnected"}, fleet.DaemonEvent{ID: 3, Type: "DeviceConnected"})
+		synctest.Wait()
+		wantCalls(t, f.take(), "config", "summary a", "summary b", "events since 3 limit 250 wait 50s")
+		f.emit(fleet.DaemonEvent{ID: 900, Type: "DeviceConnected"})
+		synctest.Wait()
+		wantCalls(t, f.take(), "config", "summary a", "summary b", "events since 900 limit 250 wait 50s")
+	})
+}
+
+func TestMoreEventsThanOneAnswerHoldsAreAJump(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		w.put(1, f)
+		f.take()
+		many := make([]fleet.DaemonEvent, 3*eventLimit)
+		for i := range many {
+			many[i].Type = "DeviceConnected"
+		}
+		f.emit(many...)
+		synctest.Wait()
+		wantCalls(t, f.take(), "config", "summary a", fmt.Sprintf("events since %d limit 250 wait 50s", len(many)))
+	})
+}
+
+func TestNumbersThatRunBackwardsAreNotBelieved(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		f.mu.Lock()
+		f.script = [][]fleet.DaemonEvent{{{ID: 5, Type: "x"}, {ID: 4, Type: "x"}}}
+		f.wake()
+		f.mu.Unlock()
+		synctest.Wait()
+		s := w.wantConnection(d, fleet.Unreachable)
+		if !strings.Contains(s.Reason, "backwards") || s.NextTry.IsZero() {
+			t.Fatalf("%+v", s)
+		}
+		pass(2 * time.Second)
+		w.wantConnection(d, fleet.Online)
+	})
+}
+
+func TestARestartStartsOver(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		f.emit(fleet.DaemonEvent{Type: "DeviceConnected"})
+		synctest.Wait()
+		f.take()
+		f.restart("second") // the connection survives, as behind a proxy: the poll now waits in vain
+		pass(time.Minute)
+		got := f.take()
+		want := []string{"status", "status", "events since 0 limit 1 wait 0s", "version", "config", "summary a", poll}
+		if len(got) < len(want) || !slices.Equal(got[len(got)-len(want):], want) {
+			t.Fatalf("the daemon was asked %q, want at the end %q", got, want)
+		}
+		w.wantConnection(d, fleet.Online)
+		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{GlobalBytes: 3}})
+		synctest.Wait()
+		if w.snapshot(d).Summaries["a"].GlobalBytes != 3 {
+			t.Fatal("events after the restart are not seen")
+		}
+	})
+}
+
+func TestABrokenConnectionStartsOver(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		pass(2 * time.Minute)
+		f.take()
+		f.breakConnection()
+		synctest.Wait()
+		s := w.wantConnection(d, fleet.Unreachable)
+		if s.Status == nil || s.Digest == "" || len(s.Summaries) != 1 {
+			t.Fatal("what was known is forgotten with the connection")
+		}
+		if wait := time.Until(s.NextTry); wait < time.Second || wait > 2*time.Second {
+			t.Fatalf("the first pause is %s", wait)
+		}
+		pass(2 * time.Second)
+		wantCalls(t, f.take(), "status", "events since 0 limit 1 wait 0s", "version", "config", "summary a", poll)
+		w.wantConnection(d, fleet.Online)
+		if len(w.dialled()) != 1 {
+			t.Fatalf("dialled %d times: the client, with its session and identity, was thrown away", len(w.dialled()))
+		}
+	})
+}
+
+func TestPausesGrowFromASecondToAMinuteWithJitter(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		var fakes []*fake
+		for n := range 20 {
+			f := newFake(n)
+			f.fail["status"] = errCut
+			fakes = append(fakes, f)
+			w.put(n, f)
+		}
+		pass(20 * time.Minute)
+		together := map[time.Duration]int{}
+		for _, f := range fakes {
+			at := f.times("status")
+			for i := 1; i < len(at); i++ {
+				pause := at[i].Sub(at[i-1])
+				if pause < time.Second || pause > time.Minute || (i > 6 && pause < 40*time.Second) || (i == 1 && pause > 2*time.Second) {
+					t.Fatalf("pause %d is %s", i, pause)
+				}
+			}
+			if len(at) < 15 || len(at) > 40 {
+				t.Fatalf("%d attempts in 20 minutes", len(at))
+			}
+			together[at[len(at)-1].Sub(at[0]).Truncate(10*time.Millisecond)]++
+		}
+		for at, n := range together {
+			if n > 5 {
+				t.Fatalf("%d of 20 came at the same moment, %s", n, at)
+			}
+		}
+	})
+}
+
+func TestADaemonThatComesAndGoesIsNotAskedEverySecond(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		f.fail[poll] = errCut
+		w.put(1, f)
+		pass(10 * time.Minute)
+		if n := len(f.times("config")); n > 25 {
+			t.Fatalf("%d first contacts in ten minutes", n)
+		}
+	})
+}
+
+func TestAtMostTwoHundredNewConnectionsASecond(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		const n = 1000
+		for i := range n {
+			w.set(func() { w.daemons[id(i)] = newFake(i) })
+		}
+		began := time.Now()
+		for i := range n {
+			w.m.Put(device(i), false)
+		}
+		pass(10 * time.Second)
+		perSecond := map[time.Duration]int{}
+		var last time.Time
+		for _, f := range w.daemons {
+			at := f.times("status")[0]
+			perSecond[at.Sub(began).Truncate(time.Second)]++
+			if at.After(last) {
+				last = at
+			}
+		}
+		for second, count := range perSecond {
+			if count > connectsASecond+connectsASecond/10 {
+				t.Fatalf("%d connections in second %s", count, second)
+			}
+		}
+		if took := last.Sub(began); took > 6*time.Second {
+			t.Fatalf("a thousand devices took %s", took)
+		}
+	})
+}
+
+func TestAFloodOfEventsCostsOnlySoMuch(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		f.take()
+		f.mu.Lock()
+		for i := range 10_000 {
+			f.script = append(f.script, []fleet.DaemonEvent{{ID: int64(2*i + 2), Type: "ConfigSaved"}})
+		}
+		f.wake()
+		f.mu.Unlock()
+		pass(time.Minute)
+		calls := f.take()
+		if len(calls) > 200 {
+			t.Fatalf("%d requests in a minute", len(calls))
+		}
+		w.wantConnection(d, fleet.Online)
+	})
+}
+
+func TestWhatADaemonSaysDecidesTheState(t *testing.T) {
+	for code, want := range map[fleet.Code]fleet.Connection{
+		fleet.CodeUnavailable: fleet.Unreachable, fleet.CodeUnbelievable: fleet.Unreachable, fleet.CodeKeyRefused: fleet.KeyRefused,
+		fleet.CodeWrongDevice: fleet.IdentityMismatch, fleet.CodeWrongPin: fleet.PinMismatch,
+	} {
+		t.Run(string(code), func(t *testing.T) {
+			inWorld(t, nil, func(t *testing.T, w *world) {
+				f := newFake(1, "a")
+				f.fail["status"] = fmt.Errorf("wrapped: %w", &fleet.Error{Code: code, Message: "why", Hint: "what to do"})
+				d := w.put(1, f)
+				s := w.wantConnection(d, want)
+				if s.Reason != "why" || s.Next != "what to do" || !s.LastSeen.IsZero() {
+					t.Fatalf("%+v", s)
+				}
+				if _, err := w.m.Daemon(d); fleet.CodeOf(err) != fleet.CodeUnavailable {
+					t.Fatalf("a connection to it: %v", err)
+				}
+				if _, err := w.m.ReadNow(t.Context(), d); fleet.CodeOf(err) != fleet.CodeUnavailable {
+					t.Fatalf("its configuration: %v", err)
+				}
+				for _, call := range f.take() {
+					if call != "status" {
+						t.Fatalf("it was asked for %s", call)
+					}
+				}
+				since := s.Since
+				pass(30 * time.Second)
+				if got := w.snapshot(d).Since; !got.Equal(since) {
+					t.Fatal("the state seems to begin with every attempt")
+				}
+				f.set("status", nil)
+				pass(time.Minute)
+				w.wantConnection(d, fleet.Online)
+				if got, err := w.m.Daemon(d); err != nil || got != Daemon(f) {
+					t.Fatalf("got %v, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+func TestADeviceThatNobodyFindsIsNotFoundUntilSomebodyDoes(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		w.resolveWith(func(d fleet.Device) (Found, error) { return Found{}, fleet.NotFoundf("nobody has seen it") })
+		f := newFake(1)
+		w.set(func() { w.daemons[id(1)] = f })
+		registered := device(1)
+		registered.APIAddress = ""
+		w.m.Put(registered, false)
+		pass(5 * time.Minute)
+		s := w.wantConnection(id(1), fleet.NotFound)
+		if s.Reason != "nobody has seen it" || s.Address != "" || len(f.take()) > 0 {
+			t.Fatalf("%+v", s)
+		}
+		w.resolveWith(func(fleet.Device) (Found, error) {
+			return Found{Host: "2001:db8::7", By: "local", SyncAddresses: []string{"tcp://[2001:db8::7]:22000"}}, nil
+		})
+		w.m.Retry(id(1))
+		synctest.Wait()
+		s = w.wantConnection(id(1), fleet.Online)
+		target := w.dialled()[0]
+		if s.Address != "[2001:db8::7]:8384" || s.FoundBy != "local" || target.Explicit || target.SyncAddresses[0] != "tcp://[2001:db8::7]:22000" {
+			t.Fatalf("%+v by %+v", s, target)
+		}
+	})
+}
+
+func TestWithoutDiscoveryAnAddressIsNeeded(t *testing.T) {
+	_, err := Explicit{}.Resolve(t.Context(), fleet.Device{})
+	var e *fleet.Error
+	if !errors.As(err, &e) || e.Code != fleet.CodeNotFound || e.Hint == "" {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestAnOldDaemonIsReadTheOldWay(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		f.old = true
+		d := w.put(1, f)
+		if s := w.wantConnection(d, fleet.Online); !s.TooOld || len(s.Summaries) != 1 {
+			t.Fatalf("%+v", s)
+		}
+	})
+}
+
+func TestAnUnusableConfigurationReplacesNothing(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		good := w.snapshot(d)
+		w.set(func() { w.unusable = true })
+		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
+		synctest.Wait()
+		s := w.wantConnection(d, fleet.Unreachable)
+		if s.Digest != good.Digest || len(s.Folders) != 1 || len(s.Summaries) != 1 || s.Reason != "not a usable configuration" {
+			t.Fatalf("%+v", s)
+		}
+	})
+}
+
+func TestOneFolderThatCannotBeReadIsLeftOut(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a", "b", "c")
+		f.fail["summary a"] = errCut
+		f.fail["summary b"] = fleet.NotFoundf("gone")
+		d := w.put(1, f)
+		if s := w.wantConnection(d, fleet.Online); len(s.Summaries) != 1 || s.Summaries["c"].Device != d {
+			t.Fatalf("%v", s.Summaries)
+		}
+		f.set("summary c", errCut)
+		f.set("summary b", errCut)
+		f.emit(fleet.DaemonEvent{ID: 9})
+		synctest.Wait()
+		w.wantConnection(d, fleet.Unreachable)
+	})
+}
+
+func TestGoroutinesOfAnIdleFleet(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		before := runtime.NumGoroutine()
+		const n = 500
+		for i := range n {
+			w.set(func() { w.daemons[id(i)] = newFake(i, "a") })
+			w.m.Put(device(i), false)
+		}
+		pass(10 * time.Second)
+		for i := range n {
+			w.wantConnection(id(i), fleet.Online)
+		}
+		if each := float64(runtime.NumGoroutine()-before) / n; each > 2 {
+			t.Fatalf("%.1f goroutines for each idle device", each)
+		}
+		w.stop()
+		synctest.Wait()
+		if left := runtime.NumGoroutine(); left > before {
+			t.Fatalf("%d goroutines are left, %d before", left, before)
+		}
+		for _, f := range w.daemons {
+			if f.closes() == 0 {
+				t.Fatal("a daemon's connection was not closed")
+			}
+		}
+	})
+}

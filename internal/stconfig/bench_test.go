@@ -3,7 +3,10 @@ package stconfig
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
+	"sync"
 	"testing"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -105,6 +108,40 @@ func fold20(b testing.TB, doc Value, templates []templateOp) Value {
 		}
 	}
 	return doc
+}
+
+// BenchmarkFleet decodes and folds the configurations of 10,000 devices, each its own document, on all processors. It
+// reports the seconds of both and their ratio; the goals are 3 s for the fold on two cores and a ratio of 2.
+func BenchmarkFleet(b *testing.B) {
+	const devices, distinctDocs = 10_000, 100
+	templates := twentyTemplates(b)
+	texts := make([][]byte, distinctDocs)
+	for i := range texts {
+		texts[i] = fleetDoc(i)
+	}
+	docs := make([]Value, devices)
+	for b.Loop() {
+		decode := onAll(devices, func(i int) { docs[i], _ = Parse(texts[i%distinctDocs]) })
+		fold := onAll(devices, func(i int) { fold20(b, docs[i], templates) })
+		b.ReportMetric(decode.Seconds(), "decode-s")
+		b.ReportMetric(fold.Seconds(), "fold-s")
+		b.ReportMetric(fold.Seconds()/decode.Seconds(), "fold/decode")
+	}
+}
+
+func onAll(n int, do func(i int)) time.Duration {
+	start := time.Now()
+	var all sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		all.Go(func() {
+			for i := w; i < n; i += workers {
+				do(i)
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(start)
 }
 
 func BenchmarkDiff(b *testing.B) {

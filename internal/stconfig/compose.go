@@ -50,15 +50,17 @@ func (a *applier) merge(p place, v Value) (Value, error) {
 // setObject makes an object of fixed shape. Inside folders and devices what v does not name comes from the defaults;
 // elsewhere v must name everything, because what a daemon is not told it resets to its own built-in defaults.
 func (a *applier) setObject(p place, v Value) (Value, error) {
-	old := p.value
-	if old.kind != Object {
-		if old = p.base; old.kind != Object && p.shape == nil {
+	if p.value.kind != Object {
+		switch {
+		case p.base.kind == Object:
+		case p.shape == nil:
 			return v, nil
-		} else if old.kind != Object {
-			old = p.shape.zero()
+		default:
+			p.base = p.shape.zero()
 		}
-		p.value, p.base = old, old
+		p.value = p.base
 	}
+	old := p.value
 	given, err := a.given(p, v)
 	if err != nil {
 		return Value{}, err

@@ -61,6 +61,11 @@ func (k Key) Matches(pattern Key) bool {
 	return slices.EqualFunc(k.parts, pattern.parts, func(a, b Part) bool { return b.Every || a == b })
 }
 
+// NamesMember tells whether the key names a member of an identified list: a folder, a device, a share.
+func (k Key) NamesMember() bool {
+	return !k.IsRoot() && !k.parts[len(k.parts)-1].Every && shapeAt(k.Parent()).identified()
+}
+
 // String is the canonical text: ParseKey of it gives the same key.
 func (k Key) String() string {
 	var b []byte

@@ -28,6 +28,17 @@ func ConcealSecrets(doc Value) Value {
 	return r.value(doc, configuration)
 }
 
+// SecretsIn are the keys of the secrets that stand in clear in a value that is to stand at a key.
+func SecretsIn(key Key, v Value) []Key {
+	var found []Key
+	r := replacer{path: slices.Clone(key.parts), replace: func(at Key) Value {
+		found = append(found, at)
+		return Text(MaskedSecret)
+	}}
+	r.value(v, shapeAt(key))
+	return found
+}
+
 // SecretKey tells whether what stands at a key is a secret itself.
 func SecretKey(key Key) bool {
 	return !key.IsRoot() && isSecret(shapeAt(key), key.At(key.Len()-1).Name)

@@ -22,20 +22,28 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		err = stconfig.Usable(doc, own)
 	}
 	if err != nil {
-		return Reading{}, &fleet.Error{Code: fleet.CodeUnbelievable, During: "read the configuration", Err: err,
-			Message: "the configuration that the daemon gives is not a usable one", Hint: "Look at the daemon's own GUI and log."}
+		return Reading{}, unusable("it is not a usable one", err)
 	}
 	reading := Reading{Digest: stconfig.Digest(doc), Paused: map[string]bool{}}
+	seen := map[string]bool{}
 	for folder := range doc.Get("folders").Values() {
 		id, label := folder.Get("id").Str(), folder.Get("label").Str()
-		if id == "" || strings.ContainsRune(id+label, 0) {
-			return Reading{}, &fleet.Error{Code: fleet.CodeUnbelievable, During: "read the configuration",
-				Message: "the configuration that the daemon gives has a folder without a usable ID or label"}
+		switch {
+		case id == "" || strings.ContainsRune(id+label, 0):
+			return Reading{}, unusable("it has a folder without a usable ID or label", nil)
+		case seen[id]:
+			return Reading{}, unusable("it has the same folder twice", nil)
 		}
+		seen[id] = true
 		reading.Folders = append(reading.Folders, fleet.FolderLabel{Folder: id, Label: label})
 		if folder.Get("paused").IsTrue() {
 			reading.Paused[id] = true
 		}
 	}
 	return reading, nil
+}
+
+func unusable(why string, err error) error {
+	return &fleet.Error{Code: fleet.CodeUnbelievable, During: "read the configuration", Err: err,
+		Message: "the configuration that the daemon gives is not believed: " + why, Hint: "Look at the daemon's own GUI and log."}
 }

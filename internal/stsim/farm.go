@@ -31,6 +31,7 @@ type Options struct {
 	Memory    bool      // no sockets at all: reach the daemons with Farm.Dial; works inside testing/synctest
 	Sync      bool      // a sync port per daemon, which proves its identity by a TLS handshake (ALPN bep/1.0)
 	UseTLS    bool      // gui.useTLS: plain http is redirected; https is answered whatever it says
+	Quiet     bool      // discovery, relays, NAT and reports are off, as test/daemon sets real daemons
 	NoRestart bool      // a restart asked for over the API ends the daemon, as with --no-restart
 	Broken    []string  // a folder whose path begins so goes into state error; nil: /broken, /proc, /dev
 	Timing    Timing

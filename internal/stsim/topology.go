@@ -69,6 +69,11 @@ func (d *Daemon) firstConfig(group []*Daemon, site int) (stconfig.Value, error) 
 	if d.number%3 == 2 { // some know their peers by static addresses only: their status says nothing of discovery
 		options = options.With("globalAnnounceEnabled", stconfig.Boolean(false)).With("localAnnounceEnabled", stconfig.Boolean(false))
 	}
+	if d.farm.options.Quiet {
+		for _, name := range []string{"globalAnnounceEnabled", "localAnnounceEnabled", "relaysEnabled", "natEnabled", "crashReportingEnabled"} {
+			options = options.With(name, stconfig.Boolean(false))
+		}
+	}
 	gui := doc.Get("gui").
 		With("address", stconfig.Text(net.JoinHostPort(d.address.String(), strconv.Itoa(d.apiPort)))).
 		With("useTLS", stconfig.Boolean(d.farm.options.UseTLS)).

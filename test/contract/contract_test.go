@@ -1,0 +1,86 @@
+package contract
+
+import (
+	"net"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+	"muster/test/daemon"
+)
+
+func TestSimulatedV2(t *testing.T) {
+	t.Parallel()
+	Run(t, func(t testing.TB) Target { return simulate(t, stsim.V2) })
+}
+
+func TestSimulatedV1(t *testing.T) {
+	t.Parallel()
+	Run(t, func(t testing.TB) Target { return simulate(t, stsim.V1) })
+}
+
+func TestRealV1(t *testing.T) {
+	t.Parallel()
+	Run(t, func(t testing.TB) Target { return real{t, daemon.Start(t, daemon.Options{Supervised: true})} })
+}
+
+// simulated is a daemon of stsim, with the timings of a real one.
+type simulated struct{ *stsim.Daemon }
+
+func simulate(t testing.TB, v stsim.Version) Target {
+	t.Helper()
+	farm, err := stsim.New(stsim.Options{Versions: []stsim.Version{v}, Folders: -1, Quiet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := farm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := farm.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return simulated{farm.Daemon(0)}
+}
+
+func (s simulated) Key() string { return s.APIKey() }
+
+func (s simulated) HostPort() string { return net.JoinHostPort(s.Host(), strconv.Itoa(s.Port())) }
+
+func (s simulated) Pin() string {
+	pin, err := s.Daemon.Pin()
+	if err != nil {
+		return err.Error()
+	}
+	return pin
+}
+
+func (s simulated) Folder(name string) string { return "/home/syncthing/" + name }
+func (s simulated) BadFolder() string         { return "/proc/nothing" }
+
+func (s simulated) Knock() fleet.DeviceID {
+	s.AddPendingDevice(another, "knocker", "127.0.0.1:22000")
+	return another
+}
+
+// real is Debian's daemon.
+type real struct {
+	t testing.TB
+	*daemon.Daemon
+}
+
+func (r real) Version() stsim.Version    { return stsim.V1 }
+func (r real) ID() fleet.DeviceID        { return r.Daemon.ID }
+func (r real) Key() string               { return r.APIKey }
+func (r real) Folder(name string) string { return filepath.Join(r.Home, "folders", name) }
+func (r real) BadFolder() string         { return "/proc/nothing" }
+
+// Knock starts a second daemon that knows the first one.
+func (r real) Knock() fleet.DeviceID {
+	other := daemon.Start(r.t, daemon.Options{})
+	other.Put("/rest/config/devices", []any{map[string]any{"deviceID": r.Daemon.ID, "addresses": []string{r.SyncAddress()}}})
+	return other.ID
+}

@@ -1,0 +1,304 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	sendersAtOnce = 4    // per receiver, never two about one device
+	window        = 2000 // messages of a receiver that are held in memory
+	sendLimit     = 30 * time.Second
+	rejectedLife  = 24 * time.Hour // how long a message that the receiver refuses is tried again
+	rejectedFirst = time.Minute
+	rejectedMost  = time.Hour
+	failedFirst   = time.Second
+	failedMost    = 5 * time.Minute
+)
+
+// delivery brings the messages of one receiver there. One goroutine runs it; senders report back to that.
+type delivery struct {
+	name   string
+	sender Sender
+	store  Store
+	log    *slog.Logger
+	wake   chan struct{}
+
+	// Of the running goroutine:
+	queue   []Entry // the oldest that wait, in order
+	after   int64   // the last sequence number that was read
+	allRead bool    // there are no more in the store
+	busy    map[fleet.DeviceID]bool
+	parked  map[fleet.DeviceID]*parking // devices whose next message was refused
+	rest    backoff                     // of the receiver as a whole
+	until   time.Time
+
+	mu      sync.Mutex // guards what follows
+	waiting int
+	trouble string
+	since   time.Time
+}
+
+type parking struct {
+	backoff
+	until time.Time
+}
+
+// outcome is what became of one attempt.
+type outcome struct {
+	entry Entry
+	err   error
+}
+
+func newDelivery(s Sender, store Store, log *slog.Logger) *delivery {
+	return &delivery{name: s.Name(), sender: s, store: store, log: log.With(logkey.Address, s.Name()),
+		wake: make(chan struct{}, 1), busy: map[fleet.DeviceID]bool{}, parked: map[fleet.DeviceID]*parking{},
+		rest: backoff{first: failedFirst, most: failedMost}}
+}
+
+func (d *delivery) setWaiting(count int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting = count
+}
+
+// more is told that messages were put into the outbox.
+func (d *delivery) more(count int) {
+	d.mu.Lock()
+	d.waiting += count
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (d *delivery) standing() Receiver {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Receiver{Name: d.name, Waiting: d.waiting, Trouble: d.trouble, Since: d.since}
+}
+
+// run delivers until ctx ends, and waits for the senders.
+func (d *delivery) run(ctx context.Context) error {
+	done := make(chan outcome)
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	for ctx.Err() == nil {
+		again := d.fill(ctx)
+		for _, entry := range d.ready(time.Now()) {
+			d.busy[entry.Message.DeviceID] = true
+			sending.Go(func() {
+				err := d.send(ctx, entry.Message)
+				if err == nil {
+					err = d.strike(ctx, entry)
+				}
+				select {
+				case done <- outcome{entry, err}:
+				case <-ctx.Done():
+				}
+			})
+		}
+		timer := time.NewTimer(min(again, d.nextTry(time.Now())))
+		select {
+		case <-ctx.Done():
+		case <-d.wake:
+			d.allRead = false
+		case o := <-done:
+			d.settle(o, time.Now())
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	return ctx.Err()
+}
+
+const noHurry = 24 * time.Hour
+
+// fill reads on in the outbox while there is room, and says when to try again where it cannot.
+func (d *delivery) fill(ctx context.Context) time.Duration {
+	if d.allRead || len(d.queue) > window/2 {
+		return noHurry
+	}
+	entries, err := d.store.Outbox(ctx, d.name, d.after, window-len(d.queue))
+	if err != nil {
+		if ctx.Err() == nil {
+			d.fail("the outbox cannot be read", err)
+		}
+		return 10 * time.Second
+	}
+	d.allRead = len(entries) < window-len(d.queue)
+	if len(entries) > 0 {
+		d.after = entries[len(entries)-1].Sequence
+		d.queue = append(d.queue, entries...)
+	}
+	return noHurry
+}
+
+// ready picks messages that can be sent now: the first of every device that has none under way. While the receiver is in
+// trouble it gets one at a time.
+func (d *delivery) ready(now time.Time) []Entry {
+	room := sendersAtOnce - len(d.busy)
+	if d.rest.failures > 0 {
+		room = 1 - len(d.busy)
+	}
+	if now.Before(d.until) {
+		return nil
+	}
+	var picked []Entry
+	passed := map[fleet.DeviceID]bool{} // an earlier message of the device waits
+	for _, entry := range d.queue {
+		if len(picked) >= room {
+			break
+		}
+		device := entry.Message.DeviceID
+		if passed[device] || d.busy[device] {
+			continue
+		}
+		passed[device] = true
+		if p := d.parked[device]; p == nil || !now.Before(p.until) {
+			picked = append(picked, entry)
+		}
+	}
+	return picked
+}
+
+// nextTry is how long there is nothing to do but to wait for others.
+func (d *delivery) nextTry(now time.Time) time.Duration {
+	if now.Before(d.until) {
+		return d.until.Sub(now)
+	}
+	next := noHurry
+	for device, p := range d.parked {
+		if pause := p.until.Sub(now); !d.busy[device] && pause > 0 {
+			next = min(next, pause)
+		}
+	}
+	return next
+}
+
+func (d *delivery) send(ctx context.Context, m Message) error {
+	ctx, cancel := context.WithTimeout(ctx, sendLimit)
+	defer cancel()
+	return d.sender.Send(ctx, m)
+}
+
+// strike takes a delivered message out of the outbox, before any other about the device is sent: otherwise this one
+// would come again after that one, if we end in between.
+func (d *delivery) strike(ctx context.Context, entry Entry) error {
+	for pause := (backoff{first: time.Second, most: time.Minute}); ; {
+		err := d.store.Delivered(ctx, d.name, entry.Sequence)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if pause.failures == 0 {
+			d.fail("a delivered message cannot be taken out of the outbox", err)
+		}
+		wait(ctx, pause.next())
+	}
+}
+
+// settle draws the conclusions from an attempt.
+func (d *delivery) settle(o outcome, now time.Time) {
+	device := o.entry.Message.DeviceID
+	delete(d.busy, device)
+	var rejected *RejectedError
+	switch {
+	case o.err == nil:
+		d.recovered()
+		d.drop(o.entry)
+	case errors.As(o.err, &rejected):
+		d.recovered()
+		d.park(o.entry, rejected, now)
+	default:
+		pause := d.rest.next()
+		var later *LaterError
+		if errors.As(o.err, &later) {
+			pause = max(min(later.After, failedMost), pause)
+		}
+		d.until = now.Add(pause)
+		d.fail("the receiver cannot be told", o.err)
+	}
+}
+
+// park sets a device aside whose message the receiver refuses; after a day of that the message is given up.
+func (d *delivery) park(entry Entry, why *RejectedError, now time.Time) {
+	device := entry.Message.DeviceID
+	p := d.parked[device]
+	if p == nil {
+		p = &parking{backoff: backoff{first: rejectedFirst, most: rejectedMost}}
+		d.parked[device] = p
+		d.log.Warn("a message is refused", logkey.Device, device, logkey.Err(why))
+	}
+	p.until = now.Add(p.next())
+	if now.Sub(entry.Message.At) < rejectedLife {
+		return
+	}
+	d.log.Error("a message is given up: the receiver refused it for a day", logkey.Device, device, logkey.Err(why))
+	if err := d.store.Delivered(context.Background(), d.name, entry.Sequence); err != nil {
+		return // it is refused once more, then
+	}
+	d.drop(entry)
+}
+
+// drop forgets a message that is out of the outbox.
+func (d *delivery) drop(entry Entry) {
+	delete(d.parked, entry.Message.DeviceID)
+	for i := range d.queue {
+		if d.queue[i].Sequence == entry.Sequence {
+			d.queue = append(d.queue[:i], d.queue[i+1:]...)
+			break
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting--
+}
+
+// fail notes trouble, and logs it when it starts or changes.
+func (d *delivery) fail(what string, err error) {
+	text := what + ": " + err.Error()
+	d.mu.Lock()
+	changed := d.trouble != text
+	if d.trouble == "" {
+		d.since = time.Now()
+	}
+	d.trouble = text
+	d.mu.Unlock()
+	if changed {
+		d.log.Warn("messages wait", logkey.Reason, what, logkey.Err(err))
+	}
+}
+
+func (d *delivery) recovered() {
+	d.rest.failures, d.until = 0, time.Time{}
+	d.mu.Lock()
+	was := d.trouble
+	d.trouble, d.since = "", time.Time{}
+	d.mu.Unlock()
+	if was != "" {
+		d.log.Info("messages are taken again", logkey.Reason, was)
+	}
+}
+
+// backoff grows by a factor of two, with jitter.
+type backoff struct {
+	first, most time.Duration
+	failures    int
+}
+
+func (b *backoff) next() time.Duration {
+	pause := b.most
+	if b.failures < 20 {
+		pause = min(b.first<<b.failures, b.most)
+	}
+	b.failures++
+	return pause*3/4 + rand.N(pause/4+1)
+}

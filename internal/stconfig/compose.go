@@ -106,16 +106,13 @@ func (a *applier) setField(p place, at int, v Value) (Value, error) {
 
 // order is the order in which the members of the object are made: `defaults` first, because folders start from them.
 func (p place) order() []int {
-	order := make([]int, 0, p.value.Len())
-	if p.shape == configuration {
-		if at := p.value.index("defaults"); at >= 0 {
-			order = append(order, at)
-		}
+	order := make([]int, p.value.Len())
+	for at := range order {
+		order[at] = at
 	}
-	for at := range p.value.Len() {
-		if len(order) == 0 || at != order[0] || p.shape != configuration {
-			order = append(order, at)
-		}
+	if at := p.value.index("defaults"); at > 0 && p.shape == configuration {
+		copy(order[1:], order[:at])
+		order[0] = at
 	}
 	return order
 }
@@ -213,10 +210,23 @@ func (a *applier) setMap(p place, v Value) (Value, error) {
 		p.value = p.base
 	}
 	made, err := a.mergeMap(p, v)
-	if err == nil && made.Equal(old) {
+	if err == nil && sameEntries(made, old) {
 		return old, nil
 	}
 	return made, err
+}
+
+// sameEntries compares free maps: unlike those of other objects, their names are data.
+func sameEntries(a, b Value) bool {
+	if a.Len() != b.Len() || b.kind != Object {
+		return false
+	}
+	for name, member := range a.Members() {
+		if at := b.exact(name); at < 0 || !member.Equal(b.At(at)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (a *applier) mergeMap(p place, v Value) (Value, error) {

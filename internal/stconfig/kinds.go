@@ -66,6 +66,8 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 	case p.identity && p.value.text != "":
 		return Value{}, a.fail("%s does not change: remove the member and add another", a.here())
 	case s == nil:
+	case s.secret && v.kind == String && v.text == MaskedSecret:
+		return Value{}, a.fail("%s is what %s shows instead of a secret: give the secret, or leave the field out", v.text, a.here())
 	case s.device:
 		return a.device(v)
 	case s.whole && strings.ContainsAny(v.text, ".eE"):

@@ -1,0 +1,254 @@
+// Package app is the whole server: the only package that knows everybody. It wires the rooms, starts them in order and
+// stops them in reverse; it decides nothing about devices or templates.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/httpapi"
+	"muster/internal/logkey"
+	"muster/internal/mirror"
+	"muster/internal/reconcile"
+	"muster/internal/sandbox"
+	"muster/internal/seal"
+	"muster/internal/store"
+	"muster/internal/syncthing"
+)
+
+// stopLimit is how long everything may take to stop.
+const stopLimit = 10 * time.Second
+
+// Limits of the API's connections. Replies have none: event streams last.
+const (
+	headerTimeout  = 10 * time.Second
+	bodyTimeout    = 2 * time.Minute
+	idleTimeout    = 2 * time.Minute
+	maxHeaderBytes = 64 << 10
+)
+
+// bigAnswers is how many daemons may send more than 1 MiB at a time.
+const bigAnswers = 4
+
+// Options are what `muster serve` can be told.
+type Options struct {
+	Home     string // folder of the database, keys and tokens; made when missing
+	Listen   string // HOST:PORT
+	Database string // "postgres://..."; "" is SQLite in Home
+	SealKey  fleet.Secret
+
+	Configurator        fleet.Mode // on or observe: the strictest of this and what is stored wins
+	DiscoveryServers    []string   // "none" switches discovery off; empty: Syncthing's public ones
+	DiscoveryAllowLocal bool
+
+	TLSOff          bool
+	TLSCert, TLSKey string
+	AllowHosts      []string // names that clients may address the server by
+
+	Demo    int      // simulated daemons to start and manage
+	Worker  []string // command that evaluates templates, see sandbox.Options
+	Version string
+	Log     *slog.Logger
+	Out     io.Writer         // for the line that says where the server is
+	Step    func(name string) // see reconcile.Options; for tests
+}
+
+// App is one server.
+type App struct {
+	o      Options
+	log    *slog.Logger
+	life   *lifecycle
+	failed chan error
+
+	store    *store.Store
+	mirror   *mirror.Mirror
+	engine   *reconcile.Engine
+	listener net.Listener
+	url      string
+}
+
+// New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts the
+// engines.
+func New(ctx context.Context, o Options) (_ *App, err error) {
+	a := &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")}, failed: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Stop())
+		}
+	}()
+	if err := a.prepareHome(); err != nil {
+		return nil, err
+	}
+	var scheme string
+	if a.listener, scheme, err = listen(a.o); err != nil {
+		return nil, err
+	}
+	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.listener.Close()) })
+	a.url = scheme + "://" + a.listener.Addr().String()
+	key, err := sealKey(a.o)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.openStore(ctx, key); err != nil {
+		return nil, err
+	}
+	return a, a.wire(ctx, key)
+}
+
+// prepareHome makes the home folder. A demo without one gets a folder that goes with it.
+func (a *App) prepareHome() error {
+	if a.o.Demo > 0 && a.o.Home == "" {
+		home, err := os.MkdirTemp("", "muster-demo-")
+		if err != nil {
+			return fmt.Errorf("make a home for the demo: %w", err)
+		}
+		a.o.Home = home
+		a.life.onStop("demo home", func(context.Context) error { return os.RemoveAll(home) })
+		return nil
+	}
+	if err := os.MkdirAll(a.o.Home, 0o700); err != nil {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the home folder cannot be made: " + err.Error(),
+			Hint: "Give another one with --home DIR.", Err: err}
+	}
+	return nil
+}
+
+func sealKey(o Options) (*seal.Key, error) {
+	if !o.SealKey.IsZero() {
+		return seal.Parse(o.SealKey.Reveal())
+	}
+	return seal.FromHome(o.Home)
+}
+
+func (a *App) openStore(ctx context.Context, key *seal.Key) error {
+	opened, err := store.Open(ctx, store.Options{
+		DSN: a.o.Database, Home: a.o.Home, Seal: key, Log: a.log, Committed: a.committed,
+	})
+	if err != nil {
+		return err
+	}
+	a.store = opened
+	a.life.onStop("store", func(context.Context) error { return opened.Close() })
+	created, err := auth.EnsureAdminToken(ctx, opened, a.o.Home)
+	if created {
+		a.log.Info("made the administrator's token", logkey.Path, filepath.Join(a.o.Home, auth.AdminTokenFile))
+	}
+	return err
+}
+
+// wire makes the engines and the API on top of the store.
+func (a *App) wire(ctx context.Context, key *seal.Key) error {
+	seed, err := lastKnown(ctx, a.store)
+	if err != nil {
+		return err
+	}
+	digestKey, err := key.Derive("digests of passwords")
+	if err != nil {
+		return fmt.Errorf("derive the key of password digests: %w", err)
+	}
+	pool := sandbox.New(sandbox.Options{Command: a.o.Worker, Log: a.log})
+	big := make(chan struct{}, bigAnswers)
+	dial := func(t mirror.Target) *syncthing.Client {
+		return syncthing.New(syncthing.Target(t), syncthing.Options{Log: a.log, BigAnswers: big})
+	}
+	a.mirror = mirror.New(mirror.Options{
+		Dial: func(t mirror.Target) mirror.Daemon { return dial(t) },
+		Sink: sink{a.store}, Log: a.log, Seed: seed, Changed: a.mirrored,
+		ConfigSeen: func(id fleet.DeviceID, _ fleet.ObservedConfig) { a.engine.ConfigSeen(id) },
+	})
+	daemons := daemons{a.mirror, a.store, dial}
+	a.engine = reconcile.New(reconcile.Options{
+		Store: a.store, Daemon: daemons, Access: daemons, Evaluator: evaluator{pool}, Secrets: a.store,
+		DigestKey: digestKey, Log: a.log, Step: a.o.Step,
+	})
+	tokens := auth.NewTokens(a.store)
+	handler := httpapi.New(httpapi.Options{
+		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
+		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine,
+		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
+		AllowedHosts: a.o.AllowHosts,
+	})
+	return a.start(ctx, pool, handler)
+}
+
+// start starts what runs for long, the API last. It stops in reverse: first the API, last the workers.
+func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handler) error {
+	a.life.background("template workers", pool.Run, a.fail)
+	if a.o.Demo > 0 {
+		farm, err := startDemo(ctx, a.store, a.o.Demo)
+		if err != nil {
+			return err
+		}
+		a.life.onStop("simulated daemons", func(context.Context) error { return farm.Close() })
+	}
+	registry, err := a.store.Registry(ctx)
+	if err != nil {
+		return err
+	}
+	for id, device := range registry.Devices {
+		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
+	}
+	a.life.background("mirror", a.mirror.Run, a.fail)
+	a.life.background("reconcile", a.engine.Run, a.fail)
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+	}
+	a.life.onStop("api", func(ctx context.Context) error {
+		err := server.Shutdown(ctx)
+		return errors.Join(err, server.Close())
+	})
+	go func() {
+		if err := server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			a.fail(fmt.Errorf("serve the API: %w", err))
+		}
+	}()
+	return nil
+}
+
+// Run says where the server is and blocks until ctx ends or a part of the server fails, then stops everything.
+func (a *App) Run(ctx context.Context) error {
+	fmt.Fprintf(a.o.Out, "Muster is ready: %s (administrator's token in %s)\n", a.url, filepath.Join(a.o.Home, auth.AdminTokenFile))
+	var err error
+	select {
+	case <-ctx.Done():
+		a.log.Info("stopping")
+	case err = <-a.failed:
+		a.log.Error("a part of the server failed", logkey.Err(err))
+	}
+	return errors.Join(err, a.Stop())
+}
+
+// Stop stops everything within ten seconds. It may be called twice.
+func (a *App) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	return a.life.stop(ctx)
+}
+
+// URL is where the API answers.
+func (a *App) URL() string { return a.url }
+
+func (a *App) fail(err error) {
+	select {
+	case a.failed <- err:
+	default: // somebody failed before
+	}
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

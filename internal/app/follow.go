@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+	"muster/internal/mirror"
+	"muster/internal/stconfig"
+	"muster/internal/store"
+)
+
+// committed tells the engines what people changed. The store calls it after each commit and waits for it.
+func (a *App) committed(changed fleet.Committed) {
+	if a.mirror == nil { // still starting: start reads the registry itself
+		return
+	}
+	registry, err := a.store.Registry(context.Background())
+	if err != nil {
+		a.log.Error("the registry is not readable after a commit", logkey.Err(err))
+		return
+	}
+	for id := range changed.Devices {
+		if device := registry.Devices[id]; device != nil {
+			a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
+		} else {
+			a.mirror.Remove(id)
+		}
+	}
+	if changed.Registry {
+		a.engine.RegistryChanged()
+	}
+}
+
+// mirrored tells the reconciler what watchers learnt.
+func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
+	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) == 0 {
+		return
+	}
+	if s := a.mirror.Snapshot(id); s != nil && s.Connection == fleet.Online {
+		a.engine.Online(id)
+	}
+}
+
+// sink keeps what watchers observed.
+type sink struct{ store *store.Store }
+
+func (s sink) Observe(ctx context.Context, observations []fleet.Observation) error {
+	return s.store.SaveObservations(ctx, observations)
+}
+
+// lastKnown are the snapshots to start with: what was known when the server stopped.
+func lastKnown(ctx context.Context, s *store.Store) (map[fleet.DeviceID]mirror.Snapshot, error) {
+	known, err := s.Known(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read what is last known of the devices: %w", err)
+	}
+	seed := make(map[fleet.DeviceID]mirror.Snapshot, len(known))
+	for id, k := range known {
+		snapshot := mirror.Snapshot{Device: id, Status: k.Status, Version: k.Version, Folders: k.Folders, Digest: k.Digest, LastSeen: k.LastSeen,
+			Summaries: make(map[string]fleet.FolderSummary, len(k.Summaries))}
+		for _, summary := range k.Summaries {
+			snapshot.Summaries[summary.Folder] = summary
+		}
+		seed[id] = snapshot
+	}
+	return seed, nil
+}
+
+// observed is what is kept of the daemons' answers, for the API.
+type observed struct{ *store.Store }
+
+// MaskedConfig is the configuration last seen, with every secret masked.
+func (o observed) MaskedConfig(ctx context.Context, id fleet.DeviceID) (stconfig.Value, error) {
+	seen, err := o.ObservedConfig(ctx, id)
+	if err != nil {
+		return stconfig.Value{}, err
+	}
+	doc, err := stconfig.Parse(seen.JSON)
+	if err != nil {
+		return stconfig.Value{}, err
+	}
+	return stconfig.Mask(doc), nil
+}

@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/logkey"
+)
+
+// lifecycle keeps the named steps that undo what was started. They run in reverse order; a failing step does not keep
+// the next from running, and running them twice does nothing the second time.
+type lifecycle struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	steps []step // guarded by mu
+}
+
+type step struct {
+	name string
+	stop func(context.Context) error
+}
+
+func (l *lifecycle) onStop(name string, stop func(context.Context) error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.steps = append(l.steps, step{name, stop})
+}
+
+// background runs a long-running part until its stop step, which cancels it and waits. A part that ends by itself is
+// reported to failed.
+func (l *lifecycle) background(name string, run func(context.Context) error, failed func(error)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := run(ctx); ctx.Err() == nil {
+			failed(fmt.Errorf("%s ended by itself: %w", name, err))
+		}
+	}()
+	l.onStop(name, func(stopping context.Context) error {
+		cancel()
+		select {
+		case <-done:
+			return nil
+		case <-stopping.Done():
+			return stopping.Err()
+		}
+	})
+}
+
+func (l *lifecycle) stop(ctx context.Context) error {
+	l.mu.Lock()
+	steps := l.steps
+	l.steps = nil
+	l.mu.Unlock()
+	var errs []error
+	for _, s := range slices.Backward(steps) {
+		began := time.Now()
+		err := s.stop(ctx)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", s.name, err))
+		}
+		l.log.Debug("stopped", logkey.Step, s.name, logkey.Took, time.Since(began), logkey.Err(err))
+	}
+	return errors.Join(errs...)
+}

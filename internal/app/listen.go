@@ -1,0 +1,126 @@
+package app
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	certificateLife  = 2 * 365 * 24 * time.Hour
+	certificateRenew = 30 * 24 * time.Hour // before its end a generated certificate is made anew, at start
+)
+
+// listen opens the API's socket: plain HTTP on loopback or with TLSOff, TLS everywhere else.
+func listen(o Options) (listener net.Listener, scheme string, err error) {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return nil, "", &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--listen %q is no HOST:PORT", o.Listen),
+			Hint: "For example --listen 127.0.0.1:2525, or --listen :2525 for every address of this machine."}
+	}
+	plain, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return nil, "", &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("cannot listen on %s: %v", o.Listen, err),
+			Hint: "Is another Muster running? Choose another address with --listen.", Err: err}
+	}
+	if o.TLSCert == "" && (o.TLSOff || isLoopback(host)) {
+		return plain, "http", nil
+	}
+	certificate, err := serverCertificate(o, host)
+	if err != nil {
+		plain.Close()
+		return nil, "", err
+	}
+	return tls.NewListener(plain, &tls.Config{
+		Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}), "https", nil
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func serverCertificate(o Options, host string) (tls.Certificate, error) {
+	if o.TLSCert != "" {
+		certificate, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
+		if err != nil {
+			return tls.Certificate{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "--tls-cert and --tls-key do not load: " + err.Error(),
+				Hint: "Give a certificate and the key that belongs to it, both in PEM."}
+		}
+		return certificate, nil
+	}
+	path := filepath.Join(o.Home, "tls.pem")
+	certificate, err := tls.LoadX509KeyPair(path, path)
+	if err == nil && time.Until(certificate.Leaf.NotAfter) > certificateRenew {
+		return certificate, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return tls.Certificate{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "the generated certificate tls.pem does not load: " + err.Error(),
+			Hint: "Remove tls.pem from the home folder to have a new one made; clients that trusted the old one must trust the new one."}
+	}
+	return generateCertificate(path, append([]string{host}, o.AllowHosts...))
+}
+
+// generateCertificate makes a self-signed certificate for these names and this machine's, and keeps it with its key.
+func generateCertificate(path string, names []string) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make a key: %w", err)
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make a serial number: %w", err)
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "muster"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	if own, err := os.Hostname(); err == nil {
+		names = append(names, own)
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else if name != "" {
+			template.DNSNames = append(template.DNSNames, name)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make a certificate: %w", err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("encode a key: %w", err)
+	}
+	var text strings.Builder
+	for _, block := range []*pem.Block{{Type: "CERTIFICATE", Bytes: der}, {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := pem.Encode(&text, block); err != nil {
+			return tls.Certificate{}, fmt.Errorf("encode a certificate: %w", err)
+		}
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		return tls.Certificate{}, fmt.Errorf("keep the generated certificate: %w", err)
+	}
+	return tls.LoadX509KeyPair(path, path)
+}

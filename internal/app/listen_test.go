@@ -1,0 +1,73 @@
+package app
+
+import (
+	"net"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+func TestListenSpeaksPlainHTTPOnLoopbackOnlyUnlessToldSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		listen string
+		off    bool
+		scheme string
+	}{
+		"loopback":         {"127.0.0.1:0", false, "http"},
+		"loopback by name": {"localhost:0", false, "http"},
+		"every address":    {"0.0.0.0:0", false, "https"},
+		"no host":          {":0", false, "https"},
+		"behind a proxy":   {"0.0.0.0:0", true, "http"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, scheme, err := listen(Options{Home: t.TempDir(), Listen: test.listen, TLSOff: test.off})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer listener.Close()
+			if scheme != test.scheme {
+				t.Errorf("got %s, want %s", scheme, test.scheme)
+			}
+		})
+	}
+}
+
+func TestAGeneratedCertificateIsKept(t *testing.T) {
+	home := t.TempDir()
+	var serials []string
+	for range 2 {
+		certificate, err := serverCertificate(Options{Home: home}, "muster.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := certificate.Leaf.VerifyHostname("muster.example"); err != nil {
+			t.Error(err)
+		}
+		serials = append(serials, certificate.Leaf.SerialNumber.String())
+	}
+	if serials[0] != serials[1] {
+		t.Error("a second start made another certificate: clients that trusted the first are locked out")
+	}
+}
+
+func TestListenExplainsWhatIsWrong(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for name, test := range map[string]struct {
+		options Options
+		code    fleet.Code
+	}{
+		"no port":          {Options{Listen: "127.0.0.1"}, fleet.CodeInvalid},
+		"port in use":      {Options{Listen: taken.Addr().String()}, fleet.CodeUnavailable},
+		"certificate gone": {Options{Listen: "127.0.0.1:0", TLSCert: "absent.pem", TLSKey: "absent.pem"}, fleet.CodeInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, _, err := listen(test.options); fleet.CodeOf(err) != test.code {
+				t.Errorf("got %v, want code %s", err, test.code)
+			}
+		})
+	}
+}

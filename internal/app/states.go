@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+
+	"muster/internal/fleet"
+	"muster/internal/mirror"
+	"muster/internal/reconcile"
+)
+
+// states joins what the mirror knows of the connection with what the reconciler knows of the configuration.
+type states struct {
+	mirror *mirror.Mirror
+	engine *reconcile.Engine
+}
+
+// State of a registered device. While the daemon cannot be reached that is what a person must hear first; else the
+// reason is that of the configuration.
+func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
+	snapshot := s.mirror.Snapshot(id)
+	if snapshot == nil {
+		return fleet.State{}, fleet.NotFoundf("device %s is not registered", id)
+	}
+	configuration := s.engine.State(id)
+	state := fleet.State{
+		Connection: snapshot.Connection, Configuration: configuration.Configuration, Address: snapshot.Address, FoundBy: snapshot.FoundBy,
+		LastSeen: snapshot.LastSeen, Since: snapshot.Since, Reason: snapshot.Reason, Next: snapshot.Next,
+	}
+	if snapshot.Connection != fleet.Online {
+		if state.Configuration != fleet.ConfigFailed {
+			state.Configuration = fleet.ConfigUnknown // stale: nobody knows what the daemon has now
+		}
+		return state, nil
+	}
+	if configuration.Reason != "" {
+		state.Reason, state.Next = configuration.Reason, configuration.Next
+	}
+	if configuration.Since.After(state.Since) {
+		state.Since = configuration.Since
+	}
+	return state, nil
+}

@@ -1,0 +1,110 @@
+// Package cli is the command line: `serve` starts the server, `worker` and `sim` are its helpers, everything else is a
+// client of a running server over its REST API. No command touches the server's database.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+
+	"muster/internal/fleet"
+)
+
+// Streams are the process's standard streams.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Start the server."`
+	Enroll  enrollCommand  `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
+	Token   tokenCommand   `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
+	Sim     simCommand     `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
+	Worker  workerCommand  `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// environment is what every command is run with.
+type environment struct {
+	Streams
+	version string
+}
+
+// Exit codes. Scripts may rely on them.
+const (
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitRefused = 3 // understood, and answered with an error that names what to do
+)
+
+// Run parses the arguments, runs one command and gives the exit code.
+func Run(ctx context.Context, args []string, streams Streams, version string) int {
+	var commands commands
+	exited, code := false, exitDone
+	parser, err := kong.New(&commands,
+		kong.Name("muster"),
+		kong.Description("Central management for fleets of Syncthing daemons."),
+		kong.Writers(streams.Out, streams.Err),
+		kong.DefaultEnvars("MUSTER"),
+		kong.Vars{"home": defaultHome(), "syncthingHome": defaultSyncthingHome()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(c int) { exited, code = true, c }),
+	)
+	if err != nil {
+		fmt.Fprintln(streams.Err, "muster:", err)
+		return exitFailed
+	}
+	parsed, err := parser.Parse(args)
+	if exited { // --help has been answered
+		return code
+	}
+	if err != nil {
+		fmt.Fprintf(streams.Err, "muster: %v\nTry `muster --help`.\n", err)
+		return exitUsage
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return explain(streams.Err, parsed.Run(&environment{streams, version}))
+}
+
+// explain prints an error for a person and chooses the exit code.
+func explain(w io.Writer, err error) int {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return exitDone
+	}
+	fmt.Fprintln(w, "muster:", err)
+	var e *fleet.Error
+	if !errors.As(err, &e) {
+		return exitFailed
+	}
+	for _, detail := range e.Details {
+		if detail.Message != e.Message {
+			fmt.Fprintf(w, "  %s\n", place(detail))
+		}
+	}
+	if e.Hint != "" {
+		fmt.Fprintln(w, e.Hint)
+	}
+	return exitRefused
+}
+
+func place(d fleet.Detail) string {
+	switch {
+	case d.Line > 0:
+		return fmt.Sprintf("%s line %d, column %d: %s", d.Field, d.Line, d.Column, d.Message)
+	case d.Field != "":
+		return d.Field + ": " + d.Message
+	}
+	return d.Message
+}
+
+type versionCommand struct{}
+
+func (versionCommand) Run(env *environment) error {
+	_, err := fmt.Fprintln(env.Out, env.version)
+	return err
+}

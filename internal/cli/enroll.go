@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type enrollCommand struct {
+	connection
+	Home    string        `help:"Home folder of the Syncthing daemon." default:"${syncthingHome}" env:"MUSTER_SYNCTHING_HOME" type:"path"`
+	Address string        `help:"Host name or IP by which the server reaches the daemon; without it, the one in the daemon's configuration." placeholder:"HOST"`
+	Port    int           `help:"Port of the daemon's API; without it, the one in its configuration." placeholder:"PORT"`
+	Label   *string       `help:"Label; without it the stored one stays, or the daemon's own name, or this machine's, is taken." placeholder:"TEXT"`
+	Tag     []string      `help:"Tag to attach; repeatable." placeholder:"TAG"`
+	Wait    time.Duration `help:"How long to wait until the server has seen the daemon; 0 does not wait." default:"30s"`
+}
+
+// Run registers the daemon whose home it reads, tags it, and waits until the server has seen it.
+func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
+	daemon, err := readSyncthingHome(c.Home)
+	if err != nil {
+		return err
+	}
+	body, err := c.registration(daemon)
+	if err != nil {
+		return err
+	}
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	id := string(daemon.ID)
+	if body.Label == nil {
+		body.Label, err = c.label(ctx, server, daemon)
+		if err != nil {
+			return err
+		}
+	}
+	stored, created, err := server.PutDevice(ctx, id, body)
+	if err != nil {
+		return err
+	}
+	for _, tag := range c.Tag {
+		if _, err := server.TagDevice(ctx, id, tag); err != nil {
+			return err
+		}
+	}
+	what := "Updated"
+	if created {
+		what = "Registered"
+	}
+	fmt.Fprintf(env.Out, "%s %q, %s, at %s:%d\n", what, stored.Label, stored.DeviceID, stored.APIAddress, stored.APIPort)
+	if c.Wait <= 0 {
+		return nil
+	}
+	return waitOnline(ctx, env, server, id, c.Wait)
+}
+
+// registration is what the server is told. An address that the server cannot reach is refused here, where the person can
+// still do something about it.
+func (c *enrollCommand) registration(daemon *localDaemon) (api.PutDevice, error) {
+	key, host, port := daemon.APIKey.Reveal(), c.Address, int64(daemon.Port)
+	switch {
+	case !daemon.Enabled:
+		return api.PutDevice{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "the daemon's API is switched off",
+			Hint: `Set enabled="true" at <gui> in the daemon's config.xml and restart it.`}
+	case daemon.APIKey.IsZero():
+		return api.PutDevice{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "the daemon has no API key",
+			Hint: "Start it once: it then makes one. Or make one under Actions > Settings > GUI."}
+	}
+	if c.Port != 0 {
+		port = int64(c.Port)
+	}
+	if host == "" {
+		var err error
+		if host, err = c.host(daemon); err != nil {
+			return api.PutDevice{}, err
+		}
+	}
+	return api.PutDevice{APIKey: &key, APIPort: &port, APIAddress: &host, Label: c.Label}, nil
+}
+
+// host is where the server reaches the daemon: on this machine's loopback when the server runs here too.
+func (c *enrollCommand) host(daemon *localDaemon) (string, error) {
+	ip, err := netip.ParseAddr(daemon.Host)
+	everywhere := daemon.Host == "" || err == nil && ip.IsUnspecified()
+	here := serverIsHere(c.Server)
+	switch {
+	case everywhere && here:
+		return "127.0.0.1", nil
+	case !everywhere && (here || !isLoopbackHost(daemon.Host)):
+		return daemon.Host, nil
+	}
+	why := "the daemon's API listens on every address of this machine, and the server runs elsewhere"
+	if !everywhere {
+		why = fmt.Sprintf("the daemon's API listens on %s only, where a server elsewhere cannot reach it", daemon.Host)
+	}
+	return "", &fleet.Error{Code: fleet.CodeInvalid, Message: why, Hint: "Say how the server reaches it: --address HOST."}
+}
+
+func serverIsHere(server string) bool {
+	address, err := url.Parse(server)
+	return err == nil && isLoopbackHost(address.Hostname())
+}
+
+func isLoopbackHost(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// label is the stored one where the device is registered already, else the daemon's own name, else this machine's.
+func (c *enrollCommand) label(ctx context.Context, server *client.Client, daemon *localDaemon) (*string, error) {
+	stored, err := server.Device(ctx, string(daemon.ID))
+	switch {
+	case err == nil:
+		return &stored.Label, nil
+	case fleet.CodeOf(err) != fleet.CodeNotFound:
+		return nil, err
+	case daemon.Name != "":
+		return &daemon.Name, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = daemon.ID.Short()
+	}
+	return &name, nil
+}
+
+// waitOnline waits until the server has seen the daemon, and says what it sees while that takes.
+func waitOnline(ctx context.Context, env *environment, server *client.Client, id string, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	var last api.DeviceState
+	for {
+		state, err := server.DeviceState(ctx, id)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return err
+		case err == nil && state.Connection == string(fleet.Online):
+			fmt.Fprintf(env.Out, "Online: configuration %s\n", state.Configuration)
+			return nil
+		case err == nil && state.Reason != last.Reason:
+			fmt.Fprintf(env.Err, "%s: %s\n", state.Connection, state.Reason)
+			last = state
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("the daemon is registered, but not online after %v", most),
+				Hint: last.Next, Err: ctx.Err()}
+		}
+	}
+}

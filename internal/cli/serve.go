@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"muster/internal/app"
+	"muster/internal/fleet"
+	"muster/internal/sandbox"
+)
+
+type serveCommand struct {
+	Home                string   `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
+	Listen              string   `help:"Address of the API." default:"127.0.0.1:2525" placeholder:"HOST:PORT"`
+	Database            string   `help:"postgres://… instead of the SQLite database in --home." placeholder:"URL"`
+	Configurator        string   `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
+	DiscoveryServer     []string `help:"Discovery server for devices without an address; none switches discovery off." placeholder:"URL"`
+	DiscoveryAllowLocal bool     `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
+	TLS                 string   `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
+	TLSCert             string   `name:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile"`
+	TLSKey              string   `name:"tls-key" help:"Its key (PEM)." type:"existingfile"`
+	AllowHost           []string `help:"Further names that clients may address this server by." placeholder:"NAME"`
+	SealKey             string   `help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home." placeholder:"HEX"`
+	Demo                int      `help:"Also start N simulated daemons and manage them; use an empty --home." placeholder:"N"`
+	LogLevel            string   `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
+}
+
+// Run starts the server and blocks until ctx ends or a part of the server fails.
+func (c *serveCommand) Run(ctx context.Context, env *environment) error {
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program's file: %w", err)
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return err
+	}
+	if c.Demo > 0 && c.Home == defaultHome() {
+		c.Home = "" // the demo must not mix with a real fleet: it gets a folder that goes with it
+	}
+	server, err := app.New(ctx, app.Options{
+		Home: c.Home, Listen: c.Listen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
+		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
+		TLSOff: c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
+		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
+		Worker: []string{executable, "worker"}, Version: env.version,
+		Log: slog.New(slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: level})), Out: env.Out,
+	})
+	if err != nil {
+		return err
+	}
+	return server.Run(ctx)
+}
+
+type workerCommand struct{}
+
+// Run evaluates templates until its input ends.
+func (workerCommand) Run(env *environment) error { return sandbox.Serve(env.In, env.Out) }
+
+// defaultHome is where a server keeps its data unless told otherwise, and where client commands look for its token.
+func defaultHome() string {
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return ".muster"
+	}
+	return filepath.Join(envOr("XDG_DATA_HOME", filepath.Join(user, ".local/share")), "muster")
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"muster/internal/stsim"
+)
+
+type simCommand struct {
+	Count   int    `help:"Number of daemons." default:"10" placeholder:"N"`
+	Folders int    `help:"Folders of each daemon." default:"2" placeholder:"N"`
+	Seed    uint64 `help:"Names, folders and numbers follow from it; keys are random." default:"1" placeholder:"N"`
+	Shared  bool   `help:"One socket for all addresses, for more daemons than the limit of open files allows."`
+}
+
+// simulated is one line of output: where a daemon is and how to reach it.
+type simulated struct {
+	DeviceID   string `json:"deviceID"`
+	Label      string `json:"label"`
+	APIAddress string `json:"apiAddress"`
+	APIPort    int    `json:"apiPort"`
+	APIKey     string `json:"apiKey"`
+}
+
+// Run starts the daemons, prints one JSON object a line for each, and keeps them until ctx ends.
+func (c *simCommand) Run(ctx context.Context, env *environment) error {
+	farm, err := stsim.New(stsim.Options{Count: c.Count, Seed: c.Seed, Folders: c.Folders, Shared: c.Shared})
+	if err != nil {
+		return fmt.Errorf("make simulated daemons: %w", err)
+	}
+	if err := farm.Start(); err != nil {
+		return fmt.Errorf("start simulated daemons: %w", err)
+	}
+	defer farm.Close()
+	lines := json.NewEncoder(env.Out)
+	for _, d := range farm.Daemons() {
+		if err := lines.Encode(simulated{string(d.ID()), d.Name(), d.Host(), d.Port(), d.APIKey()}); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return nil
+}

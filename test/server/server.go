@@ -1,0 +1,217 @@
+// Package server runs Muster as a process of its own for tests, so that it can be killed at any moment: it is the test
+// binary again. It is for tests only.
+package server
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"muster/client"
+	"muster/internal/app"
+	"muster/internal/fleet"
+	"muster/internal/sandbox"
+)
+
+const (
+	roleVariable   = "MUSTER_TEST_PROCESS" // "server" or "worker": what the test binary is this time
+	homeVariable   = "MUSTER_TEST_HOME"
+	killVariable   = "MUSTER_TEST_KILL_AT" // name of the step at which the server kills itself with SIGKILL
+	modeVariable   = "MUSTER_TEST_MODE"
+	dbVariable     = "MUSTER_TEST_DATABASE"
+	listenVariable = "MUSTER_TEST_LISTEN"
+	demoVariable   = "MUSTER_TEST_DEMO"
+	readyPrefix    = "Muster is ready: "
+	startLimit     = 60 * time.Second
+)
+
+// Main is called first in TestMain: where this process is a server or worker that Start started, it never returns.
+func Main() {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		exit(sandbox.Serve(os.Stdin, os.Stdout))
+	}
+	if os.Getenv(roleVariable) == "server" {
+		exit(serve())
+	}
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func serve() error {
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer cancel()
+	var demo int
+	fmt.Sscan(os.Getenv(demoVariable), &demo)
+	server, err := app.New(ctx, app.Options{
+		Home: os.Getenv(homeVariable), Listen: os.Getenv(listenVariable), Database: os.Getenv(dbVariable),
+		Configurator: fleet.Mode(os.Getenv(modeVariable)), DiscoveryServers: []string{"none"}, Demo: demo,
+		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: killAt(os.Getenv(killVariable)),
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Out: os.Stdout,
+	})
+	if err != nil {
+		return err
+	}
+	return server.Run(ctx)
+}
+
+func killAt(name string) func(string) {
+	return func(step string) {
+		if name != "" && step == name {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+}
+
+// Options say how a server starts.
+type Options struct {
+	Home     string // "": a new one; an old one continues where another server ended
+	Database string // "postgres://..."; "" is SQLite in Home
+	Mode     fleet.Mode
+	KillAt   string // name of a step of an apply; see reconcile.Options
+	Demo     int
+}
+
+// Server is a running Muster.
+type Server struct {
+	URL    string
+	Home   string
+	Token  string // the administrator's
+	Client *client.Client
+
+	t       testing.TB
+	process *exec.Cmd
+	ended   chan struct{}
+	log     *tail
+}
+
+// Start starts a server and waits until it is ready. The test's end stops it.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	s := &Server{Home: o.Home, t: t, ended: make(chan struct{}), log: &tail{}}
+	if s.Home == "" {
+		s.Home = t.TempDir()
+	}
+	if o.Mode == "" {
+		o.Mode = fleet.ModeOn
+	}
+	s.process = exec.Command(os.Args[0])
+	s.process.Env = append(os.Environ(), roleVariable+"=server", homeVariable+"="+s.Home, dbVariable+"="+o.Database,
+		modeVariable+"="+string(o.Mode), killVariable+"="+o.KillAt, listenVariable+"=127.0.0.1:0", demoVariable+"="+fmt.Sprint(o.Demo))
+	s.process.Stderr = s.log
+	out, err := s.process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the server's log ends with:\n%s", s.log)
+		}
+	})
+	s.waitReady(out)
+	return s
+}
+
+func (s *Server) waitReady(out io.Reader) {
+	s.t.Helper()
+	ready := make(chan string, 1)
+	go func() {
+		defer close(s.ended)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if url, ok := strings.CutPrefix(lines.Text(), readyPrefix); ok {
+				ready <- strings.Fields(url)[0]
+			}
+		}
+		_ = s.process.Wait()
+	}()
+	select {
+	case s.URL = <-ready:
+	case <-s.ended:
+		s.t.Fatalf("the server ended before it was ready:\n%s", s.log)
+	case <-time.After(startLimit):
+		s.t.Fatalf("the server is not ready after %v:\n%s", startLimit, s.log)
+	}
+	token, err := os.ReadFile(filepath.Join(s.Home, "admin-token"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Token = strings.TrimSpace(string(token))
+	if s.Client, err = client.New(s.URL, s.Token); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Kill ends the process with SIGKILL and waits for its end; killing twice is fine.
+func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
+
+// Stop ends the process as Ctrl-C does and fails the test when that takes longer than it may.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGTERM)
+	if code := s.process.ProcessState.ExitCode(); code != 0 {
+		s.t.Errorf("the server ended with %d:\n%s", code, s.log)
+	}
+}
+
+func (s *Server) signal(sig syscall.Signal) {
+	_ = s.process.Process.Signal(sig)
+	<-s.ended
+}
+
+// WaitEnd waits until the process ended by itself, as one with KillAt does.
+func (s *Server) WaitEnd() {
+	s.t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(startLimit):
+		s.t.Fatalf("the server is still alive:\n%s", s.log)
+	}
+}
+
+// PID is the process's number.
+func (s *Server) PID() int { return s.process.Process.Pid }
+
+// tail keeps the end of a log.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (l *tail) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	const most = 64 << 10
+	l.text = append(l.text, p...)
+	if len(l.text) > 2*most {
+		l.text = append(l.text[:0], l.text[len(l.text)-most:]...)
+	}
+	return len(p), nil
+}
+
+func (l *tail) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}

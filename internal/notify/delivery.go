@@ -48,7 +48,7 @@ type delivery struct {
 
 type parking struct {
 	backoff
-	until time.Time
+	since, until time.Time
 }
 
 // outcome is what became of one attempt.
@@ -112,7 +112,7 @@ func (d *delivery) run(ctx context.Context) error {
 		case <-d.wake:
 			d.allRead = false
 		case o := <-done:
-			d.settle(o, time.Now())
+			d.settle(ctx, o, time.Now())
 		case <-timer.C:
 		}
 		timer.Stop()
@@ -206,7 +206,7 @@ func (d *delivery) strike(ctx context.Context, entry Entry) error {
 }
 
 // settle draws the conclusions from an attempt.
-func (d *delivery) settle(o outcome, now time.Time) {
+func (d *delivery) settle(ctx context.Context, o outcome, now time.Time) {
 	device := o.entry.Message.DeviceID
 	delete(d.busy, device)
 	var rejected *RejectedError
@@ -216,7 +216,7 @@ func (d *delivery) settle(o outcome, now time.Time) {
 		d.drop(o.entry)
 	case errors.As(o.err, &rejected):
 		d.recovered()
-		d.park(o.entry, rejected, now)
+		d.park(ctx, o.entry, rejected, now)
 	default:
 		pause := d.rest.next()
 		var later *LaterError
@@ -229,20 +229,20 @@ func (d *delivery) settle(o outcome, now time.Time) {
 }
 
 // park sets a device aside whose message the receiver refuses; after a day of that the message is given up.
-func (d *delivery) park(entry Entry, why *RejectedError, now time.Time) {
+func (d *delivery) park(ctx context.Context, entry Entry, why *RejectedError, now time.Time) {
 	device := entry.Message.DeviceID
 	p := d.parked[device]
 	if p == nil {
-		p = &parking{backoff: backoff{first: rejectedFirst, most: rejectedMost}}
+		p = &parking{backoff: backoff{first: rejectedFirst, most: rejectedMost}, since: now}
 		d.parked[device] = p
 		d.log.Warn("a message is refused", logkey.Device, device, logkey.Err(why))
 	}
 	p.until = now.Add(p.next())
-	if now.Sub(entry.Message.At) < rejectedLife {
+	if now.Sub(p.since) < rejectedLife {
 		return
 	}
 	d.log.Error("a message is given up: the receiver refused it for a day", logkey.Device, device, logkey.Err(why))
-	if err := d.store.Delivered(context.Background(), d.name, entry.Sequence); err != nil {
+	if err := d.store.Delivered(ctx, d.name, entry.Sequence); err != nil {
 		return // it is refused once more, then
 	}
 	d.drop(entry)

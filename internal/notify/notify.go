@@ -121,6 +121,7 @@ type Notifier struct {
 	mu       sync.Mutex // guards what follows
 	problems map[Key]*tracked
 	full     bool // the outbox of a receiver is, and that was said
+	unsure   bool // whether the store took the last change: what it holds counts
 }
 
 // New makes a notifier that does nothing yet.
@@ -224,12 +225,28 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 			return err
 		}
 	}
+	n.adopt(open)
+	return nil
+}
+
+// adopt takes what the store holds for what was announced.
+func (n *Notifier) adopt(open []Problem) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, p := range open {
-		n.problems[p.Key] = &tracked{began: p.AnnouncedAt, announced: &p}
+	n.unsure = false
+	held := make(map[Key]*Problem, len(open))
+	for i, p := range open {
+		held[p.Key] = &open[i]
+		if n.problems[p.Key] == nil {
+			n.problems[p.Key] = &tracked{began: p.AnnouncedAt}
+		}
 	}
-	return nil
+	for key, t := range n.problems {
+		if t.announced != nil && held[key] == nil { // its end was announced
+			delete(n.problems, key)
+		}
+		t.announced = held[key]
+	}
 }
 
 func wait(ctx context.Context, pause time.Duration) {

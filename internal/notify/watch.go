@@ -42,6 +42,11 @@ func (n *Notifier) watch(ctx context.Context) error {
 
 // look takes one report in.
 func (n *Notifier) look(ctx context.Context) error {
+	if n.isUnsure() {
+		if err := n.loadOnce(ctx); err != nil {
+			return err
+		}
+	}
 	report, err := n.o.Source.Report(ctx)
 	if err != nil {
 		return err
@@ -118,10 +123,13 @@ func (n *Notifier) announce(ctx context.Context, due []*tracked, over []Problem,
 		change.Open = append(change.Open, problem)
 		change.Messages = append(change.Messages, message)
 	}
-	if err := n.o.Store.Announce(ctx, change); err != nil {
+	err := n.o.Store.Announce(ctx, change)
+	n.mu.Lock()
+	if err != nil {
+		n.unsure = true // perhaps it is durable, and only the answer was lost
+		n.mu.Unlock()
 		return err
 	}
-	n.mu.Lock()
 	for _, key := range change.Close {
 		delete(n.problems, key)
 	}
@@ -133,6 +141,12 @@ func (n *Notifier) announce(ctx context.Context, due []*tracked, over []Problem,
 		d.more(len(change.Messages))
 	}
 	return nil
+}
+
+func (n *Notifier) isUnsure() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.unsure
 }
 
 // crowded tells whether a receiver has not taken so many messages that no new ones are made: what was announced is

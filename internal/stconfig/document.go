@@ -113,7 +113,7 @@ func unusable(why string) error {
 // SampleID is the device that the sample belongs to.
 const SampleID fleet.DeviceID = "KIDNLUX-332MDOX-SBM2AYS-WFLMMIU-GPCSP3A-5JDEFRG-DRGSGIS-6ZA2YQW"
 
-//go:embed sample.json
+//go:embed testdata/v2.1.json
 var sampleJSON []byte
 
 // Sample is a plausible document of a current daemon, for evaluating templates when no device was ever read.

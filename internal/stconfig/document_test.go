@@ -212,7 +212,7 @@ func TestLargeListsAreLinear(t *testing.T) {
 }
 
 func TestTheSampleNamesNoRealDevice(t *testing.T) {
-	for _, file := range []string{"sample.json", "testdata/v1.19.json"} {
+	for _, file := range []string{"testdata/v2.1.json", "testdata/v1.19.json"} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

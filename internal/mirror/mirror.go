@@ -57,9 +57,8 @@ type Mirror struct {
 	outbox   *outbox
 	watchers sync.WaitGroup
 
-	mu      sync.RWMutex    // guards what follows
-	ctx     context.Context // of Run, nil before
-	stopped bool
+	mu      sync.RWMutex             // guards what follows
+	launch  func(w, before *watcher) // set while Run runs: starts a watcher once the one before it has ended
 	devices map[fleet.DeviceID]*watcher
 	seed    map[fleet.DeviceID]Snapshot
 }
@@ -86,9 +85,9 @@ func New(o Options) *Mirror {
 // Run watches until ctx ends, then waits for every watcher and for what is still to be written.
 func (m *Mirror) Run(ctx context.Context) error {
 	m.mu.Lock()
-	m.ctx = ctx
+	m.launch = m.launcher(ctx)
 	for _, w := range m.devices {
-		m.start(w, nil)
+		m.launch(w, nil)
 	}
 	m.mu.Unlock()
 	written := make(chan struct{})
@@ -99,7 +98,7 @@ func (m *Mirror) Run(ctx context.Context) error {
 	}()
 	<-ctx.Done()
 	m.mu.Lock()
-	m.stopped = true // no watcher starts after this
+	m.launch = nil // no watcher starts after this
 	m.mu.Unlock()
 	m.watchers.Wait()
 	cancel()
@@ -127,8 +126,8 @@ func (m *Mirror) put(d fleet.Registered, paused bool) bool {
 	if old != nil {
 		old.end()
 	}
-	if m.ctx != nil && !m.stopped {
-		m.start(w, old)
+	if m.launch != nil {
+		m.launch(w, old)
 	}
 	return true
 }
@@ -206,18 +205,20 @@ func (m *Mirror) watcher(id fleet.DeviceID) *watcher {
 	return m.devices[id]
 }
 
-// start runs a watcher once the one before it has ended. The caller holds mu.
-func (m *Mirror) start(w, before *watcher) {
-	ctx, cancel := context.WithCancel(m.ctx)
-	w.cancel = cancel
-	m.watchers.Go(func() {
-		defer close(w.done)
-		defer cancel()
-		if before != nil && before.cancel != nil {
-			<-before.done // soon: it was told to end
-		}
-		w.run(ctx)
-	})
+// launcher starts watchers that end with ctx. It is called with mu held.
+func (m *Mirror) launcher(ctx context.Context) func(w, before *watcher) {
+	return func(w, before *watcher) {
+		ctx, cancel := context.WithCancel(ctx)
+		w.cancel = cancel
+		m.watchers.Go(func() {
+			defer close(w.done)
+			defer cancel()
+			if before != nil && before.cancel != nil {
+				<-before.done // soon: it was told to end
+			}
+			w.run(ctx)
+		})
+	}
 }
 
 func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }

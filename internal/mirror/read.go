@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"muster/internal/fleet"
@@ -142,7 +143,7 @@ func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string)
 		case code == fleet.CodeNotFound: // removed in between: ConfigSaved is on its way
 		case code == fleet.CodeUnavailable && !failed:
 			failed = true
-			w.log.Debug("folder summary not read", logkey.Folder, folder, logkey.Err(err))
+			w.log.Debug("folder summary not read", slog.String(logkey.Folder, folder), logkey.Err(err))
 		default:
 			return err
 		}

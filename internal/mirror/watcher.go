@@ -251,7 +251,7 @@ func (w *watcher) lost(err error, wait time.Duration) {
 			s.Since = time.Now()
 		}
 		s.Connection, s.Reason, s.Next = state, reason, hint
-		w.log.Warn("daemon not followed", logkey.Reason, reason, logkey.Err(err))
+		w.log.Warn("daemon not followed", slog.String(logkey.Reason, reason), logkey.Err(err))
 		return ConnectionChanged
 	})
 }

@@ -109,8 +109,8 @@ func TestHostileAnswers(t *testing.T) {
 		"not found":               {func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }, fleet.CodeUnbelievable},
 		"a teapot":                {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, fleet.CodeUnbelievable},
 		"no content":              {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, fleet.CodeUnbelievable},
-		"a wrong key":             {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "CSRF Error", 403) }, fleet.CodeKeyRefused},
-		"a wrong key, GUI user":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "Not Authorized", 401) }, fleet.CodeKeyRefused},
+		"a wrong key":             {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "CSRF Error", http.StatusForbidden) }, fleet.CodeKeyRefused},
+		"a wrong key, GUI user":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "Not Authorized", http.StatusUnauthorized) }, fleet.CodeKeyRefused},
 		"a refused host": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "Host check error", http.StatusForbidden)
 		}, fleet.CodeUnavailable},

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"muster/internal/fleet"
 )
 
 // decode reads JSON that has been looked at for its depth. A value of another type than expected is not believed.
@@ -22,7 +20,7 @@ func decode(body []byte, v any, l Limits, during string) error {
 }
 
 func disbelieve(during, what string, err error) error {
-	e := unbelievableBecause(what, err).(*fleet.Error)
+	e := unbelievableBecause(what, err)
 	e.During = during
 	return e
 }

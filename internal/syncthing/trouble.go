@@ -114,7 +114,7 @@ func wrongDevice(want, found fleet.DeviceID) error {
 
 func unbelievable(what string) error { return unbelievableBecause(what, nil) }
 
-func unbelievableBecause(what string, err error) error {
+func unbelievableBecause(what string, err error) *fleet.Error {
 	return &fleet.Error{Code: fleet.CodeUnbelievable, Message: "the daemon's answer is not believed: " + what, Err: err,
 		Hint: "Check that the address leads to a Syncthing daemon and not to something in front of it."}
 }

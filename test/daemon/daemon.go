@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -141,7 +142,10 @@ func (d *Daemon) launch() error {
 	for {
 		select {
 		case <-d.process.done:
-			return fmt.Errorf("the process ended: %v", d.process.err)
+			if d.process.err == nil {
+				return errors.New("the process ended")
+			}
+			return fmt.Errorf("the process ended: %w", d.process.err)
 		case <-deadline.C:
 			return fmt.Errorf("no answer within %s", startLimit)
 		case <-tick.C:

@@ -44,16 +44,19 @@ func TestBombs(t *testing.T) {
 	p := running(t, Options{})
 	settle(t, p)
 	before := resident(t)
-	for name, text := range texts {
-		t.Run(name, func(t *testing.T) {
-			_, err := p.Evaluate(within(t, bombWatchdog), Request{Text: text})
-			wantInvalid(t, err)
-			wantWorks(t, p)
-			if grown := resident(t) - before; grown > mayGrow {
-				t.Errorf("resident memory grew by %d MiB", grown>>20)
-			}
-		})
-	}
+	t.Run("corpus", func(t *testing.T) {
+		for name, text := range texts {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				_, err := p.Evaluate(within(t, bombWatchdog), Request{Text: text})
+				wantInvalid(t, err)
+				wantWorks(t, p)
+				if grown := resident(t) - before; grown > mayGrow {
+					t.Errorf("resident memory grew by %d MiB", grown>>20)
+				}
+			})
+		}
+	})
 }
 
 func wantInvalid(t *testing.T, err error) {

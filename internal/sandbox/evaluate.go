@@ -168,6 +168,7 @@ const (
 	maxChunk      = 64      // devices in one request
 	maxChunkBytes = 1 << 20 // of their facts and configurations
 	maxRetries    = 3       // when workers die without being asked anything
+	maxCrashes    = 3       // when they die of one evaluation and nobody knows why: somebody may have killed them
 )
 
 // run evaluates jobs, one after the other in one worker. A worker that dies is replaced, and the rest goes to the next.
@@ -197,10 +198,10 @@ func (b *batch) run(ctx context.Context, jobs []job, deliver func(job, outcome))
 			}
 			continue
 		case death.cause == "":
-			if jobs[0].crashes++; jobs[0].crashes < 2 {
+			if jobs[0].crashes++; jobs[0].crashes < maxCrashes {
 				continue
 			}
-			death.cause = "the program ended the process that ran it"
+			death.cause = fmt.Sprintf("the process that ran the program died %d times, perhaps for want of memory", maxCrashes)
 		}
 		broken := limitError(death.cause)
 		b.pool.strike(b.digest, broken)

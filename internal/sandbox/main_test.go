@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
@@ -10,14 +11,51 @@ import (
 
 // The test binary is its own worker, as the server's is.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "worker" {
-		if err := Serve(os.Stdin, os.Stdout); err != nil {
+	if len(os.Args) == 2 && roles[os.Args[1]] != nil {
+		if err := roles[os.Args[1]](); err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
 		}
 		return
 	}
 	os.Exit(m.Run())
+}
+
+var roles = map[string]func() error{
+	"worker":  func() error { return Serve(os.Stdin, os.Stdout) },
+	"huge":    func() error { return lie([]byte{0xff, 0xff, 0xff, 0xff, byte(kindResult)}) },
+	"garbage": func() error { return lie([]byte{0, 0, 0, 1, byte(kindResult), '?'}) },
+	"silent":  func() error { return lie(nil) },
+	"dies":    func() error { return errors.New("no such thing as a worker") },
+}
+
+// lie is a worker that says hello as it should, and to everything else always the same.
+func lie(answer []byte) error {
+	in := bufio.NewReader(os.Stdin)
+	if _, _, err := readFrame(in, nil, 1<<20); err != nil {
+		return err
+	}
+	if err := writeFrame(os.Stdout, kindHello, nil); err != nil {
+		return err
+	}
+	for {
+		if _, _, err := readFrame(in, nil, 1<<20); err != nil {
+			return nil
+		}
+		if _, err := os.Stdout.Write(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// as is the command for this binary in another role.
+func as(t testing.TB, role string) []string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{self, role}
 }
 
 // running is a pool that ends with the test.

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"muster/internal/template"
@@ -239,19 +240,19 @@ func (w *worker) cause(err error) string {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return timeMessage(w.limits.Wall)
 	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.EPIPE) {
+		return "" // it is alive and talks nonsense
+	}
 	select {
 	case <-w.exited:
 	case <-time.After(burialPatience):
-		w.kill()
-		<-w.exited
+		return ""
 	}
 	switch complaint := w.complaint.String(); {
 	case w.tooLarge.Load(), outOfMemory.MatchString(complaint):
 		return fmt.Sprintf("the program used more than %d MiB of memory", w.limits.Memory>>20)
 	case outOfStack.MatchString(complaint):
 		return "the program's values are nested too deeply"
-	case killedBySystem(w.cmd.ProcessState):
-		return "the machine ran out of memory while the program ran"
 	}
 	return ""
 }

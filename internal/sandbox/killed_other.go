@@ -1,7 +1,0 @@
-//go:build !unix
-
-package sandbox
-
-import "os"
-
-func killedBySystem(*os.ProcessState) bool { return false }

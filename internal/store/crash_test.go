@@ -147,7 +147,7 @@ func writeUntilKilled(home string) int {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(1)
 				}
-				_, _ = os.Stdout.WriteString(fmt.Sprintf("device %d %d .\n", number, base+i))
+				fmt.Printf("device %d %d .\n", number, base+i)
 				if i%8 != 0 {
 					continue
 				}
@@ -156,7 +156,7 @@ func writeUntilKilled(home string) int {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(1)
 				}
-				_, _ = os.Stdout.WriteString(fmt.Sprintf("template %d %d .\n", template.ID, base+i))
+				fmt.Printf("template %d %d .\n", template.ID, base+i)
 			}
 		})
 	}

@@ -197,7 +197,7 @@ func TestListsAreSortedAndNeverNil(t *testing.T) {
 		if got := must(s.Devices(t.Context()))(t); got == nil || len(got) != 0 {
 			t.Errorf("got %v", got)
 		}
-		if got := must(s.Tags(t.Context()))(t); got != nil && len(got) != 0 {
+		if got := must(s.Tags(t.Context()))(t); got == nil || len(got) != 0 {
 			t.Errorf("got %v", got)
 		}
 		for n, label := range []string{"b", "a", "ä", "A", "a"} {

@@ -142,7 +142,9 @@ func allTags(r *fleet.Registry) []fleet.Tag {
 			seen[tag] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(seen))
+	tags := slices.AppendSeq(make([]fleet.Tag, 0, len(seen)), maps.Keys(seen))
+	slices.Sort(tags)
+	return tags
 }
 
 // Registry is everything that is registered, as of the last commit. It is shared: nobody may change it.

@@ -104,7 +104,7 @@ func (s *session) exec(ctx context.Context, text string, args ...any) error {
 
 // affect is exec with the number of rows it touched.
 func (s *session) affect(ctx context.Context, text string, args ...any) (int64, error) {
-	stmt, err := s.prepared(ctx, text)
+	stmt, err := s.prepared(ctx, text) //nolint:sqlclosecheck // kept until the session ends
 	if err != nil {
 		return 0, err
 	}
@@ -116,7 +116,7 @@ func (s *session) affect(ctx context.Context, text string, args ...any) (int64, 
 }
 
 func (s *session) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.prepared(ctx, text)
+	stmt, err := s.prepared(ctx, text) //nolint:sqlclosecheck // kept until the session ends
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ type failedRow struct{ err error }
 func (r failedRow) Scan(...any) error { return r.err }
 
 func (s *session) row(ctx context.Context, text string, args ...any) scanner {
-	stmt, err := s.prepared(ctx, text)
+	stmt, err := s.prepared(ctx, text) //nolint:sqlclosecheck // kept until the session ends
 	if err != nil {
 		return failedRow{err}
 	}

@@ -69,7 +69,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err := s.open(ctx, options); err != nil {
 		return nil, errors.Join(failure("open database", err), s.release())
 	}
-	go s.writer.run()
+	go s.writer.run() //nolint:contextcheck // it outlives the call, and ends with Close
 	return s, nil
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,31 +37,25 @@ func (r tableRow) mentions(text string) bool {
 
 func rowsOf(t *testing.T, s *Store, table string) []tableRow {
 	t.Helper()
-	rows := must(s.reads.QueryContext(t.Context(), `SELECT * FROM `+table))(t)
-	defer func() { _ = rows.Close() }()
-	columns := must(rows.Columns())(t)
-	var all []tableRow
-	for rows.Next() {
+	return must(collect(t.Context(), pool{s.reads}, func(row scanner) (tableRow, error) {
+		columns, err := row.(*sql.Rows).Columns()
+		if err != nil {
+			return nil, err
+		}
 		values, into := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
 			into[i] = &values[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
-		row := tableRow{}
+		err = row.Scan(into...)
+		named := tableRow{}
 		for i, column := range columns {
 			if raw, ok := values[i].([]byte); ok {
 				values[i] = string(raw)
 			}
-			row[column] = fmt.Sprint(values[i])
+			named[column] = fmt.Sprint(values[i])
 		}
-		all = append(all, row)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return all
+		return named, err
+	}, `SELECT * FROM `+table))(t)
 }
 
 // The two databases have the same tables, columns and notion of what may be missing.

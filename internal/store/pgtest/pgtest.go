@@ -28,8 +28,8 @@ import (
 type Server struct {
 	dir       string
 	process   *exec.Cmd
-	output    bytes.Buffer
-	ended     chan error
+	output    bytes.Buffer  // may be read when ended
+	ended     chan struct{} // closed when the process has ended
 	databases atomic.Int64
 }
 
@@ -45,7 +45,7 @@ func Start() (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, ended: make(chan error, 1)}
+	s := &Server{dir: dir, ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
@@ -70,7 +70,10 @@ func Start() (_ *Server, err error) {
 		s.process = nil
 		return nil, err
 	}
-	go func() { s.ended <- s.process.Wait() }()
+	go func() {
+		defer close(s.ended)
+		_ = s.process.Wait() // how it ended is in its output
+	}()
 	return s, s.waitReady()
 }
 
@@ -129,9 +132,8 @@ func (s *Server) waitReady() error {
 			return err
 		}
 		select {
-		case ended := <-s.ended:
-			s.ended <- ended
-			return fmt.Errorf("postgres ended: %w: %s", ended, s.output.String())
+		case <-s.ended:
+			return fmt.Errorf("postgres ended: %s", s.output.String())
 		case <-deadline:
 			return fmt.Errorf("postgres did not get ready: %w", err)
 		case <-time.After(20 * time.Millisecond):

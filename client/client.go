@@ -147,19 +147,25 @@ func IfMatch(etag string) Condition { return func(h http.Header) { h.Set("If-Mat
 // IfAbsent writes only if nothing is there.
 func IfAbsent() Condition { return func(h http.Header) { h.Set("If-None-Match", "*") } }
 
+// answer is what came beside the body of a success.
+type answer struct {
+	status int
+	header http.Header
+}
+
 // call does one request; into may be nil. at is a path with its query.
-func (c *Client) call(ctx context.Context, method, at string, body, into any, conditions ...Condition) (*http.Response, error) {
+func (c *Client) call(ctx context.Context, method, at string, body, into any, conditions ...Condition) (answer, error) {
 	var send io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
-			return nil, fmt.Errorf("encode the request: %w", err)
+			return answer{}, fmt.Errorf("encode the request: %w", err)
 		}
 		send = bytes.NewReader(text)
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base.String()+at, send)
 	if err != nil {
-		return nil, fmt.Errorf("make the request: %w", err)
+		return answer{}, fmt.Errorf("make the request: %w", err)
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
@@ -172,10 +178,10 @@ func (c *Client) call(ctx context.Context, method, at string, body, into any, co
 	}
 	resp, err := c.http.Do(r)
 	if err != nil {
-		return nil, c.unreachable(ctx, err)
+		return answer{}, c.unreachable(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	return resp, c.read(resp, into)
+	return answer{resp.StatusCode, resp.Header}, c.read(resp, into)
 }
 
 func (c *Client) read(resp *http.Response, into any) error {

@@ -20,17 +20,17 @@ func (c *Client) Device(ctx context.Context, id string) (api.Device, error) {
 
 // DeviceETag is Device with the ETag for IfMatch.
 func (c *Client) DeviceETag(ctx context.Context, id string) (device api.Device, etag string, err error) {
-	resp, err := c.call(ctx, http.MethodGet, path("devices", id), nil, &device)
+	got, err := c.call(ctx, http.MethodGet, path("devices", id), nil, &device)
 	if err != nil {
 		return device, "", err
 	}
-	return device, resp.Header.Get("ETag"), nil
+	return device, got.header.Get("ETag"), nil
 }
 
 // PutDevice creates or replaces a device.
 func (c *Client) PutDevice(ctx context.Context, id string, device api.PutDevice, conditions ...Condition) (stored api.Device, created bool, err error) {
-	resp, err := c.call(ctx, http.MethodPut, path("devices", id), device, &stored, conditions...)
-	return stored, err == nil && resp.StatusCode == http.StatusCreated, err
+	got, err := c.call(ctx, http.MethodPut, path("devices", id), device, &stored, conditions...)
+	return stored, err == nil && got.status == http.StatusCreated, err
 }
 
 // DeleteDevice forgets a device.

@@ -40,12 +40,12 @@ func list[T any](ctx context.Context, c *Client, at string, l List) ([]T, error)
 	all := []T{}
 	for query := l.query(); ; {
 		var page []T
-		resp, err := c.call(ctx, http.MethodGet, at+query, nil, &page)
+		got, err := c.call(ctx, http.MethodGet, at+query, nil, &page)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)
-		link := nextLink.FindStringSubmatch(resp.Header.Get("Link"))
+		link := nextLink.FindStringSubmatch(got.header.Get("Link"))
 		if link == nil {
 			return all, nil
 		}

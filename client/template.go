@@ -23,11 +23,11 @@ func (c *Client) Template(ctx context.Context, id int64) (api.Template, error) {
 
 // TemplateETag is Template with the ETag for IfMatch.
 func (c *Client) TemplateETag(ctx context.Context, id int64) (template api.Template, etag string, err error) {
-	resp, err := c.call(ctx, http.MethodGet, path("templates", number(id)), nil, &template)
+	got, err := c.call(ctx, http.MethodGet, path("templates", number(id)), nil, &template)
 	if err != nil {
 		return template, "", err
 	}
-	return template, resp.Header.Get("ETag"), nil
+	return template, got.header.Get("ETag"), nil
 }
 
 // CreateTemplate creates a template; the server gives the ID.

@@ -81,6 +81,9 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 }
 
 func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
+	if schema.Type == huma.TypeArray {
+		schema.Nullable = false // huma's default, because a nil slice could be sent; here none can
+	}
 	return map[string]*huma.MediaType{"application/json": {Schema: schema}}
 }
 

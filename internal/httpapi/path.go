@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"net/url"
 	"strconv"
 	"unicode/utf8"
 
@@ -100,5 +99,3 @@ func (s *server) stored(r *request) (*fleet.TaggedTemplate, error) {
 func devicePath(id fleet.DeviceID) string { return Prefix + "/devices/" + string(id) }
 
 func templatePath(id int64) string { return Prefix + "/templates/" + strconv.FormatInt(id, 10) }
-
-func tagPath(tag fleet.Tag) string { return Prefix + "/tags/" + url.PathEscape(string(tag)) }

@@ -69,7 +69,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	if status == http.StatusInternalServerError {
 		number := strings.ToLower(rand.Text()[:8])
-		s.log.Error("request failed", logkey.Method, r.Method, logkey.Path, r.URL.Path, "request", number, logkey.Err(err))
+		s.log.Error("request failed", logkey.Method, r.Method, logkey.Path, r.URL.Path, "request", number, "err", err)
 		e = &fleet.Error{Code: fleet.CodeInternal, Message: "something went wrong inside Muster"}
 		hint = "Try again. If it stays, look for " + number + " in the server's log."
 	}

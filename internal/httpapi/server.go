@@ -12,6 +12,7 @@ import (
 
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 )
 
 // Prefix is where the API lives.
@@ -74,7 +75,7 @@ func New(options Options) http.Handler { return newServer(options) }
 func newServer(options Options) *server {
 	s := &server{
 		Options:     options,
-		log:         options.Log.With("component", "httpapi"),
+		log:         options.Log.With(logkey.Component, "httpapi"),
 		mux:         http.NewServeMux(),
 		methods:     map[string][]string{},
 		hosts:       allowedHosts(options.AllowedHosts),

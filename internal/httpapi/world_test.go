@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	idA fleet.DeviceID = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
-	key                = "abcdefghijklmnopqrstuvwxyz012345"
+	idA = fleet.DeviceID("P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2")
+	key = "abcdefghijklmnopqrstuvwxyz012345"
 )
 
 var idB, idC = fleet.DeviceIDOf([32]byte{1}), fleet.DeviceIDOf([32]byte{2})

@@ -20,19 +20,19 @@ var (
 	}{
 		{fleet.Template{Label: "No relays", Priority: 10, Op: fleet.OpSet, Key: "options.relaysEnabled", Text: "false\n"}, "demo"},
 		{fleet.Template{Label: "Slow line in Lima", Priority: 20, Op: fleet.OpMerge, Key: "options", Text: "{\n  # KiB/s\n  maxSendKbps: 2000\n  maxRecvKbps: 8000\n}\n"}, "site:lima"},
-		{fleet.Template{Label: "Handbook, read-only everywhere", Priority: 30, Op: fleet.OpMerge, Key: "folders.handbook", Text: `def template(device):
+		{fleet.Template{Label: "Price list, read-only everywhere", Priority: 30, Op: fleet.OpMerge, Key: "folders.price-list", Text: `def template(device):
     return {
-        "label": "Handbook",
-        "path": "~/handbook",
+        "label": "Price list",
+        "path": "~/price-list",
         "type": "receiveonly",
-        "devices": [{"deviceID": d.deviceID} for d in devices(tag="handbook")],
+        "devices": [{"deviceID": d.deviceID} for d in devices(tag="price-list")],
     }
-`}, "handbook"},
+`}, "price-list"},
 	}
 )
 
-// handbookDevices share the demo's folder: a few, so that sharing stays readable at any size of the fleet.
-const handbookDevices = 5
+// priceListDevices share the demo's folder: a few, so that sharing stays readable at any size of the fleet.
+const priceListDevices = 5
 
 // startDemo starts n simulated daemons and registers them. It wants a database without devices: a demo must not mix
 // with a real fleet.
@@ -94,8 +94,8 @@ func registerDemo(ctx context.Context, s *store.Store, farm *stsim.Farm) error {
 
 func demoTags(i int) []fleet.Tag {
 	tags := []fleet.Tag{"demo", demoSites[i%len(demoSites)]}
-	if i < handbookDevices {
-		tags = append(tags, "handbook")
+	if i < priceListDevices {
+		tags = append(tags, "price-list")
 	}
 	return tags
 }

@@ -18,6 +18,11 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Templates: []int64{3, 1}, State: fleet.BaseSending, Intended: []byte("false")},
 			{Key: `folders."a.b".label`, Templates: []int64{}, Implied: true, Sent: []byte{1, 0, 2}},
 		}
+		for field := range reflect.TypeFor[fleet.BaseEntry]().NumField() { // a field that is new must be kept, too
+			if reflect.ValueOf(sending[0]).Field(field).IsZero() && reflect.ValueOf(sending[1]).Field(field).IsZero() {
+				t.Errorf("this test says nothing about %s", reflect.TypeFor[fleet.BaseEntry]().Field(field).Name)
+			}
+		}
 		begun.ID = must(s.BeginIntent(t.Context(), begun, sending))(t)
 		if err := s.Close(); err != nil { // as after a crash: the outcome is not known
 			t.Fatal(err)

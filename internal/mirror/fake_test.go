@@ -307,6 +307,7 @@ type world struct {
 	kept     []fleet.Observation
 	groups   []int
 	sinkErr  error
+	refuse   fleet.DeviceID // what the sink never takes
 	seen     []string
 	keptThen []int // how many observations were kept when a configuration was announced
 	changes  map[fleet.DeviceID]Aspect
@@ -322,6 +323,9 @@ func (w *world) Observe(ctx context.Context, observations []fleet.Observation) e
 	defer w.mu.Unlock()
 	if w.sinkErr != nil {
 		return w.sinkErr
+	}
+	if slices.ContainsFunc(observations, func(o fleet.Observation) bool { return o.Device == w.refuse }) {
+		return errors.New("it cannot be stored")
 	}
 	w.kept, w.groups = append(w.kept, observations...), append(w.groups, len(observations))
 	return ctx.Err()

@@ -19,6 +19,8 @@ const (
 	lastWrite     = 5 * time.Second // for what is left at the end
 	firstRetry    = time.Second
 	lastRetry     = 30 * time.Second
+	maxProbes     = 3 // observations tried one by one before the sink itself is blamed
+	maxFailures   = 3 // of an observation that the sink does not take while it takes others
 	manyDevices   = groupSize
 	noConfigBytes = 512
 )
@@ -43,7 +45,8 @@ type outbox struct {
 
 type waiting struct {
 	fleet.Observation
-	tell bool // call told once it is kept
+	tell   bool // call told once it is kept
+	failed int  // times the sink took others, but not this
 }
 
 func (w waiting) size() int {
@@ -64,7 +67,7 @@ func newOutbox(sink Sink, log *slog.Logger, told func(fleet.DeviceID, fleet.Obse
 // add never waits.
 func (b *outbox) add(o fleet.Observation, tell bool) {
 	b.mu.Lock()
-	b.put(waiting{o, tell})
+	b.put(waiting{Observation: o, tell: tell})
 	urgent := o.Config != nil || len(b.waiting) >= manyDevices
 	b.mu.Unlock()
 	signal(b.some)
@@ -79,7 +82,7 @@ func (b *outbox) put(w waiting) {
 	if n := len(queue); n > 0 && (queue[n-1].Config == nil || w.Config == nil) {
 		last := queue[n-1]
 		b.bytes -= last.size()
-		w = waiting{merge(last.Observation, w.Observation), last.tell || w.tell}
+		w = waiting{merge(last.Observation, w.Observation), last.tell || w.tell, max(last.failed, w.failed)}
 		queue = queue[:n-1]
 	}
 	b.waiting[w.Device] = append(queue, w)
@@ -219,21 +222,55 @@ func (b *outbox) flush(ctx context.Context) error {
 		if len(group) == 0 {
 			return nil
 		}
-		observations := make([]fleet.Observation, len(group))
-		for i, w := range group {
-			observations[i] = w.Observation
-		}
-		if err := b.sink.Observe(ctx, observations); err != nil {
-			b.putBack(group)
-			return err
-		}
-		b.kept(group)
-		for _, w := range group {
-			if w.tell && w.Config != nil && b.told != nil {
-				b.told(w.Device, *w.Config)
-			}
+		if err := b.write(ctx, group); err != nil {
+			return b.writeSingly(ctx, group, err)
 		}
 	}
+}
+
+func (b *outbox) write(ctx context.Context, group []waiting) error {
+	observations := make([]fleet.Observation, len(group))
+	for i, w := range group {
+		observations[i] = w.Observation
+	}
+	if err := b.sink.Observe(ctx, observations); err != nil {
+		return err
+	}
+	b.kept(group)
+	for _, w := range group {
+		if w.tell && w.Config != nil && b.told != nil {
+			b.told(w.Device, *w.Config)
+		}
+	}
+	return nil
+}
+
+// writeSingly finds out whether the sink fails, or an observation that it cannot take: what one daemon says must not keep
+// what all others say from being kept. Such an observation is dropped after a few times.
+func (b *outbox) writeSingly(ctx context.Context, group []waiting, err error) error {
+	var refused []waiting
+	for i, w := range group {
+		if b.write(ctx, group[i:i+1]) != nil {
+			w.failed++
+			refused = append(refused, w)
+		}
+		if len(refused) == i+1 && (i == len(group)-1 || i == maxProbes-1) {
+			b.putBack(group) // took none: it is the sink
+			return err
+		}
+	}
+	for _, w := range refused {
+		if w.failed >= maxFailures {
+			b.log.Error("observation dropped: the store does not take it", slog.Any(logkey.Device, w.Device), logkey.Err(err))
+			b.kept([]waiting{w})
+			continue
+		}
+		b.putBack([]waiting{w})
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return err
 }
 
 func (b *outbox) takeGroup() []waiting {

@@ -168,3 +168,41 @@ func TestWatchersWaitWhileTooMuchIsWaiting(t *testing.T) {
 		}
 	})
 }
+
+func TestAnObservationThatTheStoreNeverTakesHoldsUpNobody(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		poison := id(7)
+		w.set(func() { w.refuse = poison })
+		for n := range 50 {
+			w.m.outbox.add(fleet.Observation{Device: id(n), LastSeen: time.Now()}, false)
+		}
+		pass(time.Second)
+		if n := len(w.observations()); n != 49 {
+			t.Fatalf("%d kept beside the one that cannot be, want 49", n)
+		}
+		for range 10 { // others go on, and the one is given up
+			w.m.outbox.add(fleet.Observation{Device: id(1), LastSeen: time.Now()}, false)
+			pass(time.Minute)
+		}
+		w.m.outbox.mu.Lock()
+		defer w.m.outbox.mu.Unlock()
+		if n, bytes := len(w.m.outbox.waiting), w.m.outbox.bytes; n != 0 || bytes != 0 {
+			t.Fatalf("%d devices and %d bytes still wait", n, bytes)
+		}
+	})
+}
+
+func TestWhileTheStoreIsDownNothingIsDropped(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		w.set(func() { w.sinkErr = errors.New("down") })
+		for n := range 50 {
+			w.m.outbox.add(fleet.Observation{Device: id(n), LastSeen: time.Now()}, false)
+		}
+		pass(time.Hour)
+		w.set(func() { w.sinkErr = nil })
+		pass(time.Minute)
+		if n := len(w.observations()); n != 50 {
+			t.Fatalf("%d kept, want 50", n)
+		}
+	})
+}

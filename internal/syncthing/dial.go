@@ -166,6 +166,9 @@ func (c *Client) probe(ctx context.Context, cn *conn) error {
 	if err := refusedHost(c.target.Address, answer); err != nil {
 		return err
 	}
+	if answer.status/100 == 3 {
+		return ledElsewhere(k.during)
+	}
 	if cn.broken {
 		return unbelievable("it closes the connection after every answer")
 	}

@@ -162,6 +162,16 @@ func TestHostileAnswersWithoutTheKeyEither(t *testing.T) {
 	wantNoKey(t, f)
 }
 
+func TestARedirectWithoutTheKeyEndsItBeforeTheKey(t *testing.T) {
+	f := newFake(t, fakeOptions{plain: true})
+	f.handle("/rest/noauth/health", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://"+r.Host, http.StatusTemporaryRedirect) // as a daemon with useTLS answers plain HTTP
+	})
+	_, err := newClient(t, f.target(), tight).Status(t.Context())
+	wantCode(t, err, fleet.CodeUnbelievable)
+	wantNoKey(t, f)
+}
+
 func TestHostileEvents(t *testing.T) {
 	for name, body := range map[string]string{
 		"no list":                 `{}`,

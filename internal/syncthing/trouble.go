@@ -135,6 +135,12 @@ func refusedHost(address string, answer reply) error {
 		Hint:    "Use an IP address, let its GUI listen on an address of the network, or set gui.insecureSkipHostcheck on the daemon."}
 }
 
+func ledElsewhere(during string) error {
+	return &fleet.Error{Code: fleet.CodeUnbelievable, During: during,
+		Message: "the answer leads somewhere else, and Muster follows no redirects",
+		Hint:    "Enter the address where the daemon itself answers."}
+}
+
 // judge gives the meaning of an answer's status.
 func (c *Client) judge(k call, answer reply) error {
 	if answer.status == http.StatusOK || (k.writes() && answer.status/100 == 2) {
@@ -149,8 +155,7 @@ func (c *Client) judge(k call, answer reply) error {
 		e.Code, e.Message = fleet.CodeKeyRefused, "the daemon does not take the API key"
 		e.Hint = "Copy the key from the daemon (Actions > Settings > GUI) into the device's apiKey."
 	case answer.status/100 == 3:
-		e.Code, e.Message = fleet.CodeUnbelievable, "the answer leads somewhere else, and Muster follows no redirects"
-		e.Hint = "Enter the address where the daemon itself answers."
+		return ledElsewhere(k.during)
 	case k.writes() && answer.status/100 == 4:
 		e.Code, e.Message = fleet.CodeRejected, fmt.Sprintf("the daemon refused the change (%d): %s", answer.status, said)
 		e.Hint = "Change the template or the setting that asks for it; repeating it is of no use."

@@ -44,6 +44,9 @@ type Options struct {
 	// Discovered is asked before a connection to an address that was discovered, with the IP that its name led to, as
 	// net.Dialer.Control. Nil allows all.
 	Discovered func(network, address string, c syscall.RawConn) error
+
+	// Dial replaces net.Dialer, and Discovered with it: for daemons that are simulated without sockets.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Client talks to one daemon. It is safe for use by several goroutines and holds at most two connections.
@@ -53,7 +56,7 @@ type Client struct {
 	limits   Limits
 	log      *slog.Logger
 	big      chan struct{}
-	control  func(network, address string, c syscall.RawConn) error
+	dialer   func(ctx context.Context, network, address string) (net.Conn, error)
 	sessions tls.ClientSessionCache
 
 	kept   chan *conn    // holds the kept connection while nobody uses it, nil before it is opened
@@ -75,8 +78,12 @@ func New(t Target, o Options) *Client {
 		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin,
 		kept: make(chan *conn, 1), second: make(chan struct{}, 1),
 	}
+	dialer := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute}
 	if !t.Explicit {
-		c.control = o.Discovered
+		dialer.Control = o.Discovered
+	}
+	if c.dialer = o.Dial; c.dialer == nil {
+		c.dialer = dialer.DialContext
 	}
 	c.sessions = tls.NewLRUClientSessionCache(1)
 	c.calls = calls{c.do, c.limits}

@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"net/url"
 	"syscall"
-	"time"
 
 	"muster/internal/fleet"
 )
@@ -73,8 +72,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 }
 
 func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute, Control: c.control}
-	tcp, err := d.DialContext(ctx, "tcp", address)
+	tcp, err := c.dialer(ctx, "tcp", address)
 	switch {
 	case err == nil:
 		return tcp, nil

@@ -47,13 +47,13 @@ func (r *hjsonReader) name() (string, *fault) {
 func (r *hjsonReader) quoteless() stconfig.Value {
 	start := r.at
 	line := r.text[start:]
-	if end := strings.IndexAny(line, "\r\n"); end >= 0 {
-		line = line[:end]
-	}
 	word := line[:wordEnd(line)]
 	if value, ok := r.literal(strings.TrimRightFunc(word, isBlank)); ok {
 		r.at += len(word)
 		return value
+	}
+	if end := strings.IndexAny(line, "\r\n"); end >= 0 { // not looked for earlier: a line may hold many words
+		line = line[:end]
 	}
 	r.at += len(line)
 	text := strings.TrimSpace(line)
@@ -66,6 +66,8 @@ func (r *hjsonReader) quoteless() stconfig.Value {
 func wordEnd(line string) int {
 	for i := range len(line) {
 		switch c := line[i]; {
+		case c == '\n' || c == '\r':
+			return i
 		case i > 0 && (c == ',' || c == ']' || c == '}' || c == '#'):
 			return i
 		case i > 0 && c == '/' && i+1 < len(line) && (line[i+1] == '/' || line[i+1] == '*'):

@@ -168,7 +168,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	})
 	daemons := daemons{a.mirror, a.store, dial}
 	a.engine = reconcile.New(reconcile.Options{
-		Store: a.store, Daemon: daemons, Access: daemons, Evaluator: evaluator{pool}, Secrets: a.store,
+		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: evaluator{pool}, Secrets: a.store,
 		DigestKey: digestKey, Log: a.log, Step: a.o.Step,
 	})
 	tokens := auth.NewTokens(a.store)

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+const (
+	waitLimit = 60 * time.Second
+	waitEvery = 20 * time.Millisecond
+)
+
+// Until waits for a condition; it gives "" when it holds, else what is still missing.
+func Until(t testing.TB, missing func() string) {
+	t.Helper()
+	deadline := time.NewTimer(waitLimit)
+	defer deadline.Stop()
+	tick := time.NewTicker(waitEvery)
+	defer tick.Stop()
+	for {
+		what := missing()
+		if what == "" {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("after %v: %s", waitLimit, what)
+		}
+	}
+}
+
+// WaitState waits until the device's state satisfies want.
+func (s *Server) WaitState(id fleet.DeviceID, what string, want func(api.DeviceState) bool) api.DeviceState {
+	s.t.Helper()
+	var state api.DeviceState
+	Until(s.t, func() string {
+		var err error
+		if state, err = s.Client.DeviceState(s.t.Context(), string(id)); err != nil {
+			return err.Error()
+		}
+		if want(state) {
+			return ""
+		}
+		return fmt.Sprintf("%s: want %s, got %+v", id.Short(), what, state)
+	})
+	return state
+}
+
+// WaitConnection waits for a state of the connection.
+func (s *Server) WaitConnection(id fleet.DeviceID, want fleet.Connection) api.DeviceState {
+	s.t.Helper()
+	return s.WaitState(id, string(want), func(state api.DeviceState) bool { return state.Connection == string(want) })
+}
+
+// WaitConfiguration waits until the device is online with a state of the configuration.
+func (s *Server) WaitConfiguration(id fleet.DeviceID, want fleet.Configuration) api.DeviceState {
+	s.t.Helper()
+	return s.WaitState(id, "online and "+string(want), func(state api.DeviceState) bool {
+		return state.Connection == string(fleet.Online) && state.Configuration == string(want)
+	})
+}
+
+// Register registers a daemon by the API and tags it.
+func (s *Server) Register(id fleet.DeviceID, key, address string, port int, tags ...string) {
+	s.t.Helper()
+	label, portNumber := id.Short(), int64(port)
+	if _, _, err := s.Client.PutDevice(s.t.Context(), string(id), api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &portNumber, Label: &label}); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, tag := range tags {
+		if _, err := s.Client.TagDevice(s.t.Context(), string(id), tag); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// Template creates a template with tags and gives its ID.
+func (s *Server) Template(op, key, text string, tags ...string) int64 {
+	s.t.Helper()
+	id, err := s.template(op, key, text, tags)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+// TemplateUntilKilled is Template for a server that is killed by what the tags bring about, maybe before it answers.
+func (s *Server) TemplateUntilKilled(op, key, text string, tags ...string) int64 {
+	id, _ := s.template(op, key, text, tags)
+	return id
+}
+
+func (s *Server) template(op, key, text string, tags []string) (int64, error) {
+	label := op + " " + key
+	made, err := s.Client.CreateTemplate(s.t.Context(), api.PutTemplate{Label: &label, Op: &op, Key: &key, Template: &text})
+	if err != nil {
+		return 0, err
+	}
+	for _, tag := range tags {
+		if _, err := s.Client.TagTemplate(s.t.Context(), made.ID, tag); err != nil {
+			return made.ID, err
+		}
+	}
+	return made.ID, nil
+}

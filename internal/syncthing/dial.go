@@ -39,7 +39,40 @@ func (c *Client) open(ctx context.Context) (*conn, error) {
 // connect tries TLS first, always: the API answers TLS whatever its settings say. Plain HTTP is for loopback and for
 // devices where a person allowed it, and only while no certificate is known: a key is never sent in clear to a daemon
 // that has shown a certificate before.
+//
+// TLS is tried twice before that is believed: a daemon that hears nothing for a second takes a connection for plain HTTP
+// (1.19.2), and on a busy machine the first message may be late.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
+	cn, err := c.connectTLS(ctx)
+	if speaksNoTLS(err) {
+		cn, err = c.connectTLS(ctx)
+	}
+	var plain *notTLSError
+	switch {
+	case !errors.As(err, &plain):
+		return cn, err
+	case c.Pin() != "":
+		return nil, plainButPinned(c.target.Address, err)
+	case !c.target.AllowPlain && !plain.loopback:
+		return nil, plainForbidden(c.target.Address, err)
+	}
+	return c.connectPlain(ctx)
+}
+
+// notTLSError says that something answered a TLS handshake with something else, or hung up.
+type notTLSError struct {
+	error
+	loopback bool
+}
+
+func (e *notTLSError) Unwrap() error { return e.error }
+
+func speaksNoTLS(err error) bool {
+	var plain *notTLSError
+	return errors.As(err, &plain)
+}
+
+func (c *Client) connectTLS(ctx context.Context) (*conn, error) {
 	tcp, err := c.dial(ctx, c.target.Address)
 	if err != nil {
 		return nil, err
@@ -49,19 +82,19 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 		return cn, nil
 	}
 	_ = tcp.Close()
-	if ctx.Err() != nil {
-		return nil, interrupted(ctx)
-	}
-	if !speaksNoTLS(err) {
-		return nil, unreachable(c.target.Address, err)
-	}
+	var header tls.RecordHeaderError
 	switch {
-	case c.Pin() != "":
-		return nil, plainButPinned(c.target.Address, err)
-	case !c.target.AllowPlain && !isLoopback(tcp.RemoteAddr()):
-		return nil, plainForbidden(c.target.Address, err)
+	case ctx.Err() != nil:
+		return nil, interrupted(ctx)
+	case errors.As(err, &header), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return nil, &notTLSError{err, isLoopback(tcp.RemoteAddr())}
 	}
-	if tcp, err = c.dial(ctx, c.target.Address); err != nil {
+	return nil, unreachable(c.target.Address, err)
+}
+
+func (c *Client) connectPlain(ctx context.Context) (*conn, error) {
+	tcp, err := c.dial(ctx, c.target.Address)
+	if err != nil {
 		return nil, err
 	}
 	if !c.target.AllowPlain && !isLoopback(tcp.RemoteAddr()) { // the name may have moved in between
@@ -110,12 +143,6 @@ func (c *Client) handshake(ctx context.Context, tcp net.Conn, config *tls.Config
 
 func fingerprintOf(stream *tls.Conn) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(stream.ConnectionState().PeerCertificates[0].Raw))
-}
-
-// speaksNoTLS tells a peer that answers something else from one that does not answer, or speaks TLS differently.
-func speaksNoTLS(err error) bool {
-	var header tls.RecordHeaderError
-	return errors.As(err, &header) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // hostHeader is the address as given, but on loopback an IP: a daemon that listens there takes no other names.

@@ -2,9 +2,11 @@ package syncthing
 
 import (
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -200,8 +202,8 @@ func TestPlainHTTP(t *testing.T) {
 		if c.Pin() != "" {
 			t.Fatalf("a pin from plain HTTP: %q", c.Pin())
 		}
-		if f.dialled() != 2 {
-			t.Fatalf("%d connections, want a TLS one and a plain one", f.dialled())
+		if f.dialled() != 3 {
+			t.Fatalf("%d connections, want two attempts of TLS and a plain one", f.dialled())
 		}
 	})
 	t.Run("is not taken by a device that has shown a certificate", func(t *testing.T) {
@@ -248,6 +250,29 @@ func TestPlainHTTP(t *testing.T) {
 			t.Fatalf("with allowPlain: %v", err)
 		}
 	})
+}
+
+func TestADaemonThatTookALateHandshakeForPlainHTTPIsAskedAgain(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	var first atomic.Bool
+	address := acceptAll(t, listen(t), func(c net.Conn) {
+		if first.CompareAndSwap(false, true) {
+			_, _ = io.WriteString(c, "HTTP/1.0 400 Bad Request\r\n\r\n")
+			return
+		}
+		up, err := net.Dial("tcp", f.Address)
+		if err != nil {
+			return
+		}
+		defer up.Close()
+		go func() { _, _ = io.Copy(up, c); _ = up.Close() }()
+		_, _ = io.Copy(c, up)
+	})
+	target := f.target()
+	target.Address, target.Pin = address, f.Pin
+	if err := statusError(t, target); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestOnLoopbackTheHostHeaderIsAnIP(t *testing.T) {

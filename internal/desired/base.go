@@ -76,8 +76,11 @@ func settle(entries []entry, doc stconfig.Value, own fleet.DeviceID, acknowledge
 		if !stconfig.Lookup(doc, e.key.Parent()).Exists() {
 			continue // what it lay in was taken away, and its base with it
 		}
+		if e.State == fleet.BaseOurs {
+			e.written = e.writtenBelow(entries, doc, own)
+		}
 		e = settleOne(e, doc, own, acknowledged[e.key.String()])
-		if e.State == fleet.BaseOurs && alike(doc, e.key, e.base, e.written, own) {
+		if e.State == fleet.BaseOurs && !e.Implied && alike(doc, e.key, e.base, e.written, own) {
 			continue // back at base
 		}
 		settled = append(settled, split(e, doc, own)...)
@@ -113,6 +116,25 @@ func settleOne(e entry, doc stconfig.Value, own fleet.DeviceID, acknowledged boo
 		return e
 	}
 	return theirs()
+}
+
+// writtenBelow is what Muster wrote at a member's key, with what it wrote since at keys inside that have entries of their
+// own: these answer for themselves.
+func (e entry) writtenBelow(entries []entry, doc stconfig.Value, own fleet.DeviceID) stconfig.Value {
+	if e.written.Kind() != stconfig.Object || !stconfig.Lookup(doc, e.key).Exists() {
+		return e.written
+	}
+	was := stconfig.Replace(doc, e.key, e.written)
+	for _, inner := range entries {
+		if inner.key.Len() <= e.key.Len() || !inner.key.HasPrefix(e.key) || inner.State == fleet.BaseTheirs {
+			continue
+		}
+		now := stconfig.Lookup(doc, inner.key)
+		if inner.State == fleet.BaseSending || alike(doc, inner.key, inner.written, now, own) {
+			was = stconfig.Replace(was, inner.key, now)
+		}
+	}
+	return stconfig.Lookup(was, e.key)
 }
 
 // took tells whether what stands there is what was sent. The daemon keeps a hash of gui.password.
@@ -159,10 +181,12 @@ func rewind(observed stconfig.Value, entries []entry) stconfig.Value {
 	return doc
 }
 
-// prune drops entries of keys that a person wrote over and nobody asks for any more.
+// prune drops entries of keys that a person wrote over and nobody asks for any more, and of devices that were brought
+// along and that no folder will need again.
 func (r Result) prune(entries []entry) []entry {
 	return slices.DeleteFunc(entries, func(e entry) bool {
-		return e.State == fleet.BaseTheirs && len(askers(r.asked, e.key)) == 0
+		gone := e.State == fleet.BaseOurs && e.Implied && !e.written.Exists() && !shares(r.Base, e.key.At(1).Name)
+		return gone || e.State == fleet.BaseTheirs && len(askers(r.asked, e.key)) == 0
 	})
 }
 
@@ -177,7 +201,8 @@ func alike(doc stconfig.Value, key stconfig.Key, a, b stconfig.Value, own fleet.
 		return a.Equal(b)
 	}
 	for _, c := range stconfig.Diff(stconfig.Replace(doc, key, a), stconfig.Replace(doc, key, b)) {
-		if !saysNothing(c, own) {
+		learnt := c.Key.HasPrefix(devices) && c.Key.Len() == 3 && c.Key.At(2).Name == "name" && c.From.Str() == ""
+		if !learnt && !saysNothing(c, own) {
 			return false
 		}
 	}
@@ -192,8 +217,6 @@ func saysNothing(c stconfig.Change, own fleet.DeviceID) bool {
 	last, parent := c.Key.At(n-1).Name, c.Key.At(n-2).Name
 	oneSided := c.From.Exists() != c.To.Exists()
 	switch {
-	case c.Key.HasPrefix(devices) && n == 3 && last == "name" && c.From.Str() == "":
-		return true
 	case c.Key.HasPrefix(folders) && n == 4 && parent == "devices":
 		return last == string(own)
 	case !oneSided || isFree(parent):
@@ -220,17 +243,26 @@ func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 		key := r.entryKey(s.Key)
 		e := entry{key: key, base: stconfig.Lookup(r.Base, key)}
 		whole := key.Equal(s.Key) && (e.base.Kind() == stconfig.Object || s.To.Kind() == stconfig.Object)
+		if was := r.broughtAlong(key); was || r.impliedBy(key) && !e.base.Exists() {
+			e.Implied, e.base = key.Len() == 2, stconfig.Value{} // what keepAlong puts there is no base of its own
+		}
 		entries = slices.DeleteFunc(entries, func(old entry) bool {
 			return old.key.Equal(key) || whole && old.key.HasPrefix(key)
 		})
 		e.State = fleet.BaseSending
 		e.written, e.intended = stconfig.Lookup(r.observed, key), stconfig.Lookup(after, key)
 		e.Templates, e.Sent = askers(r.asked, key), s.Digest
-		e.Implied = key.Len() == 2 && key.HasPrefix(devices) && r.impliedBy(key)
 		entries = append(entries, e)
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return a.key.Compare(b.key) })
 	return store(entries)
+}
+
+// broughtAlong tells whether a key is that of a device which is, or was, there because a folder needed it.
+func (r Result) broughtAlong(key stconfig.Key) bool {
+	return slices.ContainsFunc(r.entries, func(e entry) bool {
+		return e.Implied && e.State == fleet.BaseOurs && e.key.Equal(key)
+	})
 }
 
 // entryKey is the key under which a change is kept: the outermost member that was not there before Muster, or the

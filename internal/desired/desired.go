@@ -55,13 +55,11 @@ func Fold(in Input) (Result, error) {
 		return Result{}, err
 	}
 	entries = settle(entries, in.Observed, in.Device, nil)
-	f := fold{Input: in, ignores: map[string]bool{}, broughtAlong: map[string]bool{}}
-	for _, e := range entries {
-		if e.Implied && e.State == fleet.BaseOurs && e.written.Exists() {
-			f.broughtAlong[e.key.At(1).Name] = true
-		}
-	}
+	f := fold{Input: in, ignores: map[string]bool{}}
 	f.base = rewind(in.Observed, entries)
+	if err := f.keepAlong(entries); err != nil {
+		return Result{}, err
+	}
 	f.doc = f.base
 	for _, t := range in.Templates {
 		if err := f.template(t); err != nil {

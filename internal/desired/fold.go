@@ -19,8 +19,6 @@ type fold struct {
 	asked   []asked
 	skipped []Skipped
 	ignores map[string]bool
-
-	broughtAlong map[string]bool // devices that are there because a folder needed them
 }
 
 // template folds one template over the document.

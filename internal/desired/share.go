@@ -2,6 +2,7 @@ package desired
 
 import (
 	"fmt"
+	"slices"
 
 	"muster/internal/fleet"
 	"muster/internal/stconfig"
@@ -29,16 +30,12 @@ func (f *fold) share() (map[fleet.DeviceID]bool, error) {
 				continue
 			}
 			key := shares.Child(id)
-			switch {
-			case !stconfig.Lookup(f.base, key).Exists():
-				if err := f.imply(fleet.DeviceID(id), key); err != nil {
-					return nil, err
-				}
-			case f.broughtAlong[id]: // and a person took over the folder: its device stays with it
-				f.doc = stconfig.Replace(f.doc, devices.Child(id), stconfig.Lookup(f.Observed, devices.Child(id)))
-			default:
+			if stconfig.Lookup(f.base, key).Exists() {
 				f.drop(key, devices.Child(id))
 				continue
+			}
+			if err := f.imply(fleet.DeviceID(id), key); err != nil {
+				return nil, err
 			}
 			known[id], implied[fleet.DeviceID(id)] = true, true
 		}
@@ -48,7 +45,7 @@ func (f *fold) share() (map[fleet.DeviceID]bool, error) {
 		for folder := range f.doc.Get("folders").Values() {
 			key := folders.Child(folder.Get("id").Str()).Child("devices").Child(string(id))
 			if stconfig.Lookup(f.doc, key).Exists() {
-				f.asked = append(f.asked, asked{key: devices.Child(string(id)), templates: f.askers(key)})
+				f.asked = append(f.asked, asked{key: devices.Child(string(id)), templates: f.askers(key), implied: true})
 			}
 		}
 	}
@@ -77,17 +74,68 @@ func (f *fold) imply(id fleet.DeviceID, share stconfig.Key) error {
 		}
 		return err
 	}
+	doc, err := f.along(f.doc, id, label)
+	if err != nil {
+		return err
+	}
+	f.doc = doc
+	return nil
+}
+
+// along is the document with the entry of a device that a folder brings along.
+func (f *fold) along(doc stconfig.Value, id fleet.DeviceID, label string) (stconfig.Value, error) {
 	entry := stconfig.Obj(
 		stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(id))},
 		stconfig.Member{Name: "name", Value: stconfig.Text(label)},
 		stconfig.Member{Name: "addresses", Value: stconfig.List(stconfig.Text("dynamic"))},
 	)
-	doc, _, err := stconfig.Apply(f.doc, fleet.OpAppend, devices, stconfig.List(entry), f.Device)
+	doc, _, err := stconfig.Apply(doc, fleet.OpAppend, devices, stconfig.List(entry), f.Device)
 	if err != nil {
-		return fmt.Errorf("bring device %s along: %w", id, err)
+		return doc, fmt.Errorf("bring device %s along: %w", id, err)
 	}
-	f.doc = doc
+	return doc, nil
+}
+
+// keepAlong puts into the base the devices that Muster made and that a folder needs which is a person's: who took over
+// a folder did not mean to lose its devices.
+func (f *fold) keepAlong(entries []entry) error {
+	for _, e := range entries {
+		device := e.key.Len() == 2 && e.key.HasPrefix(devices)
+		if !device || e.State != fleet.BaseOurs || stconfig.Lookup(f.base, e.key).Exists() || !shares(f.base, e.key.At(1).Name) {
+			continue
+		}
+		if !e.Implied && !e.written.Exists() {
+			continue
+		}
+		if !e.Implied {
+			f.base = stconfig.Replace(f.base, e.key, e.written)
+			f.base = rewind(f.base, slices.DeleteFunc(slices.Clone(entries), func(inner entry) bool {
+				return inner.key.Len() <= e.key.Len() || !inner.key.HasPrefix(e.key)
+			}))
+			continue
+		}
+		id := fleet.DeviceID(e.key.At(1).Name)
+		label, registered := f.Registered[id]
+		if !registered {
+			label = e.written.Get("name").Str()
+		}
+		base, err := f.along(f.base, id, label)
+		if err != nil {
+			return err
+		}
+		f.base = base
+	}
 	return nil
+}
+
+// shares tells whether any folder of a document is shared with a device.
+func shares(doc stconfig.Value, device string) bool {
+	for folder := range doc.Get("folders").Values() {
+		if stconfig.Lookup(doc, folders.Child(folder.Get("id").Str()).Child("devices").Child(device)).Exists() {
+			return true
+		}
+	}
+	return false
 }
 
 // fill gives members that only Muster made the fields that the daemon has added to them since: nobody named these, and

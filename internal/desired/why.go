@@ -22,6 +22,7 @@ type asked struct {
 	key       stconfig.Key
 	templates []int64
 	with      string
+	implied   bool // not a template's own: a folder that they share needs it
 }
 
 // related tells whether two keys are about the same place, or one about a place inside the other's.
@@ -53,7 +54,7 @@ func (r Result) Why(key stconfig.Key) Why {
 			why.With = a.with
 		}
 	}
-	why.Implied = r.impliedBy(key)
+	why.Implied = r.impliedBy(key) && !slices.ContainsFunc(r.asked, func(a asked) bool { return !a.implied && related(a.key, key) })
 	why.Returns = len(why.Templates) == 0 && !why.Implied
 	why.Recreates = !stconfig.Lookup(r.observed, key).Exists() && stconfig.Lookup(r.Base, key).Exists()
 	for _, e := range r.entries {
@@ -69,12 +70,7 @@ func (r Result) impliedBy(key stconfig.Key) bool {
 	if key.Len() < 2 || !key.HasPrefix(devices) {
 		return false
 	}
-	if r.Implied[fleet.DeviceID(key.At(1).Name)] {
-		return true
-	}
-	return slices.ContainsFunc(r.entries, func(e entry) bool {
-		return e.Implied && e.State == fleet.BaseOurs && e.key.Equal(key)
-	})
+	return r.Implied[fleet.DeviceID(key.At(1).Name)] || r.broughtAlong(key)
 }
 
 // wroteDesired tells whether what is desired at key is what Muster had written there.

@@ -12,8 +12,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Normalise puts identified lists in the order of their identities and the members of objects in the daemon's order:
-// two documents that mean the same become the same text. What a daemon wrote is in that order already, and is shared.
+// Normalise puts identified lists in the order of their identities, the members of objects in the daemon's order, and
+// numbers into one spelling: two documents that mean the same become the same text. What a daemon wrote is so already,
+// and is shared.
 func Normalise(doc Value) Value { return normalise(doc, configuration) }
 
 func normalise(v Value, s *shape) Value {
@@ -31,6 +32,8 @@ func normalise(v Value, s *shape) Value {
 			slices.SortFunc(values, byIdentity)
 		}
 		return v.withValues(values)
+	case Number:
+		return Literal(canonicalNumber(v.text))
 	}
 	return v
 }

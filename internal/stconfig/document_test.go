@@ -93,6 +93,26 @@ func TestDigestSeesEveryChangeButNoOrder(t *testing.T) {
 	}
 }
 
+func TestEqualNumbersHaveOneDigest(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"1", "1.0", true}, {"1", "10e-1", true}, {"100", "1E+2", true}, {"0.5", "5e-1", true}, {"-0", "0.000", true}, {"0e999999", "0", true},
+		{"-1.50", "-15e-1", true}, {"12345678901234567890", "12345678901234567890.00", true}, {"1e400", "10e399", true}, {"1e-400", "0.1e-399", true},
+		{"1", "2", false}, {"1", "-1", false}, {"1e400", "1e401", false}, {"12345678901234567890", "12345678901234567891", false}, {"0.1", "0.10000000000000000001", false},
+		{"1e99999999999", "1e99999999999", true}, {"1e99999999999", "1e99999999998", false},
+	} {
+		a, b := Obj(Member{"options", Obj(Member{"x", Literal(c.a)})}), Obj(Member{"options", Obj(Member{"x", Literal(c.b)})})
+		if a.Equal(b) != c.same || (Digest(a) == Digest(b)) != c.same {
+			t.Errorf("%s and %s: equal %v, same digest %v, want %v", c.a, c.b, a.Equal(b), Digest(a) == Digest(b), c.same)
+		}
+		if _, err := Parse(Normalise(a).JSON()); err != nil {
+			t.Errorf("%s becomes %s: %v", c.a, Normalise(a).JSON(), err)
+		}
+	}
+}
+
 func TestSecretsOfAFragment(t *testing.T) {
 	at, v := mustKey(t, "folders.*.devices"), parsed(t, `[{"deviceID":"<NAS>","ENCRYPTIONPASSWORD":"s3cret"},{"deviceID":"<PHONE>","encryptionPassword":""}]`)
 	if got := MaskAt(at, v); strings.Contains(string(got.JSON()), "s3cret") || !strings.Contains(string(got.JSON()), MaskedSecret) {

@@ -63,7 +63,7 @@ var folderDevices = members("deviceID", ownAlways,
 var device = object(
 	deviceID("deviceID"),
 	text("name"),
-	texts("addresses"),
+	textsOr("dynamic", "addresses"),
 	text("compression certName"),
 	flags("introducer skipIntroductionRemovals"),
 	deviceID("introducedBy"),
@@ -112,7 +112,7 @@ var gui = object(
 )
 
 var options = object(
-	texts("listenAddresses globalAnnounceServers"),
+	uniqueTexts("listenAddresses globalAnnounceServers"),
 	flags("globalAnnounceEnabled localAnnounceEnabled"),
 	whole("localAnnouncePort"),
 	text("localAnnounceMCAddr"),

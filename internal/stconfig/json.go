@@ -1,7 +1,6 @@
 package stconfig
 
 import (
-	"math/big"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -65,19 +64,4 @@ func isPlain(s string) bool {
 		}
 	}
 	return true
-}
-
-// sameNumber compares two literals by value, exactly. Exponents that would need a huge number are compared as text.
-func sameNumber(a, b string) bool {
-	if len(a) > 400 || len(b) > 400 || hasBigExponent(a) || hasBigExponent(b) {
-		return a == b
-	}
-	x, okX := new(big.Rat).SetString(a)
-	y, okY := new(big.Rat).SetString(b)
-	return okX && okY && x.Cmp(y) == 0
-}
-
-func hasBigExponent(s string) bool {
-	_, exponent, ok := strings.Cut(strings.ToLower(s), "e")
-	return ok && len(strings.TrimLeft(exponent, "+-")) > 3
 }

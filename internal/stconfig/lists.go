@@ -1,6 +1,9 @@
 package stconfig
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // setList makes a list whose members have no identity.
 func (a *applier) setList(p place, v Value) (Value, error) {
@@ -12,16 +15,36 @@ func (a *applier) setList(p place, v Value) (Value, error) {
 		}
 		values = append(values, made)
 	}
-	if made := List(values...); p.value.kind != Array || !made.Equal(p.value) {
+	if made := p.shape.kept(values); p.value.kind != Array || !made.Equal(p.value) {
 		return made, nil
 	}
 	return p.value, nil
+}
+
+// kept is a list without identity as the daemon keeps it.
+func (s *shape) kept(values []Value) Value {
+	switch {
+	case s == nil:
+	case s.empty.Exists() && (len(values) == 0 || len(values) == 1 && values[0] == Text("")):
+		return s.empty
+	case s.unique:
+		seen := make(map[Value]bool, len(values))
+		values = slices.DeleteFunc(values, func(v Value) bool {
+			again := seen[v]
+			seen[v] = true
+			return again
+		})
+	}
+	return List(values...)
 }
 
 // element is a member of a list without identity as the daemon would write it.
 func (a *applier) element(p place, v Value) (Value, error) {
 	if p.shape == nil {
 		return v, nil
+	}
+	if p.shape.unique && v.kind == String {
+		v = Text(strings.Trim(v.text, " "))
 	}
 	child := place{shape: p.shape.entry, entry: true}
 	if p.shape.blank.Exists() {
@@ -190,5 +213,5 @@ func (a *applier) add(p place, v Value) (Value, error) {
 	if p.value.kind == Array && len(values) == p.value.Len() {
 		return p.value, nil
 	}
-	return List(values...), nil
+	return p.shape.kept(values), nil
 }

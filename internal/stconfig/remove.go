@@ -46,7 +46,10 @@ func (a *applier) removeMembers(p place, v Value) (Value, error) {
 	if len(kept) == p.value.Len() {
 		return p.value, nil
 	}
-	return List(kept...), nil
+	if p.shape.identified() {
+		return List(kept...), nil
+	}
+	return p.shape.kept(kept), nil
 }
 
 // meant tells which members of the list the values name: by identity, else by value.

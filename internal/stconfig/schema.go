@@ -24,7 +24,9 @@ type shape struct {
 	blank    Value    // what a new member of an Array starts from; Absent: from `defaults`, or from nothing
 	defaults string   // of an Array: the name below `defaults` that holds what a new member starts from
 	own      ownRule
-	readOnly bool // belongs to the daemon
+	readOnly bool  // belongs to the daemon
+	unique   bool  // of an Array of texts: the daemon trims them and drops repeats
+	empty    Value // of an Array: what the daemon puts in place of none at all; Absent: nothing
 }
 
 type field struct {
@@ -153,6 +155,16 @@ func secret(names string) []field   { return scalars(names, &shape{kind: String,
 func deviceID(names string) []field { return scalars(names, &shape{kind: String, device: true}) }
 func texts(names string) []field {
 	return scalars(names, &shape{kind: Array, entry: &shape{kind: String}})
+}
+
+// uniqueTexts are lists that the daemon tidies: optionsConfiguration.prepare.
+func uniqueTexts(names string) []field {
+	return scalars(names, &shape{kind: Array, unique: true, entry: &shape{kind: String}})
+}
+
+// textsOr are lists that are never empty: deviceConfiguration.prepare.
+func textsOr(otherwise, names string) []field {
+	return scalars(names, &shape{kind: Array, empty: List(Text(otherwise)), entry: &shape{kind: String}})
 }
 
 func scalars(names string, s *shape) []field {

@@ -174,6 +174,10 @@ func (e *endpoint) dispatch(w http.ResponseWriter, r *http.Request) {
 	header.Set("Expires", time.Now().UTC().Format(http.TimeFormat))
 	header.Set("Pragma", "no-cache")
 	found, id := find(r.URL.Path)
+	if without, slash := strings.CutSuffix(r.URL.Path, "/"); slash && routes[without] != nil {
+		http.Redirect(w, r, without, http.StatusMovedPermanently)
+		return
+	}
 	if found == nil || e.daemon.version == V1 && strings.HasPrefix(r.URL.Path, "/rest/noauth/") {
 		http.NotFound(w, r)
 		return

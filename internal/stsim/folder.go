@@ -40,6 +40,7 @@ type folder struct {
 	errors  []FileError
 	ignores []string
 	queued  bool // a FolderSummary is on its way
+	fresh   bool // not scanned yet
 }
 
 // startFolders brings every folder up at once, without the events of a scan: nobody listens yet. The caller holds mu.
@@ -84,7 +85,7 @@ func (d *Daemon) changeFolders(p *process, from, to stconfig.Value) {
 		was, there := before[id]
 		delete(before, id)
 		if !there {
-			d.folders[id] = &folder{numbers: d.farm.contents.summary(d, config), changed: time.Now(), state: stateIdle}
+			d.folders[id] = &folder{numbers: d.farm.contents.summary(d, config), changed: time.Now(), state: stateIdle, fresh: true}
 			d.startFolder(p, id, config)
 			continue
 		}
@@ -143,8 +144,23 @@ func (d *Daemon) step(p *process, id string, run int, states []string, problem s
 			return
 		}
 		d.setState(p, id, f, states[0], problem)
-		d.summariseLater(p, id)
+		if f.fresh {
+			f.fresh = false
+			d.indexed(p, id, f)
+		}
 	})
+}
+
+// indexed tells about files that were found, if there are any: a summary follows only then. The caller holds mu.
+func (d *Daemon) indexed(p *process, id string, f *folder) {
+	if f.state != stateIdle || f.numbers.LocalFiles+f.numbers.LocalDirectories == 0 {
+		return
+	}
+	p.log("LocalIndexUpdated", stconfig.Obj(
+		stconfig.Member{Name: "folder", Value: stconfig.Text(id)}, stconfig.Member{Name: "items", Value: number(f.numbers.LocalFiles)},
+		stconfig.Member{Name: "filenames", Value: stconfig.List(stconfig.Text("file"))},
+		stconfig.Member{Name: "sequence", Value: number(f.numbers.Sequence)}, stconfig.Member{Name: "version", Value: number(f.numbers.Version)}))
+	d.summariseLater(p, id)
 }
 
 // setState is a change of state with its event. The caller holds mu.
@@ -214,16 +230,14 @@ func (d *Daemon) SetSummary(id string, change func(*fleet.FolderSummary)) error 
 	}
 	change(&f.numbers)
 	if p := d.process; p != nil {
-		p.log("LocalIndexUpdated", stconfig.Obj(
-			stconfig.Member{Name: "folder", Value: stconfig.Text(id)}, stconfig.Member{Name: "items", Value: number(1)},
-			stconfig.Member{Name: "filenames", Value: stconfig.List(stconfig.Text("file"))},
-			stconfig.Member{Name: "sequence", Value: number(f.numbers.Sequence)}, stconfig.Member{Name: "version", Value: number(f.numbers.Version)}))
+		d.indexed(p, id, f)
 		d.summariseLater(p, id)
 	}
 	return nil
 }
 
-// SetFolderError brings a folder into state error, for good; "" heals it.
+// SetFolderError brings a folder into state error, for good; "" heals it. StateChanged tells so; no summary follows, as
+// in the daemon.
 func (d *Daemon) SetFolderError(id, text string) error {
 	return d.withFolder(id, func(p *process, f *folder) {
 		f.forced = text
@@ -234,7 +248,6 @@ func (d *Daemon) SetFolderError(id, text string) error {
 		state, problem := d.health(f, config)
 		f.run++
 		d.setState(p, id, f, state, problem)
-		d.summariseLater(p, id)
 	})
 }
 

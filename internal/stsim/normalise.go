@@ -24,6 +24,17 @@ type owner struct {
 	newKey func() string // a random API key
 }
 
+// Normalise is what GET /rest/config gives after body was PUT to a daemon of that version and ID on a machine of that
+// name. A key that had to be made is "new"; a password stays as it is.
+func Normalise(v Version, id fleet.DeviceID, host string, body stconfig.Value) (stconfig.Value, error) {
+	o := owner{id: id, name: host, newKey: func() string { return "new" }}
+	doc, err := v.schema().read(body, o)
+	if err != nil {
+		return doc, err
+	}
+	return v.schema().prepare(doc, o) // as it is once more when it is taken over
+}
+
 // read is a PUT of the whole document: everything that body does not name becomes a default. Folders and devices start
 // from the document's own defaults.
 func (s *schema) read(body stconfig.Value, o owner) (stconfig.Value, error) {

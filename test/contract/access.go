@@ -51,7 +51,7 @@ var access = []Check{
 		p.MustDo("PUT", "/rest/config/gui", `{"address":"`+p.HostPort()+`"}`)
 		p.Until("the old key is dead", func() error { return p.tryKey(p.key, http.StatusForbidden) })
 	}},
-	{"an empty document moves the API away", Spoils, func(p *Probe) {
+	{"an empty document moves the API away", Opens, func(p *Probe) {
 		p.MustDo("PUT", "/rest/config", `{}`)
 		p.Gone()
 	}},

@@ -20,6 +20,9 @@ type Target interface {
 	Folder(name string) string
 	BadFolder() string // a path that cannot become a folder
 
+	// AddFile puts a file into a folder, so that the daemon sees it.
+	AddFile(folder, path string)
+
 	// Knock makes a device ask to be let in, and gives its ID.
 	Knock() fleet.DeviceID
 }
@@ -38,10 +41,14 @@ const (
 	Reads  Use = iota // nothing: may run beside others on one daemon
 	Writes            // changes the configuration, which is put back afterwards
 	Spoils            // leaves a daemon behind that is of no more use
+	Opens             // spoils it, and lets it listen on its default port: no other daemon may be made meanwhile
 )
 
 // Run runs every check against daemons that start makes.
 func Run(t *testing.T, start func(testing.TB) Target) {
+	each(Opens, func(c Check) {
+		t.Run("opens/"+c.Name, func(t *testing.T) { c.Run(newProbe(t, start(t))) })
+	})
 	t.Run("reads", func(t *testing.T) {
 		t.Parallel()
 		target := start(t)

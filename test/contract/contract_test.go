@@ -2,6 +2,8 @@ package contract
 
 import (
 	"net"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -23,6 +25,7 @@ func TestSimulatedV1(t *testing.T) {
 
 func TestRealV1(t *testing.T) {
 	t.Parallel()
+	t.Run("normalises as the simulator", compareNormalised)
 	Run(t, func(t testing.TB) Target { return real{t, daemon.Start(t, daemon.Options{Supervised: true})} })
 }
 
@@ -61,6 +64,10 @@ func (s simulated) Pin() string {
 func (s simulated) Folder(name string) string { return "/home/syncthing/" + name }
 func (s simulated) BadFolder() string         { return "/proc/nothing" }
 
+func (s simulated) AddFile(folder, _ string) {
+	_ = s.SetSummary(folder, func(f *fleet.FolderSummary) { f.LocalFiles, f.GlobalFiles, f.InSyncFiles = 1, 1, 1 })
+}
+
 func (s simulated) Knock() fleet.DeviceID {
 	s.AddPendingDevice(another, "knocker", "127.0.0.1:22000")
 	return another
@@ -77,6 +84,13 @@ func (r real) ID() fleet.DeviceID        { return r.Daemon.ID }
 func (r real) Key() string               { return r.APIKey }
 func (r real) Folder(name string) string { return filepath.Join(r.Home, "folders", name) }
 func (r real) BadFolder() string         { return "/proc/nothing" }
+
+func (r real) AddFile(folder, path string) {
+	if err := os.WriteFile(filepath.Join(path, "file"), []byte("content"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	r.Post("/rest/db/scan?folder="+url.QueryEscape(folder), nil)
+}
 
 // Knock starts a second daemon that knows the first one.
 func (r real) Knock() fleet.DeviceID {

@@ -101,10 +101,13 @@ var folders = []Check{
 	{"a summary follows, and is the whole status", Writes, func(p *Probe) {
 		more := p.Watch("FolderSummary")
 		p.MustDo("PUT", path("folders", "f"), fmt.Sprintf(`{"id":"f","path":%q}`, p.Folder("summary")))
+		p.state("/rest/db/status?folder=f", "idle")
+		p.AddFile("f", p.Folder("summary"))
 		all := more("FolderSummary of the folder", func(e []Event) bool {
 			return slices.ContainsFunc(e, func(e Event) bool { return e.Data.Get("folder").Str() == "f" })
 		})
 		i := slices.IndexFunc(all, func(e Event) bool { return e.Data.Get("folder").Str() == "f" })
+		p.Is(all[i].Data, "summary.localFiles", "1")
 		status := p.Get("/rest/db/status?folder=f")
 		for name := range status.Members() {
 			if !at(all[i].Data, "summary").Get(name).Exists() {

@@ -127,17 +127,24 @@ func (p *Probe) Get(path string) stconfig.Value {
 	return v
 }
 
-// Config writes the whole document and gives what the daemon made of it. The gui section is the present one, or the
-// daemon would be out of reach.
+// Config writes a whole document and gives what the daemon made of it. Version and gui are the present ones, or the
+// daemon would be out of reach; it listens on a free port where the document does not say otherwise.
 func (p *Probe) Config(body string) stconfig.Value {
 	p.Helper()
-	gui := string(p.Get("/rest/config/gui").JSON())
-	version := p.Get("/rest/config").Get("version").Str()
-	body = strings.TrimPrefix(body, "{")
-	if body != "}" {
-		body = "," + body
+	doc, err := stconfig.Parse([]byte(body))
+	if err != nil {
+		p.Fatal(err)
 	}
-	p.MustDo("PUT", "/rest/config", `{"version":`+version+`,"gui":`+gui+body)
+	now := p.Get("/rest/config")
+	doc = doc.With("version", now.Get("version")).With("gui", now.Get("gui"))
+	if !at(doc, "options.listenAddresses").Exists() {
+		options := doc.Get("options")
+		if !options.Exists() {
+			options = stconfig.Obj()
+		}
+		doc = doc.With("options", options.With("listenAddresses", stconfig.List(stconfig.Text("tcp://127.0.0.1:0"))))
+	}
+	p.MustDo("PUT", "/rest/config", string(doc.JSON()))
 	return p.Get("/rest/config")
 }
 

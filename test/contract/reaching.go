@@ -132,24 +132,31 @@ var reaching = []Check{
 		}
 	}},
 	{"an idle connection lives for 15 seconds", Reads, func(p *Probe) {
+		var open []net.Conn
+		var asked []time.Time
 		for _, scheme := range []string{"http", "https"} {
 			c := dialKept(p, scheme)
 			defer c.Close()
 			if err := ask(c, p); err != nil {
 				p.Fatal(err)
 			}
-			// Not earlier: a read that waits 12 seconds finds the connection still open.
-			if err := c.SetReadDeadline(time.Now().Add(12 * time.Second)); err != nil {
+			open, asked = append(open, c), append(asked, time.Now())
+		}
+		// Not earlier: reads that wait 12 seconds find the connections still open.
+		for i, c := range open {
+			if err := c.SetReadDeadline(asked[i].Add(12 * time.Second)); err != nil {
 				p.Fatal(err)
 			}
 			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-				p.Fatalf("%s: the connection ended within 12 s: %v", scheme, err)
+				p.Fatalf("the connection ended within 12 s: %v", err)
 			}
+		}
+		for _, c := range open {
 			if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 				p.Fatal(err)
 			}
 			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-				p.Errorf("%s: got %v, want the end of the connection", scheme, err)
+				p.Errorf("got %v, want the end of the connection", err)
 			}
 		}
 	}},

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "the network of the tests is not sealed:", err)
 			os.Exit(1)
 		}
+		flag.Parse()
+		_ = flag.Set("test.parallel", "24") // checks wait, they hardly work
 		os.Exit(m.Run())
 	}
 	again := exec.Command("/proc/self/exe", os.Args[1:]...)

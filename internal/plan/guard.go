@@ -228,11 +228,11 @@ func passwordMoves(_ guard, p place) bool {
 }
 
 func runsCommands(_ guard, p place) bool {
-	return !p.removed() && isExternal(stconfig.Lookup(p.after, stconfig.Key{}.Child("folders").Child(p.names[1])))
+	return isExternal(stconfig.Lookup(p.after, stconfig.Key{}.Child("folders").Child(p.names[1])))
 }
 
 func runsCommandsByDefault(_ guard, p place) bool {
-	return !p.removed() && isExternal(p.after.Get("defaults").Get("folder"))
+	return isExternal(p.after.Get("defaults").Get("folder"))
 }
 
 func isExternal(folder stconfig.Value) bool {

@@ -84,6 +84,9 @@ func (f *fold) imply(id fleet.DeviceID, share stconfig.Key) error {
 
 // along is the document with the entry of a device that a folder brings along.
 func (f *fold) along(doc stconfig.Value, id fleet.DeviceID, label string) (stconfig.Value, error) {
+	if label == "" { // then the daemon learns one
+		label = stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()
+	}
 	entry := stconfig.Obj(
 		stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(id))},
 		stconfig.Member{Name: "name", Value: stconfig.Text(label)},

@@ -208,6 +208,11 @@ func (c *scene) write(templates []fleet.Template) plan.Plan {
 	if c.entries, err = desired.Finish(r.Begin(sent), c.observed, c.own, keys); err != nil {
 		c.t.Fatal(err)
 	}
+	again, _, err := c.plan(templates)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.entries = again.Entries
 	return p
 }
 

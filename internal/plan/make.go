@@ -59,7 +59,7 @@ func (in Input) explain(c *Change) {
 
 // hold applies what comes from outside the table: what a person stopped or allowed.
 func (in Input) hold(c *Change) {
-	if in.Stopped != nil && (c.Class == Free || c.Class == Implied) {
+	if in.Stopped != nil && c.Class != Refused {
 		if reason := in.Stopped(c.Key); reason != "" {
 			c.Class, c.Reason, c.Stopped = Held, reason, true
 		}

@@ -26,7 +26,7 @@ const (
 // bring sends the plan and what follows from it, until nothing is left to send.
 func (e *Engine) bring(ctx context.Context, j *job) error {
 	for range maxRounds {
-		if j.m.mem.countSent(j.plan.Sendable()) {
+		if j.m.mem.countSent(j.plan.Sendable(), time.Now()) {
 			if err := e.think(ctx, j, false); err != nil {
 				return e.notThought(j, err)
 			}

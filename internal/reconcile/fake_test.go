@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -346,6 +347,8 @@ type bench struct {
 	step   func(name string)
 	access reconcile.Access
 	stop   func()
+
+	holdAll func(fleet.DeviceID) string
 }
 
 func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
@@ -389,7 +392,12 @@ func tmpl(id int64, op fleet.Op, key, text string) fleet.TaggedTemplate {
 func (b *bench) start() {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	b.engine = reconcile.New(reconcile.Options{Store: b.store, Daemon: b.daemon, Evaluator: b.evals, Access: b.access,
-		Secrets: secrets{"pw": "correct horse"}, DigestKey: []byte("k"), Step: b.step})
+		Secrets: secrets{"pw": "correct horse"}, DigestKey: []byte("k"), HoldAll: b.holdAll,
+		Step: func(name string) {
+			if b.step != nil {
+				b.step(name)
+			}
+		}})
 	done := make(chan error, 1)
 	engine := b.engine
 	go func() { done <- engine.Run(ctx) }()
@@ -455,5 +463,8 @@ func in(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, test)
 }
+
+// killed ends the goroutine that calls it, as a kill of the process does: nothing after it runs.
+func killed() { runtime.Goexit() }
 
 func outcomesOf(all []fleet.Outcome) string { return fmt.Sprint(all) }

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	contendedAfter  = 3 // times that a person set a managed key back
-	contendedWithin = time.Hour
-	unmovedAfter    = 2 // times that a daemon took a write and showed another value
+	contendedAfter  = 3         // times that a person set a managed key back
+	contendedWithin = time.Hour // also for values of our own that alternate
+	unmovedAfter    = 2         // times that a daemon took a write and showed another value
 )
 
 // machine is one device.
@@ -41,7 +41,7 @@ type request struct {
 func newMachine(id fleet.DeviceID) *machine {
 	return &machine{id: id, mem: memory{
 		stops: map[string]stop{}, consents: map[string]string{}, drifts: map[string][]time.Time{},
-		driftSeen: map[string]string{}, sent: map[string][]string{}, unmoved: map[string]int{},
+		driftSeen: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{},
 	}}
 }
 
@@ -95,7 +95,7 @@ type memory struct {
 	consents  map[string]string      // keys of held changes that a person said yes to, with the change's fingerprint
 	drifts    map[string][]time.Time // when a person set a key back
 	driftSeen map[string]string      // digest of the document in which a key's drift was counted, until it is corrected
-	sent      map[string][]string    // the last values sent at a key, digests, newest last
+	sent      map[string][]sentValue // the last two values sent at a key, newest last
 	unmoved   map[string]int         // how often a write at a key had no effect
 
 	unfinished []fleet.Intent // left open by a crash or a lost connection
@@ -196,21 +196,27 @@ func (m *memory) countDrift(changes []plan.Change, observed string, now time.Tim
 	return contended
 }
 
+// sentValue is a value that was sent.
+type sentValue struct {
+	digest string
+	at     time.Time
+}
+
 // countSent notes the values that are about to be sent, and stops what alternates.
-func (m *memory) countSent(changes []plan.Change) (unstable bool) {
+func (m *memory) countSent(changes []plan.Change, now time.Time) (unstable bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range changes {
 		key, value := c.Key.String(), valueDigest(c.Sending())
 		delete(m.driftSeen, key)
-		last := m.sent[key]
-		if n := len(last); n >= 2 && last[n-2] == value && last[n-1] != value {
+		last := slices.DeleteFunc(m.sent[key], func(v sentValue) bool { return now.Sub(v.at) >= contendedWithin })
+		if n := len(last); n >= 2 && last[n-2].digest == value && last[n-1].digest != value {
 			m.stops[key] = stop{kind: stopUnstable, reason: "what the templates ask for here changes back and forth by itself"}
 			unstable = true
 			continue
 		}
-		if n := len(last); n == 0 || last[n-1] != value {
-			last = append(last, value)
+		if n := len(last); n == 0 || last[n-1].digest != value {
+			last = append(last, sentValue{value, now})
 		}
 		m.sent[key] = last[max(0, len(last)-2):]
 	}

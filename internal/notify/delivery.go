@@ -259,7 +259,7 @@ func (d *delivery) drop(entry Entry) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.waiting--
+	d.waiting = max(0, d.waiting-1)
 }
 
 // fail notes trouble, and logs it when it starts or changes.

@@ -175,7 +175,7 @@ func (n *Notifier) Problems() []Problem {
 // Receiver is how the delivery to one receiver stands.
 type Receiver struct {
 	Name    string
-	Waiting int       // messages
+	Waiting int       // messages; exact at every report, about right in between
 	Trouble string    // why the last attempt failed, "" when it did not
 	Since   time.Time // of the trouble
 }
@@ -211,13 +211,9 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := n.o.Store.Waiting(ctx)
+	waiting, err := n.recount(ctx)
 	if err != nil {
 		return err
-	}
-	for _, d := range n.deliveries {
-		d.setWaiting(waiting[d.name])
-		delete(waiting, d.name)
 	}
 	for gone, count := range waiting {
 		n.log.Warn("messages for a receiver that is no longer configured are dropped", logkey.Address, gone, logkey.Count, count)
@@ -227,6 +223,19 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 	}
 	n.adopt(open)
 	return nil
+}
+
+// recount reads how many messages wait for every receiver, and gives those of receivers that are not ours.
+func (n *Notifier) recount(ctx context.Context) (others map[string]int, err error) {
+	waiting, err := n.o.Store.Waiting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range n.deliveries {
+		d.setWaiting(waiting[d.name])
+		delete(waiting, d.name)
+	}
+	return waiting, nil
 }
 
 // adopt takes what the store holds for what was announced.

@@ -47,6 +47,9 @@ func (n *Notifier) look(ctx context.Context) error {
 			return err
 		}
 	}
+	if _, err := n.recount(ctx); err != nil {
+		return err
+	}
 	report, err := n.o.Source.Report(ctx)
 	if err != nil {
 		return err

@@ -126,7 +126,7 @@ func judge(answer *http.Response, now time.Time) error {
 		return nil
 	case status == http.StatusBadRequest, status == http.StatusConflict, status == http.StatusRequestEntityTooLarge,
 		status == http.StatusUnprocessableEntity:
-		return &RejectedError{Reason: answer.Status}
+		return &RejectedError{Reason: fmt.Sprintf("it answers %d", status)}
 	case status >= 300 && status < 400:
 		return fmt.Errorf("it answers %d, a redirect, which is not followed", status)
 	default:

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"muster/internal/auth"
+	"muster/internal/discovery"
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
 	"muster/internal/logkey"
@@ -70,11 +71,12 @@ type App struct {
 	life   *lifecycle
 	failed chan error
 
-	store    *store.Store
-	mirror   *mirror.Mirror
-	engine   *reconcile.Engine
-	listener net.Listener
-	url      string
+	store     *store.Store
+	mirror    *mirror.Mirror
+	engine    *reconcile.Engine
+	discovery *discovery.Discovery
+	listener  net.Listener
+	url       string
 }
 
 // New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts the
@@ -157,13 +159,16 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		return fmt.Errorf("derive the key of password digests: %w", err)
 	}
 	pool := sandbox.New(sandbox.Options{Command: a.o.Worker, Log: a.log})
+	if a.discovery, err = a.newDiscovery(); err != nil {
+		return err
+	}
 	big := make(chan struct{}, bigAnswers)
 	dial := func(t mirror.Target) *syncthing.Client {
-		return syncthing.New(syncthing.Target(t), syncthing.Options{Log: a.log, BigAnswers: big})
+		return syncthing.New(syncthing.Target(t), syncthing.Options{Log: a.log, BigAnswers: big, Discovered: a.discovery.Control})
 	}
 	a.mirror = mirror.New(mirror.Options{
-		Dial: func(t mirror.Target) mirror.Daemon { return dial(t) },
-		Sink: sink{a.store}, Log: a.log, Seed: seed, Changed: a.mirrored,
+		Dial:     func(t mirror.Target) mirror.Daemon { return dial(t) },
+		Resolver: resolver{a.discovery}, Sink: sink{a.store}, Log: a.log, Seed: seed, Changed: a.mirrored,
 		ConfigSeen: func(id fleet.DeviceID, _ fleet.ObservedConfig) { a.engine.ConfigSeen(id) },
 	})
 	daemons := daemons{a.mirror, a.store, dial}
@@ -174,7 +179,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine,
+		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine, Audit: a.store,
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts,
 	})
@@ -198,6 +203,7 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 	for id, device := range registry.Devices {
 		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
 	}
+	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	server := &http.Server{

@@ -22,8 +22,10 @@ func (a *App) committed(changed fleet.Committed) {
 		return
 	}
 	for id := range changed.Devices {
+		a.discovery.Forget(id)
 		if device := registry.Devices[id]; device != nil {
 			a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
+			a.mirror.Retry(id)
 		} else {
 			a.mirror.Remove(id)
 		}
@@ -39,6 +41,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 		return
 	}
 	if s := a.mirror.Snapshot(id); s != nil && s.Connection == fleet.Online {
+		a.proven(s)
 		a.engine.Online(id)
 	}
 }

@@ -9,6 +9,13 @@ type Plan struct {
 	Changes    []PlannedChange `json:"changes" nullable:"false"`
 }
 
+// ApplyPlan is the body of a POST of an apply: the plan that the person saw, and their answers to what is held.
+type ApplyPlan struct {
+	Digest  *string  `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, nothing is done"`
+	Consent []string `json:"consent,omitempty" nullable:"false" doc:"Keys of held changes that may be made this once"`
+	Keep    []string `json:"keep,omitempty" nullable:"false" doc:"Keys that are to stay as the daemon has them although no template asks for that any more"`
+}
+
 // PlannedChange is one change of a plan.
 type PlannedChange struct {
 	Key       string          `json:"key"`

@@ -16,6 +16,7 @@ const (
 	Read           Permission = "read"            // everything that is shown, secrets masked
 	WriteTags      Permission = "tags.write"      // tags of devices and templates
 	Apply          Permission = "apply"           // apply, pause, consent to removals
+	Consent        Permission = "consent"         // to every other held change
 	WriteTemplates Permission = "templates.write" // templates, evaluating new ones
 	WriteDevices   Permission = "devices.write"   // devices and their API keys
 	WriteSettings  Permission = "settings.write"  // modes, pins
@@ -27,6 +28,7 @@ var needs = map[Permission]fleet.Role{
 	Read:           fleet.RoleViewer,
 	WriteTags:      fleet.RoleOperator,
 	Apply:          fleet.RoleOperator,
+	Consent:        fleet.RoleAdmin,
 	WriteTemplates: fleet.RoleAuthor,
 	WriteDevices:   fleet.RoleAdmin,
 	WriteSettings:  fleet.RoleAdmin,

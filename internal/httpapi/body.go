@@ -164,6 +164,8 @@ func wanted(t reflect.Type) string {
 		return "a whole number"
 	case reflect.Bool:
 		return "true or false"
+	case reflect.Slice:
+		return "a list"
 	default:
 		return "an object"
 	}

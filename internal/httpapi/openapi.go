@@ -124,7 +124,7 @@ func (rt route) failures() []int {
 	if rt.conditional {
 		all = append(all, http.StatusPreconditionFailed)
 	}
-	if rt.permission == auth.ManageTokens && rt.method != http.MethodGet {
+	if rt.conflicts {
 		all = append(all, http.StatusConflict)
 	}
 	return all

@@ -11,15 +11,21 @@ import (
 	"muster/internal/plan"
 )
 
-// Plans says what would be changed on a device now. A device whose configuration was never read: not_found.
+// Plans says what would be changed on a device now, and changes it.
 type Plans interface {
+	// Plan of a device whose configuration was never read: not_found.
 	Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
+	// Apply does what the plan with this digest says, and answers once the daemon was read back. consent names held
+	// changes that may be made this once, keep what is to stay as it is. When the plan is another by now: conflict.
+	Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) error
 }
 
 func (s *server) planRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/plan", name: "getDevicePlan", summary: "What would be changed on the device now, and why",
 			permission: auth.Read, reply: reflect.TypeFor[api.Plan](), handle: s.getPlan},
+		{method: http.MethodPost, path: Prefix + "/devices/{deviceID}/apply", name: "applyDevicePlan", summary: "Apply the plan that was looked at, with consent to what is held; gives the state that came of it",
+			permission: auth.Apply, body: reflect.TypeFor[api.ApplyPlan](), reply: reflect.TypeFor[api.DeviceState](), volatile: true, conflicts: true, handle: s.applyPlan},
 	}
 }
 
@@ -32,13 +38,17 @@ func (s *server) getPlan(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, s.notSeen(err)
 	}
-	changes := make([]api.PlannedChange, len(made.Changes))
-	for i, change := range made.Changes {
+	return show(api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: wireChanges(made.Changes)})
+}
+
+func wireChanges(changes []plan.Change) []api.PlannedChange {
+	out := make([]api.PlannedChange, len(changes))
+	for i, change := range changes {
 		from, to := change.Shown()
-		changes[i] = api.PlannedChange{
+		out[i] = api.PlannedChange{
 			Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
 			Class: string(change.Class), Reason: change.Reason,
 		}
 	}
-	return show(api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: changes})
+	return out
 }

@@ -142,6 +142,25 @@ func problemDetails(details []fleet.Detail) []api.ProblemDetail {
 	return out
 }
 
+// atField moves an error about a single value, and the places in its text, to the field of the body that holds it.
+func atField(field string, err error) error {
+	var e *fleet.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	moved := *e
+	moved.Details = make([]fleet.Detail, len(e.Details))
+	for i, d := range e.Details {
+		if d.Field == "" {
+			d.Field = field
+		} else {
+			d.Field = field + "." + d.Field
+		}
+		moved.Details[i] = d
+	}
+	return &moved
+}
+
 // at moves an error about a single value to where in the request it stands: "path.deviceID".
 func at(place string, err error) error {
 	var e *fleet.Error

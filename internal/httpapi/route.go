@@ -27,6 +27,7 @@ type route struct {
 	onlyCreates  bool         // never answers 200
 	conditional  bool         // a write that heeds If-Match and If-None-Match
 	volatile     bool         // the reply is made for this request: no ETag
+	conflicts    bool         // may answer 409
 	handle       func(*request) (reply, error)
 }
 

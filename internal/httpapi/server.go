@@ -44,6 +44,7 @@ type Options struct {
 	Folders   Folders
 	States    States
 	Plans     Plans
+	Audit     Audit // nil: what is no write of the store leaves no trace
 	Checker   Checker
 	Evaluator Evaluator
 	Auth      Authenticator

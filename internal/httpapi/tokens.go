@@ -24,8 +24,8 @@ func (s *server) tokenRoutes() []route {
 		{method: http.MethodGet, path: all, name: "listTokens", summary: "All tokens by name, without their secrets", permission: auth.ManageTokens,
 			reply: reflect.TypeFor[[]api.Token](), handle: s.listTokens},
 		{method: http.MethodPost, path: all, name: "createToken", summary: "Create a token; the only reply that shows its secret", permission: auth.ManageTokens,
-			body: reflect.TypeFor[api.CreateToken](), reply: reflect.TypeFor[api.NewToken](), creates: true, onlyCreates: true, volatile: true, handle: s.createToken},
-		{method: http.MethodDelete, path: one, name: "deleteToken", summary: "Revoke a token", permission: auth.ManageTokens, handle: s.deleteToken},
+			body: reflect.TypeFor[api.CreateToken](), reply: reflect.TypeFor[api.NewToken](), creates: true, onlyCreates: true, volatile: true, conflicts: true, handle: s.createToken},
+		{method: http.MethodDelete, path: one, name: "deleteToken", summary: "Revoke a token", permission: auth.ManageTokens, conflicts: true, handle: s.deleteToken},
 	}
 }
 

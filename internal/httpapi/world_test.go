@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.api = newServer(Options{
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Tags: kept, Settings: kept,
-		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, Checker: w.fakes, Evaluator: w.fakes,
+		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, Audit: kept, Checker: w.fakes, Evaluator: w.fakes,
 		Auth: auth.NewAuthenticator(tokens), Tokens: tokens, AllowedHosts: []string{"muster.example"},
 	})
 	return w
@@ -198,8 +198,17 @@ type fakes struct {
 	summaries map[string][]fleet.FolderSummary
 	states    map[fleet.DeviceID]fleet.State
 	plans     map[fleet.DeviceID]plan.Plan
+	applied   []applied
+	applyErr  error
 	check     func(fleet.Template) error
 	evaluate  func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error)
+}
+
+// applied is one call of Apply.
+type applied struct {
+	device        fleet.DeviceID
+	digest        string
+	consent, keep []string
 }
 
 func found[K comparable, V any](in map[K]V, k K) (V, error) {
@@ -228,6 +237,10 @@ func (f *fakes) State(_ context.Context, id fleet.DeviceID) (fleet.State, error)
 }
 func (f *fakes) Plan(_ context.Context, id fleet.DeviceID) (plan.Plan, error) {
 	return found(f.plans, id)
+}
+func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, consent, keep []string) error {
+	f.applied = append(f.applied, applied{id, digest, consent, keep})
+	return f.applyErr
 }
 func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) error {
 	if f.check == nil {

@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"strings"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+func (s *server) applyPlan(r *request) (reply, error) {
+	device, err := s.registered(r)
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.ApplyPlan](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
+		return reply{}, err
+	}
+	made, err := s.Plans.Plan(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, s.notSeen(err)
+	}
+	// The digest holds every key and class, so what is checked here is what Apply finds, or it answers conflict.
+	if made.Digest != *body.Digest {
+		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
+			Hint: "GET " + devicePath(device.ID) + "/plan, look at it, and apply that one."}
+	}
+	if err := mayConsent(r.who, made.Changes, body.Consent); err != nil {
+		return reply{}, err
+	}
+	if err := s.recordAnswers(r, string(device.ID), body.Consent, body.Keep); err != nil {
+		return reply{}, err
+	}
+	if err := s.Plans.Apply(r.Context(), device.ID, *body.Digest, body.Consent, body.Keep); err != nil {
+		return reply{}, err
+	}
+	state, err := s.States.State(r.Context(), device.ID)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireState(state))
+}
+
+// mayConsent checks that somebody may consent to what they name: an operator to removals of folders and devices, an
+// administrator to everything that is held. What is not held is the engine's to refuse.
+func mayConsent(who auth.Principal, changes []plan.Change, consent []string) error {
+	if who.May(auth.Consent) {
+		return nil
+	}
+	for _, key := range consent {
+		parsed, err := stconfig.ParseKey(key)
+		if err != nil {
+			return at("consent", err)
+		}
+		for _, change := range changes {
+			if change.Key.Equal(parsed) && change.Class == plan.Held && !removes(change) {
+				return &fleet.Error{
+					Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", may not consent to " + change.Key.String() + ": " + change.Reason,
+					Hint: "Use a token with the role " + string(auth.Consent.Needs()) + ". An operator may consent to the removal of folders and devices only.",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// removes tells whether a change takes a folder or a device from the daemon.
+func removes(change plan.Change) bool {
+	if change.Key.Len() != 2 || change.To.Exists() {
+		return false
+	}
+	section := change.Key.At(0).Name
+	return strings.EqualFold(section, "folders") || strings.EqualFold(section, "devices")
+}
+
+// recordAnswers leaves in the audit who allowed what, before it is done.
+func (s *server) recordAnswers(r *request, subject string, consent, keep []string) error {
+	if s.Audit == nil {
+		return nil
+	}
+	var detail []string
+	if len(consent) > 0 {
+		detail = append(detail, "consent to "+strings.Join(consent, ", "))
+	}
+	if len(keep) > 0 {
+		detail = append(detail, "keep "+strings.Join(keep, ", "))
+	}
+	return s.Audit.Record(r.Context(), "device.apply", subject, strings.Join(detail, "; "))
+}

@@ -35,14 +35,14 @@ func FuzzDecodeResult(f *testing.F) {
 	f.Add([]byte(strings.Repeat("[\x01", 300)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		limits := template.Limits{Values: 50, OutputBytes: 50}
-		result, err := decodeResult(body, template.HJSON, limits)
+		result, err := decodeResult(string(body), template.HJSON, limits)
 		if err != nil {
 			return
 		}
 		if n := count(result.Value); n > limits.Values+1 {
 			t.Fatalf("%d values", n)
 		}
-		again, err := decodeResult(appendResult(nil, result), template.HJSON, limits)
+		again, err := decodeResult(string(appendResult(nil, result)), template.HJSON, limits)
 		if err != nil || !bytes.Equal(again.Value.JSON(), result.Value.JSON()) {
 			t.Fatalf("got %s, %v, want %s", again.Value.JSON(), err, result.Value.JSON())
 		}
@@ -63,15 +63,15 @@ func TestFrames(t *testing.T) {
 		if err := writeFrame(&b, kindResult, []byte(body)); err != nil {
 			t.Fatal(err)
 		}
-		k, got, err := readFrame(bufio.NewReader(&b), nil, 5)
-		if err != nil || k != kindResult || string(got) != body {
+		k, got, err := readFrame(bufio.NewReader(&b), 5)
+		if err != nil || k != kindResult || got != body {
 			t.Errorf("got %q %q, %v", k, got, err)
 		}
 	}
 	if err := writeFrame(&b, kindResult, make([]byte, 6)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := readFrame(bufio.NewReader(&b), nil, 5); err == nil {
+	if _, _, err := readFrame(bufio.NewReader(&b), 5); err == nil {
 		t.Error("a frame that is too large was taken")
 	}
 }

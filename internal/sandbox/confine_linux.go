@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const workerNice = 5 // programs wait for the server, not the server for programs
+const workerNice = 2 // programs wait for the server rather than the server for programs
 
 // dieWithParent makes the kernel end the worker when the thread that starts it ends: the thread of Run.
 func dieWithParent(cmd *exec.Cmd) {

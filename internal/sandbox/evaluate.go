@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 	"muster/internal/stconfig"
 	"muster/internal/template"
 )
@@ -246,7 +248,7 @@ func (p *Pool) talk(ctx context.Context, conversation func(*worker) error) (*dea
 	default:
 	}
 	if d.cause == "" {
-		p.opts.Log.Warn("worker died", "err", err, "complaint", w.complaint.String())
+		p.opts.Log.Warn("worker died", logkey.Err(err), slog.String(logkey.Reason, w.complaint.String()))
 	}
 	return d, nil
 }
@@ -298,7 +300,7 @@ func (b *batch) ask(w *worker, jobs []job, deliver func(job, outcome)) (asked bo
 }
 
 // outcome reads an answer and keeps it, unless another time it might be different.
-func (b *batch) outcome(key digest, k kind, body []byte, took time.Duration) (outcome, error) {
+func (b *batch) outcome(key digest, k kind, body string, took time.Duration) (outcome, error) {
 	var o outcome
 	switch k {
 	case kindResult:
@@ -359,11 +361,11 @@ func (p *Pool) describe(ctx context.Context, text string, d digest) (program, er
 	}
 }
 
-func decodeDescription(k kind, body []byte) (described, error) {
+func decodeDescription(k kind, body string) (described, error) {
 	var known described
 	switch k {
 	case kindResult:
-		if err := json.Unmarshal(body, &known.program); err != nil {
+		if err := json.Unmarshal([]byte(body), &known.program); err != nil {
 			return known, fmt.Errorf("read what a program is: %w", err)
 		}
 		return known, nil

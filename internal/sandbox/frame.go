@@ -3,8 +3,10 @@ package sandbox
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // A frame is four bytes of length, one byte that says what it is, and the body. The bound on the length is the
@@ -33,20 +35,27 @@ func writeFrame(w io.Writer, k kind, body []byte) error {
 	return err
 }
 
-// readFrame reads one frame into buffer, which it grows as bytes come in and never beyond most.
-func readFrame(r *bufio.Reader, buffer []byte, most int) (kind, []byte, error) {
+// readFrame reads one frame. The body is a string, of which what is decoded can be parts; it grows as bytes come in, and
+// never beyond most.
+func readFrame(r *bufio.Reader, most int) (kind, string, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
-		return 0, buffer, err
+		return 0, "", err
 	}
 	size := int(binary.BigEndian.Uint32(header[:4]))
 	if size > most {
-		return 0, buffer, fmt.Errorf("a frame of %d bytes, more than the %d allowed", size, most)
+		return 0, "", fmt.Errorf("a frame of %d bytes, more than the %d allowed", size, most)
 	}
-	if cap(buffer) < size {
-		buffer = make([]byte, size)
+	var body strings.Builder
+	body.Grow(min(size, growAtOnce))
+	if n, err := io.CopyN(&body, r, int64(size)); err != nil {
+		if n < int64(size) && errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return 0, "", err
 	}
-	buffer = buffer[:size]
-	_, err := io.ReadFull(r, buffer)
-	return kind(header[4]), buffer, err
+	return kind(header[4]), body.String(), nil
 }
+
+// growAtOnce is how much memory a frame gets on its word.
+const growAtOnce = 4 << 20

@@ -32,15 +32,15 @@ var roles = map[string]func() error{
 // lie is a worker that says hello as it should, and to everything else always the same.
 func lie(answer []byte) error {
 	in := bufio.NewReader(os.Stdin)
-	if _, _, err := readFrame(in, nil, 1<<20); err != nil {
+	if _, _, err := readFrame(in, 1<<20); err != nil {
 		return err
 	}
 	if err := writeFrame(os.Stdout, kindHello, nil); err != nil {
 		return err
 	}
 	for {
-		if _, _, err := readFrame(in, nil, 1<<20); err != nil {
-			return nil
+		if _, _, err := readFrame(in, 1<<20); err != nil {
+			return err
 		}
 		if _, err := os.Stdout.Write(answer); err != nil {
 			return err

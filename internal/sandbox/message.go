@@ -49,9 +49,9 @@ func encodeError(err error, late bool) []byte {
 	return body
 }
 
-func decodeError(body []byte) (*fleet.Error, bool, error) {
+func decodeError(body string) (*fleet.Error, bool, error) {
 	var w wireError
-	if err := json.Unmarshal(body, &w); err != nil {
+	if err := json.Unmarshal([]byte(body), &w); err != nil {
 		return nil, false, err
 	}
 	return &fleet.Error{Code: w.Code, Message: w.Message, Hint: w.Hint, Details: w.Details, Traceback: w.Traceback}, w.Late, nil
@@ -85,9 +85,9 @@ func appendResult(b []byte, result template.Result) []byte {
 	return appendValue(b, result.Value)
 }
 
-// decodeResult makes a result whose texts are parts of one copy of the body.
-func decodeResult(body []byte, language template.Language, limits template.Limits) (template.Result, error) {
-	r := &reader{left: string(body), values: limits.Values + limits.OutputBytes}
+// decodeResult makes a result whose texts are parts of the body.
+func decodeResult(body string, language template.Language, limits template.Limits) (template.Result, error) {
+	r := &reader{left: body, values: limits.Values + limits.OutputBytes}
 	result := template.Result{Language: language}
 	var err error
 	if result.Steps, err = r.uvarint(); err != nil {
@@ -113,8 +113,11 @@ func decodeResult(body []byte, language template.Language, limits template.Limit
 
 // footprint is about how many bytes of memory a value takes.
 func footprint(v stconfig.Value) int64 {
-	const perValue = 48 // the value, its name, its share of the slices
+	const perValue, perContainer = 48, 64 // the value and its name; what holds the members together
 	n := int64(perValue + len(v.Str()))
+	if v.Kind() == stconfig.Array || v.Kind() == stconfig.Object {
+		n += perContainer
+	}
 	for i := range v.Len() {
 		if v.Kind() == stconfig.Object {
 			n += int64(len(v.Name(i)))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 	"muster/internal/template"
 )
 
@@ -24,7 +25,7 @@ type Options struct {
 	Limits     Limits
 	Warm       int   // workers kept ready; default 2
 	Max        int   // evaluations at once; default 16: a program that hogs its worker leaves others to work
-	CacheBytes int64 // of results kept; default 12 MiB
+	CacheBytes int64 // of results kept; default 8 MiB
 	Log        *slog.Logger
 }
 
@@ -40,7 +41,7 @@ const (
 	defaultWall   = 1500 * time.Millisecond
 	defaultWarm   = 2
 	defaultMax    = 16
-	defaultCache  = 12 << 20
+	defaultCache  = 8 << 20
 
 	retireEvery = 10 * time.Second // how often workers beyond the warm ones are looked at
 	retireAfter = 30 * time.Second // of idleness
@@ -182,13 +183,13 @@ func (p *Pool) warm(command []string) {
 		}
 		w, err := p.start(command)
 		if err != nil {
-			p.opts.Log.Error("worker does not start", "err", err)
+			p.opts.Log.Error("worker does not start", logkey.Err(err))
 			p.warmed(nil)
 			return
 		}
 		go func() {
 			if err := w.greet(); err != nil {
-				p.opts.Log.Error("worker does not start", "err", err)
+				p.opts.Log.Error("worker does not start", logkey.Err(err))
 				p.discard(w)
 				w = nil
 			}

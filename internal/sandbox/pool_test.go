@@ -397,3 +397,22 @@ func TestRetire(t *testing.T) {
 		t.Errorf("%d idle workers", len(p.idle))
 	}
 }
+
+// The largest results that the limits allow stay within what this process may grow by.
+func TestLargestResults(t *testing.T) {
+	p := running(t, Options{})
+	settle(t, p)
+	before := resident(t)
+	for i, text := range []string{
+		"[[] for _ in range(99000)]", "[{} for _ in range(99000)]", "[{'a': x} for x in range(49000)]", "['x' * 2000000][:]",
+		"[str(x) + 'y' * 15 for x in range(99000)]", "[{str(x): x for x in range(1900)} for _ in range(50)]",
+	} {
+		got := evaluate(t, p, Request{Text: text})
+		if n := got.Value.Len(); n == 0 {
+			t.Errorf("program %d: %d members", i, n)
+		}
+		if grown := resident(t) - before; grown > mayGrow {
+			t.Errorf("program %d: resident memory grew by %d MiB", i, grown>>20)
+		}
+	}
+}

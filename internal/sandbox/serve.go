@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bufio"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,21 +22,16 @@ const (
 func Serve(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(maxStack)
 	s := &server{in: bufio.NewReaderSize(in, 64<<10), out: bufio.NewWriterSize(out, 64<<10), programs: map[uint64]*template.Program{}}
-	var body []byte
 	for {
-		var k kind
-		var err error
-		if k, body, err = readFrame(s.in, body, maxRequest); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil // the server is gone, or done with us
-			}
+		k, body, err := readFrame(s.in, maxRequest)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil // the server is gone, or done with us
+		case err != nil:
 			return fmt.Errorf("read request: %w", err)
 		}
 		if err := s.handle(k, body); err != nil {
 			return err
-		}
-		if cap(body) > 1<<20 {
-			body = nil // fleets are large and rare
 		}
 	}
 }
@@ -53,7 +47,7 @@ type server struct {
 	encoded  []byte
 }
 
-func (s *server) handle(k kind, body []byte) error {
+func (s *server) handle(k kind, body string) error {
 	switch k {
 	case kindHello:
 		return s.hello(body)
@@ -64,14 +58,14 @@ func (s *server) handle(k kind, body []byte) error {
 		return nil
 	case kindFleet:
 		var devices []template.Facts
-		if err := json.Unmarshal(body, &devices); err != nil {
+		if err := json.Unmarshal([]byte(body), &devices); err != nil {
 			return fmt.Errorf("read fleet: %w", err)
 		}
 		s.fleet = template.NewFleet(devices)
 		return nil
 	case kindSecrets:
 		s.secrets = nil
-		if err := json.Unmarshal(body, &s.secrets); err != nil {
+		if err := json.Unmarshal([]byte(body), &s.secrets); err != nil {
 			return fmt.Errorf("read names of secrets: %w", err)
 		}
 		return nil
@@ -81,9 +75,9 @@ func (s *server) handle(k kind, body []byte) error {
 	return fmt.Errorf("a frame of unknown kind %q", k)
 }
 
-func (s *server) hello(body []byte) error {
+func (s *server) hello(body string) error {
 	var h hello
-	if err := json.Unmarshal(body, &h); err != nil {
+	if err := json.Unmarshal([]byte(body), &h); err != nil {
 		return fmt.Errorf("read limits: %w", err)
 	}
 	s.limits = template.Limits{Steps: h.Steps, OutputBytes: h.OutputBytes, ValueBytes: h.ValueBytes, Values: h.Values}
@@ -99,12 +93,13 @@ func (s *server) answer(k kind, body []byte) error {
 	return s.out.Flush()
 }
 
-func (s *server) compile(body []byte) error {
-	number, n := binary.Uvarint(body)
-	if n <= 0 {
-		return errCodec
+func (s *server) compile(body string) error {
+	r := &reader{left: body}
+	number, err := r.uvarint()
+	if err != nil {
+		return err
 	}
-	p, err := template.Compile(string(body[n:]))
+	p, err := template.Compile(r.left)
 	if err != nil {
 		return s.answer(kindError, encodeError(err, false))
 	}
@@ -117,8 +112,8 @@ func (s *server) compile(body []byte) error {
 }
 
 // evaluate answers with one frame for each device, as soon as it is there.
-func (s *server) evaluate(body []byte) error {
-	r := &reader{left: string(body), values: len(body)}
+func (s *server) evaluate(body string) error {
+	r := &reader{left: body, values: len(body)}
 	number, err := r.uvarint()
 	if err != nil {
 		return err

@@ -35,7 +35,6 @@ type worker struct {
 	in        *os.File // its standard input
 	out       *os.File // its standard output
 	reader    *bufio.Reader
-	buffer    []byte
 	complaint complaint
 	exited    chan struct{} // closed when the process is gone
 	tooLarge  atomic.Bool   // ended by the watch
@@ -110,16 +109,12 @@ func (w *worker) send(k kind, body []byte, patience time.Duration) error {
 	return nil
 }
 
-// receive waits for one frame; the body is valid until the next.
-func (w *worker) receive(patience time.Duration) (kind, []byte, error) {
+// receive waits for one frame.
+func (w *worker) receive(patience time.Duration) (kind, string, error) {
 	if err := w.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		return 0, nil, fmt.Errorf("set deadline: %w", err)
+		return 0, "", fmt.Errorf("set deadline: %w", err)
 	}
-	k, body, err := readFrame(w.reader, w.buffer, w.maxAnswer())
-	if w.buffer = body; cap(body) > 256<<10 {
-		w.buffer = nil // large results are rare
-	}
-	return k, body, err
+	return readFrame(w.reader, w.maxAnswer())
 }
 
 // maxAnswer is the largest frame that an honest worker sends.
@@ -133,10 +128,10 @@ func (w *worker) maxAnswer() int {
 func (w *worker) has(d digest) bool { _, ok := w.numbers[d]; return ok }
 
 // compile makes the worker read a text; the answer is a program or an error.
-func (w *worker) compile(d digest, text string) (k kind, body []byte, err error) {
+func (w *worker) compile(d digest, text string) (k kind, body string, err error) {
 	if len(w.numbers) >= maxPrograms || w.textSize+len(text) > maxProgramText {
 		if err := w.send(kindForget, nil, w.limits.Wall); err != nil {
-			return 0, nil, err
+			return 0, "", err
 		}
 		clear(w.numbers)
 		w.textSize = 0
@@ -145,7 +140,7 @@ func (w *worker) compile(d digest, text string) (k kind, body []byte, err error)
 	w.next++
 	request := append(binary.AppendUvarint(nil, number), text...)
 	if err := w.send(kindCompile, request, w.limits.Wall); err != nil {
-		return 0, nil, err
+		return 0, "", err
 	}
 	if k, body, err = w.receive(w.limits.Wall); err == nil && k == kindResult {
 		w.numbers[d] = number

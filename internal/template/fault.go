@@ -55,7 +55,3 @@ func position(text string, at int) spot {
 
 // spot is a place in a text; both count from 1.
 type spot struct{ line, column int }
-
-func (s spot) before(other spot) bool {
-	return s.line < other.line || s.line == other.line && s.column < other.column
-}

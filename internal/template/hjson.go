@@ -173,6 +173,9 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 			}
 			return stconfig.Obj(members...), nil
 		}
+		if len(members) == MaxNames {
+			return stconfig.Value{}, r.stop(tooManyNames, "")
+		}
 		start := r.at
 		name, err := r.name()
 		if err != nil {
@@ -207,6 +210,8 @@ func (r *hjsonReader) unique(seen map[string]string, name string, at int) {
 	}
 	r.refuse(at, duplicateMessage(first, name), "Keep one of them.")
 }
+
+var tooManyNames = fmt.Sprintf("an object may have at most %d names", MaxNames)
 
 func duplicateMessage(first, second string) string {
 	if first == second {

@@ -105,14 +105,13 @@ func (r *hjsonReader) quoted(manyLines bool) (string, *fault) {
 	}
 	var b strings.Builder
 	for r.at++; r.at < len(r.text); {
-		c := r.text[r.at]
-		switch {
-		case c == quote:
+		switch c := r.text[r.at]; c {
+		case quote:
 			r.at++
 			return b.String(), nil
-		case c == '\n' || c == '\r':
+		case '\n', '\r':
 			return "", r.fault("the line ends inside quotes", "Write \\n for a line break, or put a text of many lines between ''' and '''.")
-		case c == '\\':
+		case '\\':
 			if err := r.escape(&b); err != nil {
 				return "", err
 			}

@@ -215,8 +215,11 @@ func (c *converter) object(x starlark.IterableMapping) (stconfig.Value, *misfit)
 		return stconfig.Value{}, err
 	}
 	defer c.leave()
-	if starlark.Len(x) > c.values {
+	switch n := starlark.Len(x); {
+	case n > c.values:
 		return stconfig.Value{}, c.tooMany()
+	case n > MaxNames:
+		return stconfig.Value{}, &misfit{message: "is too large: " + tooManyNames}
 	}
 	items := x.Items()
 	members := make([]stconfig.Member, len(items))

@@ -83,11 +83,11 @@ func compileExpression(text string, expr syntax.Expr) (*Program, error) {
 func parseExpression(text string) (syntax.Expr, error) {
 	at := 0
 	for at < len(text) {
-		switch c := text[at]; {
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		switch text[at] {
+		case ' ', '\t', '\n', '\r':
 			at++
 			continue
-		case c == '#':
+		case '#':
 			if end := strings.IndexByte(text[at:], '\n'); end >= 0 {
 				at += end
 				continue
@@ -241,9 +241,9 @@ func checkAmbiguous(text string) error {
 	if checkNesting(text) != nil {
 		return nil
 	}
-	expr, err := parseExpression(text)
-	if err != nil {
-		return nil
+	expr, notStarlark := parseExpression(text)
+	if notStarlark != nil {
+		return nil //nolint:nilerr // one reading only: that is what is looked for
 	}
 	var first *syntax.Ident
 	syntax.Walk(expr, func(n syntax.Node) bool {

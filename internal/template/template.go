@@ -16,8 +16,10 @@ const (
 	Starlark Language = "starlark"
 )
 
-// MaxDepth is the deepest nesting of a text and of a value.
-const MaxDepth = stconfig.MaxDepth
+const (
+	MaxDepth = stconfig.MaxDepth // the deepest nesting of a text and of a value
+	MaxNames = 2000              // of one object; the daemon's largest has 70, and comparing objects is not linear
+)
 
 // Input is everything a program may look at.
 type Input struct {

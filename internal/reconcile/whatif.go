@@ -1,0 +1,189 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+)
+
+// Effect is what another registry would do to one device.
+type Effect struct {
+	Device fleet.DeviceID
+	Brings []plan.Change // that would be planned and are not now
+	Drops  []plan.Change // that are planned now and would not be
+	Unread bool          // the configuration was never read, so there is nothing to compare with
+	Err    error         // why no plan could be made under the other registry; the device would be failed
+}
+
+// whatIfChunk is how many devices are planned under one registry before the other one's turn comes: the workers keep
+// the facts of one fleet at a time.
+const whatIfChunk = 256
+
+// WhatIf plans the fleet under another registry, from what was last read of the daemons, and says what differs from
+// the plans under the present one. Devices for which nothing differs are left out. It asks no daemon and leaves no
+// trace. each is called by one goroutine at a time, for devices in any order.
+func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(Effect)) error {
+	w := whatIf{Engine: e, now: e.newView(now), then: e.newView(then), each: each}
+	var concerned []fleet.DeviceID
+	for _, id := range slices.Sorted(maps.Keys(then.Devices)) {
+		if w.concerns(id) {
+			concerned = append(concerned, id)
+		}
+	}
+	for chunk := range slices.Chunk(concerned, whatIfChunk) {
+		if err := w.compare(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type whatIf struct {
+	*Engine
+	now, then *view
+
+	mu   sync.Mutex // one call of each at a time
+	each func(Effect)
+}
+
+// concerns tells whether a device is planned from anything else under the other registry.
+func (w *whatIf) concerns(id fleet.DeviceID) bool {
+	if w.now.registry.Devices[id] == nil {
+		return true
+	}
+	known := w.o.Daemon.Known(id)
+	return w.fingerprint(w.now, id, fleet.ModeOn, known) != w.fingerprint(w.then, id, fleet.ModeOn, known)
+}
+
+// compare plans some devices under both registries.
+func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) error {
+	planned := make([][]plan.Change, len(ids))
+	err := forAll(ctx, len(ids), func(ctx context.Context, i int) error {
+		j, err := w.plan(ctx, w.now, ids[i])
+		if reported(err) {
+			return nil // a device that fails now has no changes
+		}
+		planned[i] = j.plan.Changes
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return forAll(ctx, len(ids), func(ctx context.Context, i int) error {
+		effect := Effect{Device: ids[i]}
+		j, err := w.plan(ctx, w.then, ids[i])
+		switch {
+		case errors.Is(err, errNothingSeen):
+			effect.Unread = true
+		case reported(err):
+			effect.Err = err
+		case err != nil:
+			return err
+		default:
+			effect.Brings = without(j.plan.Changes, planned[i])
+			effect.Drops = without(planned[i], j.plan.Changes)
+		}
+		if effect.Unread || effect.Err != nil || len(effect.Brings)+len(effect.Drops) > 0 {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.each(effect)
+		}
+		return nil
+	})
+}
+
+// forAll calls do for every number below n, a few at a time; the first error ends it.
+func forAll(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var work sync.WaitGroup
+	slots := make(chan struct{}, 2*runtime.GOMAXPROCS(0)) // workers evaluate while others fold
+	for i := range n {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		work.Go(func() {
+			defer func() { <-slots }()
+			if err := do(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	work.Wait()
+	return context.Cause(ctx)
+}
+
+// plan makes a device's plan under one of the registries. What stopped a key is forgotten when templates change, so
+// it only counts under the present one.
+func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, error) {
+	w.Engine.mu.Lock()
+	m := w.machines[id]
+	w.Engine.mu.Unlock()
+	fresh := newMachine(id)
+	if m == nil {
+		m = fresh
+	} else if v == w.then {
+		fresh.mem.ignores = m.mem.lastIgnores()
+		m = fresh
+	}
+	j := &job{m: m, view: v, mode: v.registry.ModeOf(id), device: v.registry.Devices[id], known: w.o.Daemon.Known(id)}
+	if j.device == nil {
+		return j, nil
+	}
+	for _, t := range v.registry.TemplatesOf(id) {
+		j.templates = append(j.templates, t.Template)
+	}
+	var err error
+	if j.entries, err = w.o.Store.BaseEntries(ctx, id); err != nil {
+		return j, err
+	}
+	observed, err := w.o.Store.ObservedConfig(ctx, id)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return j, errNothingSeen
+	}
+	if err != nil {
+		return j, err
+	}
+	if err := j.take(observed); err != nil {
+		return j, err
+	}
+	return j, w.think(ctx, j, false)
+}
+
+// reported tells what is said of a device, from what ends the whole.
+func reported(err error) bool {
+	if errors.Is(err, errNothingSeen) {
+		return true
+	}
+	switch fleet.CodeOf(err) {
+	case fleet.CodeInvalid, fleet.CodeTooLarge, fleet.CodeMalformed, fleet.CodeUnbelievable, fleet.CodeNotFound:
+		return true
+	}
+	return false
+}
+
+// without are the changes that are not among the others.
+func without(changes, others []plan.Change) []plan.Change {
+	type fate struct {
+		class  plan.Class
+		digest string
+	}
+	have := map[string]fate{}
+	for _, c := range others {
+		have[c.Key.String()] = fate{c.Class, changeDigest(c)}
+	}
+	var left []plan.Change
+	for _, c := range changes {
+		if f, ok := have[c.Key.String()]; !ok || f != (fate{c.Class, changeDigest(c)}) {
+			left = append(left, c)
+		}
+	}
+	return left
+}

@@ -14,6 +14,7 @@ import (
 	"muster/api"
 	"muster/internal/cli"
 	"muster/internal/fleet"
+	"muster/internal/store/pgtest"
 	"muster/test/daemon"
 	"muster/test/server"
 )
@@ -137,7 +138,19 @@ func differences(t *testing.T, summary api.FolderSummary, answer []byte) string 
 }
 
 func TestATemplateChangesTheDaemon(t *testing.T) {
-	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
+	t.Run("SQLite", func(t *testing.T) { templateChangesTheDaemon(t, server.Options{}) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		database, err := pgtest.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { database.Stop() })
+		templateChangesTheDaemon(t, server.Options{Database: database.Database(t)})
+	})
+}
+
+func templateChangesTheDaemon(t *testing.T, o server.Options) {
+	s, d := server.Start(t, o), daemon.Start(t, daemon.Options{TLS: true})
 	enroll(t, s, d, "office")
 	label, priority, op, key, text := "No NAT", int64(50), "set", "options.natEnabled", "false\n"
 	d.Patch("/rest/config/options", `{"natEnabled": true}`)

@@ -3,6 +3,7 @@ package plan
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,12 +82,12 @@ var strictness = map[Class]int{Free: 0, Held: 1, Refused: 2}
 func (g guard) classify(c *Change, after stconfig.Value) {
 	c.Class = Free
 	places := placesOf(c.Key, c.From, c.send, after)
-	for _, r := range guardTable {
+	for i, r := range guardTable {
 		if strictness[r.class] <= strictness[c.Class] {
 			continue
 		}
 		for _, p := range places {
-			if r.matches(p.names) && (r.when == nil || r.when(g, p)) {
+			if matches(patterns[i], p.names) && (r.when == nil || r.when(g, p)) {
 				c.Class, c.Reason = r.class, r.reason
 				if r.why != nil {
 					c.Reason = r.why(g, p)
@@ -110,8 +111,16 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	}
 }
 
-func (r rule) matches(names []string) bool {
-	pattern := strings.Split(r.at, ".")
+// patterns are the places of the table's rows, name by name.
+var patterns = func() [][]string {
+	split := make([][]string, len(guardTable))
+	for i, r := range guardTable {
+		split[i] = strings.Split(r.at, ".")
+	}
+	return split
+}()
+
+func matches(pattern, names []string) bool {
 	for i, want := range pattern {
 		switch {
 		case want == "**":
@@ -136,16 +145,19 @@ func placesOf(key stconfig.Key, from, to, after stconfig.Value) []place {
 
 func inside(places []place, p place) []place {
 	places = append(places, p)
+	if p.from.Len() == 0 && p.to.Len() == 0 {
+		return places
+	}
 	seen := map[string]bool{}
 	for _, v := range []stconfig.Value{p.to, p.from} {
 		for name := range named(v) {
-			if folded := strings.ToLower(name); !seen[folded] {
-				seen[folded] = true
-				from, to := member(p.from, name), member(p.to, name)
-				if from.Exists() && to.Exists() && from.Equal(to) {
-					continue
-				}
-				names := append(append([]string(nil), p.names...), name)
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			from, to := member(p.from, name), member(p.to, name)
+			if !from.Exists() || !to.Exists() || !from.Equal(to) {
+				names := append(slices.Clip(p.names), name)
 				places = inside(places, place{names: names, from: from, to: to, within: p.removed(), after: p.after})
 			}
 		}

@@ -19,7 +19,10 @@ func Make(in Input) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Device: in.Device, Generation: in.Generation, Observed: stconfig.Digest(in.Observed.Without("ignores"))}
+	p := Plan{Device: in.Device, Generation: in.Generation, Observed: in.Digest}
+	if p.Observed == "" {
+		p.Observed = stconfig.Digest(in.Observed.Without("ignores"))
+	}
 	g := guard{own: string(in.Device), facts: in.Facts}
 	for _, d := range stconfig.Diff(in.Observed, after) {
 		c := Change{Key: d.Key, From: d.From, To: stconfig.Lookup(in.Desired, d.Key), send: d.To}

@@ -75,6 +75,7 @@ type Input struct {
 	Device     fleet.DeviceID
 	Generation int64
 	Observed   stconfig.Value
+	Digest     string // of Observed, without its `ignores`; "" when it is not at hand
 	Desired    stconfig.Value
 	Why        func(stconfig.Key) Why
 	Skipped    []Change // Key, Templates and Reason of what the fold left out

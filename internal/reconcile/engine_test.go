@@ -518,10 +518,10 @@ func TestATemplatesErrorStopsTheDevice(t *testing.T) {
 func TestAWorkerThatIsGoneIsNoTemplatesFault(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t, noNAT)
-		b.evals.fail = unreachable()
+		b.evals.fails(unreachable())
 		b.start()
 		defer b.stop()
-		b.evals.fail = nil
+		b.evals.fails(nil)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		b.want("options.natEnabled", "false")

@@ -313,11 +313,23 @@ func (d *daemon) written() []string {
 }
 
 // evaluator runs programs in this process.
-type evaluator struct{ fail error }
+type evaluator struct {
+	mu   sync.Mutex
+	fail error
+}
+
+func (e *evaluator) fails(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.fail = err
+}
 
 func (e *evaluator) Evaluate(_ context.Context, text string, in template.Input) (template.Result, error) {
-	if e.fail != nil {
-		return template.Result{}, e.fail
+	e.mu.Lock()
+	err := e.fail
+	e.mu.Unlock()
+	if err != nil {
+		return template.Result{}, err
 	}
 	program, err := template.Compile(text)
 	if err != nil {

@@ -29,22 +29,22 @@ type fingerprint struct {
 const keptViews = 4 // generations that devices are admitted to at the same time
 
 // viewOf is the view of the registry at the generation that a device is admitted to.
-func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID) (*view, fleet.Mode, error) {
-	current, err := e.o.Store.Registry(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	mode, registry := current.ModeOf(id), current
+func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*view, error) {
+	registry := current
 	if e.o.Admitted != nil && current.Devices[id] != nil {
-		if registry, err = e.o.Admitted(ctx, id, current); err != nil {
-			return nil, "", err
+		admitted, err := e.o.Admitted(ctx, id, current)
+		if err != nil {
+			return nil, err
+		}
+		if admitted.Devices[id] != nil {
+			registry = admitted
 		}
 	}
 	e.mu.Lock()
 	v := e.views[registry]
 	e.mu.Unlock()
 	if v != nil {
-		return v, mode, nil
+		return v, nil
 	}
 	v = e.newView(registry)
 	e.mu.Lock()
@@ -53,7 +53,7 @@ func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID) (*view, fleet.Mo
 		clear(e.views)
 	}
 	e.views[registry] = v
-	return v, mode, nil
+	return v, nil
 }
 
 func (e *Engine) newView(r *fleet.Registry) *view {

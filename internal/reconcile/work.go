@@ -39,11 +39,15 @@ var errNothingSeen = errors.New("never read")
 
 // newJob reads what is known of a device; the device is nil when it is not registered.
 func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
-	v, mode, err := e.viewOf(ctx, m.id)
+	current, err := e.o.Store.Registry(ctx)
 	if err != nil {
 		return nil, err
 	}
-	j := &job{m: m, view: v, mode: mode, device: v.registry.Devices[m.id], known: e.o.Daemon.Known(m.id)}
+	v, err := e.viewOf(ctx, m.id, current)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{m: m, view: v, mode: current.ModeOf(m.id), device: current.Devices[m.id], known: e.o.Daemon.Known(m.id)}
 	if j.device == nil {
 		return j, nil
 	}
@@ -101,7 +105,9 @@ func (j *job) take(observed fleet.ObservedConfig) error {
 	if err := stconfig.Usable(doc, j.m.id); err != nil {
 		return err
 	}
-	j.doc, j.digest = doc, stconfig.Digest(doc)
+	if j.doc, j.digest = doc, observed.Digest; j.digest == "" {
+		j.digest = stconfig.Digest(doc)
+	}
 	return nil
 }
 
@@ -138,7 +144,7 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 	in := plan.Input{
 		Device: j.m.id, Generation: j.view.registry.Generation,
-		Observed: j.result.Observed(), Desired: j.result.Desired,
+		Observed: j.result.Observed(), Digest: j.digest, Desired: j.result.Desired,
 		Why:        func(key stconfig.Key) plan.Why { return plan.Why(j.result.Why(key)) },
 		Facts:      plan.Facts{APIPort: j.device.APIPort, APIAddress: hostOf(j.known.Address), AddressFixed: j.known.AddressFixed},
 		Secret:     secrets.text,

@@ -54,7 +54,7 @@ func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
 	for _, t := range v.registry.TemplatesOf(m.id) {
 		j.templates = append(j.templates, t.Template)
 	}
-	j.print = e.fingerprint(v, m.id, mode, j.known)
+	j.print = e.fingerprint(v, m.id, j.mode, j.known)
 	return j, nil
 }
 

@@ -120,7 +120,7 @@ func (a *App) prepareHome() error {
 	}
 	if err := os.MkdirAll(a.o.Home, 0o700); err != nil {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the home folder cannot be made: " + err.Error(),
-			Hint: "Give another one with --home DIR.", Err: err}
+			Hint: "Give another one with --home DIR."}
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func (d *Daemon) modify(p *process, change func(stconfig.Value) (stconfig.Value,
 			return err
 		}
 	}
-	d.mu.Unlock()
 	p.log("ConfigSaved", to)
+	d.mu.Unlock()
 	if changed {
 		d.announce(p, from, to)
 	}
@@ -67,10 +67,9 @@ func (d *Daemon) commit(p *process, from, to stconfig.Value) (stconfig.Value, er
 
 func (d *Daemon) saveAgain(p *process) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.savePending = false
-	doc := d.doc
-	d.mu.Unlock()
-	p.log("ConfigSaved", doc)
+	p.log("ConfigSaved", d.doc)
 }
 
 // announce is what the daemon's parts say about a change that was made.

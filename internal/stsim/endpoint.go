@@ -37,16 +37,12 @@ func (d *Daemon) openAPI(p *process) error {
 	if err != nil {
 		return err
 	}
-	certificate, err := d.gui.get()
-	if err != nil {
-		return errors.Join(err, raw.Close())
-	}
 	if d.apiPort == 0 {
 		d.learnPort(port)
 		gui = d.doc.Get("gui")
 	}
 	e := &endpoint{daemon: d, process: p, gui: gui}
-	e.listener = &sniffer{Listener: raw, daemon: d, tls: d.tlsConfig(certificate), conns: map[*conn]struct{}{}}
+	e.listener = &sniffer{Listener: raw, daemon: d, tls: d.tlsConfig(), conns: map[*conn]struct{}{}}
 	idle := d.farm.options.Timing.Idle
 	e.server = &http.Server{
 		Handler: e, ReadHeaderTimeout: idle, IdleTimeout: idle, ErrorLog: log.New(io.Discard, "", 0),
@@ -67,8 +63,12 @@ func (d *Daemon) learnPort(port int) {
 	d.doc = d.doc.With("gui", d.doc.Get("gui").With("address", stconfig.Text(address)))
 }
 
-func (d *Daemon) tlsConfig(certificate *tls.Certificate) *tls.Config {
-	c := &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12}
+// tlsConfig is made anew with every start of the API, so that no session outlives a certificate.
+func (d *Daemon) tlsConfig() *tls.Config {
+	c := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return d.gui.get() },
+	}
 	if d.version == V2 {
 		c.NextProtos = []string{"h2", "http/1.1"}
 	}

@@ -60,8 +60,7 @@ func pinOf(c *tls.Certificate) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// guiIdentity is the certificate of a daemon's API, made when first needed: most tests never shake hands with most
-// daemons.
+// guiIdentity is the certificate of a daemon's API, made when first needed: a farm of thousands starts sooner.
 type guiIdentity struct {
 	mu          sync.Mutex // guards certificate
 	name        string

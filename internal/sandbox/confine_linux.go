@@ -18,6 +18,14 @@ func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
+// widen makes room in a pipe for whole results, so that worker and server wait for each other less. Best effort.
+func widen(pipe *os.File) {
+	const most = 1 << 20 // that everybody may have
+	if raw, err := pipe.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, most) })
+	}
+}
+
 // confine puts the limits of the kernel on a worker. Of the limits on memory RLIMIT_DATA suits a Go program: it counts
 // what is mapped private and writable (since Linux 4.7), which Go's heap is as soon as it grows and its reserved address
 // space is not; RLIMIT_AS counts both. It is a soft limit, which programs in the worker have no means to lift and the

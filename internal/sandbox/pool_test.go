@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -263,10 +264,7 @@ func TestRunEndsItsWorkers(t *testing.T) {
 	go func() { ended <- p.Run(ctx) }()
 	evaluate(t, p, Request{Text: "1"})
 	p.mu.Lock()
-	var pids []int
-	for w := range p.all {
-		pids = append(pids, w.cmd.Process.Pid)
-	}
+	workers := slices.Collect(maps.Keys(p.all))
 	p.mu.Unlock()
 	busy := make(chan error, 1)
 	go func() {
@@ -280,9 +278,9 @@ func TestRunEndsItsWorkers(t *testing.T) {
 	if err := <-busy; fleet.CodeOf(err) != fleet.CodeUnavailable && fleet.CodeOf(err) != fleet.CodeInvalid {
 		t.Errorf("evaluation under way: %v", err)
 	}
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("worker %d: %v", pid, err)
+	for _, w := range workers {
+		if !w.isGone() {
+			t.Errorf("worker %d is still there", w.cmd.Process.Pid)
 		}
 	}
 	if _, err := p.Evaluate(within(t, patience), Request{Text: "2"}); fleet.CodeOf(err) != fleet.CodeUnavailable {

@@ -82,7 +82,9 @@ func (s *server) hello(body string) error {
 	}
 	s.limits = template.Limits{Steps: h.Steps, OutputBytes: h.OutputBytes, ValueBytes: h.ValueBytes, Values: h.Values}
 	s.wall = time.Duration(h.WallMs) * time.Millisecond
-	debug.SetMemoryLimit(h.Memory * 3 / 4) // collect garbage before the kernel says no
+	// Garbage is collected late, as the heap of a worker is small, and before the kernel says no.
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(h.Memory * 3 / 4)
 	return s.answer(kindHello, nil)
 }
 

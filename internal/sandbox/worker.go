@@ -60,6 +60,7 @@ func startWorker(command []string, limits Limits) (*worker, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make pipe: %w", err), stdin.Close(), in.Close())
 	}
+	widen(out)
 	w := &worker{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), exited: make(chan struct{}), limits: limits, numbers: map[digest]uint64{}}
 	w.cmd = exec.Command(command[0], command[1:]...)
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = stdin, stdout, &w.complaint

@@ -19,8 +19,9 @@ func toValue(x starlark.Value, limits Limits) (stconfig.Value, error) {
 }
 
 type converter struct {
-	values, bytes int              // left
-	inside        []starlark.Value // the containers around the value at hand
+	values, bytes int               // left
+	inside        []starlark.Value  // the containers around the value at hand
+	members       []stconfig.Member // of the objects around it, so far: Obj copies them
 	limits        Limits
 }
 
@@ -221,23 +222,32 @@ func (c *converter) object(x starlark.IterableMapping) (stconfig.Value, *misfit)
 	case n > MaxNames:
 		return stconfig.Value{}, &misfit{message: "is too large: " + tooManyNames}
 	}
-	items := x.Items()
-	members := make([]stconfig.Member, len(items))
-	for i, item := range items {
-		name, ok := item[0].(starlark.String)
-		if !ok {
-			return stconfig.Value{}, &misfit{message: fmt.Sprintf("has the key %s: a key is a string, not %s", shorten(item[0].String()), item[0].Type())}
-		}
-		text, err := c.text(string(name))
-		if err == nil {
-			members[i].Name = text.Str()
-			members[i].Value, err = c.convert(item[1])
-		}
+	first := len(c.members)
+	for _, item := range x.Items() {
+		m, err := c.member(item[0], item[1])
 		if err != nil {
-			return stconfig.Value{}, err.within(string(name))
+			return stconfig.Value{}, err
 		}
+		c.members = append(c.members, m)
 	}
-	return stconfig.Obj(members...), unique(members)
+	v, err := stconfig.Obj(c.members[first:]...), unique(c.members[first:])
+	c.members = c.members[:first]
+	return v, err
+}
+
+func (c *converter) member(key, value starlark.Value) (stconfig.Member, *misfit) {
+	name, ok := key.(starlark.String)
+	if !ok {
+		return stconfig.Member{}, &misfit{message: fmt.Sprintf("has the key %s: a key is a string, not %s", shorten(key.String()), key.Type())}
+	}
+	if _, err := c.text(string(name)); err != nil {
+		return stconfig.Member{}, err.within(string(name))
+	}
+	v, err := c.convert(value)
+	if err != nil {
+		return stconfig.Member{}, err.within(string(name))
+	}
+	return stconfig.Member{Name: string(name), Value: v}, nil
 }
 
 // unique refuses names that the daemon cannot tell apart. Most objects have a handful.

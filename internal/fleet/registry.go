@@ -78,11 +78,16 @@ func CompareDevices(a, b Device) int {
 type Committed struct {
 	Devices  map[DeviceID]bool // put, deleted, or their settings changed
 	Registry bool              // a device, template, tag or mode changed: read the Registry again
+
+	Generation bool // templates or tags changed, in one or more new generations
+	Modes      bool // of the fleet or of a tag
 }
 
 // Merge adds what another transaction changed.
 func (c *Committed) Merge(other Committed) {
 	c.Registry = c.Registry || other.Registry
+	c.Generation = c.Generation || other.Generation
+	c.Modes = c.Modes || other.Modes
 	for id := range other.Devices {
 		if c.Devices == nil {
 			c.Devices = map[DeviceID]bool{}

@@ -7,7 +7,14 @@ type Revision struct {
 	Device DeviceID
 	Number int64
 	Digest string // SHA-256 of the normalised document, hex
-	Cause  string // "template", "daemon" (a person at the daemon), "restore"; "" when not known
+	Cause  string // CauseTemplate and so on; "" when not known, as of the first
 	SeenAt time.Time
 	JSON   []byte // the document with its secrets; nil in lists
 }
+
+// The causes of revisions.
+const (
+	CauseTemplate = "template" // templates or tags asked for it, or no longer do
+	CauseDaemon   = "daemon"   // somebody at the daemon
+	CauseRestore  = "restore"  // a person had an older revision restored
+)

@@ -36,6 +36,7 @@ type dialect interface {
 	lockSession(ctx context.Context, conn *sql.Conn) error
 
 	begin() string             // starts a transaction that may write
+	givenID() string           // in an INSERT that gives the ID which the table would make itself
 	batchLimit() time.Duration // the longest that a batch may take; 0: it cannot be cut short
 }
 
@@ -73,6 +74,7 @@ type sqliteDialect struct{ home string }
 func (sqliteDialect) goose() goose.Dialect { return goose.DialectSQLite3 }
 func (sqliteDialect) migrations() string   { return "sqlite" }
 func (sqliteDialect) begin() string        { return "BEGIN IMMEDIATE" }
+func (sqliteDialect) givenID() string      { return "" }
 
 // batchLimit: a system call to a disk cannot be cut short.
 func (sqliteDialect) batchLimit() time.Duration { return 0 }
@@ -144,6 +146,7 @@ type postgresDialect struct{ config *pgx.ConnConfig }
 func (postgresDialect) goose() goose.Dialect      { return goose.DialectPostgres }
 func (postgresDialect) migrations() string        { return "postgres" }
 func (postgresDialect) begin() string             { return "BEGIN" }
+func (postgresDialect) givenID() string           { return "OVERRIDING SYSTEM VALUE" }
 func (postgresDialect) batchLimit() time.Duration { return 30 * time.Second }
 
 func (d postgresDialect) openWrites() (*sql.DB, error) {

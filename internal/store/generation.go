@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"maps"
 	"slices"
 
@@ -17,8 +18,81 @@ func (t *tx) generation(cause string) (number int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	t.effects.committed.Generation = true
 	t.register(func(c *contents) { c.generation = number })
 	return number, nil
+}
+
+// GenerationChanges are what the generations after one changed, ascending.
+func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.GenerationChange, error) {
+	changes, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GenerationChange, err error) {
+		var at sql.NullInt64
+		err = row.Scan(&c.Number, &c.Cause, &at)
+		c.At = fromMillis(at)
+		return c, err
+	}, `SELECT number, cause, created_at FROM generations WHERE number > $1 ORDER BY number`, after)
+	if err != nil || len(changes) == 0 {
+		return nil, failure("read generations", err)
+	}
+	last := changes[len(changes)-1].Number
+	at := func(generation int64) *fleet.GenerationChange { return &changes[generation-after-1] } // there are no gaps
+	for _, read := range []func() error{
+		func() error { return s.changedTemplates(ctx, after, last, at) },
+		func() error { return s.changedTags(ctx, after, last, at) },
+	} {
+		if err := read(); err != nil {
+			return nil, failure("read history", err)
+		}
+	}
+	return changes, nil
+}
+
+func (s *Store) changedTemplates(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
+	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
+		var generation int64
+		var op string
+		var created, updated sql.NullInt64
+		var c fleet.TemplateChange
+		v := &c.Template
+		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &created, &updated)
+		if err != nil {
+			return none, err
+		}
+		v.Op, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fromMillis(created), fromMillis(updated)
+		at(generation).Templates = append(at(generation).Templates, c)
+		return none, nil
+	}, `SELECT generation, deleted, template_id, label, priority, op, key, text, created_at, updated_at FROM template_history
+		WHERE generation > $1 AND generation <= $2 ORDER BY generation, template_id`, after, last)
+	return err
+}
+
+func (s *Store) changedTags(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
+	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
+		var generation int64
+		var c fleet.DeviceTagChange
+		err = row.Scan(&generation, (*string)(&c.Device), (*string)(&c.Tag), &c.Carried)
+		if err != nil {
+			return none, err
+		}
+		at(generation).DeviceTags = append(at(generation).DeviceTags, c)
+		return none, nil
+	}, `SELECT generation, device_id, tag, carried FROM device_tag_history
+		WHERE generation > $1 AND generation <= $2 ORDER BY generation, device_id, tag`, after, last)
+	if err != nil {
+		return err
+	}
+	_, err = collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
+		var generation int64
+		var c fleet.TemplateTagChange
+		err = row.Scan(&generation, &c.Template, (*string)(&c.Tag), &c.Carried)
+		if err != nil {
+			return none, err
+		}
+		at(generation).TemplateTags = append(at(generation).TemplateTags, c)
+		return none, nil
+	}, `SELECT generation, template_id, tag, carried FROM template_tag_history
+		WHERE generation > $1 AND generation <= $2 ORDER BY generation, template_id, tag`, after, last)
+	return err
 }
 
 // RegistryAt is the registry with templates and their tags and the tags of devices as they were in a generation. Devices,

@@ -42,7 +42,10 @@ func (c *contents) template(id int64, change func(*fleet.TaggedTemplate)) {
 type model struct {
 	mu   sync.RWMutex // guards the rest
 	now  contents
-	view *view // of now; nil when a change made it stale
+	view *view // of now and overrides; nil when a change made it stale
+
+	overrides map[fleet.ModeScope]override // in force, not kept yet
+	turn      int64
 }
 
 // view is one state of the contents for readers, who share it.
@@ -75,7 +78,7 @@ func (m *model) replace(fresh contents) fleet.Committed {
 			changed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
 		}
 	}
-	changed.Registry = true
+	changed.Registry, changed.Generation, changed.Modes = true, true, true
 	m.now, m.view = fresh, nil
 	return changed
 }
@@ -97,7 +100,7 @@ func (m *model) current() *view {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.view == nil {
-		m.view = newView(m.now)
+		m.view = newView(m.now.inForce(m.overrides))
 	}
 	return m.view
 }

@@ -26,13 +26,17 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	if seen.IsZero() {
 		seen = t.now
 	}
+	cause := config.Cause
+	if cause == "" {
+		cause = t.causeOf(p.Device, config.Digest, newest.Number == 0)
+	}
 	err = t.exec(`INSERT INTO revision_bodies (device_id, digest, document) VALUES ($1, $2, $3)
 		ON CONFLICT (device_id, digest) DO NOTHING`, id, config.Digest, p.document)
 	if err != nil {
 		return err
 	}
 	err = t.exec(`INSERT INTO revisions (device_id, number, digest, cause, seen_at) VALUES ($1, $2, $3, $4, $5)`,
-		id, newest.Number+1, config.Digest, plainText(config.Cause), millis(seen))
+		id, newest.Number+1, config.Digest, plainText(cause), millis(seen))
 	if err != nil {
 		return err
 	}
@@ -77,12 +81,35 @@ func (s *Store) Revision(ctx context.Context, id fleet.DeviceID, number int64) (
 	return s.revision(ctx, id, selectDocuments+` AND r.number = $2`, string(id), number)
 }
 
-// ExplainRevision gives the newest revision of a device its cause, if that is this configuration. What caused it is
-// often known only after it was seen.
+// explanation is what caused a configuration that is not kept yet.
+type explanation struct{ digest, cause string }
+
+// causeOf is why a device has a new configuration: what was said about it before, else somebody at the daemon. Why it
+// had its first one nobody knows.
+func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
+	e, ok := t.store.writer.explained[id]
+	switch {
+	case ok && e.digest == digest:
+		return e.cause
+	case first:
+		return ""
+	}
+	return fleet.CauseDaemon
+}
+
+// ExplainRevision gives the newest revision of a device its cause, if that is this configuration, or the next one to be
+// kept that is: what observes and what knows the cause do not wait for one another.
 func (s *Store) ExplainRevision(ctx context.Context, id fleet.DeviceID, digest, cause string) error {
 	_, err := write(ctx, s, "explain revision", func(t *tx) (none struct{}, err error) {
-		return none, t.exec(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
+		n, err := t.affect(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
 			AND number = (SELECT MAX(number) FROM revisions WHERE device_id = $1)`, string(id), digest, plainText(cause))
+		if err != nil {
+			return none, err
+		}
+		if delete(s.writer.explained, id); n == 0 {
+			s.writer.explained[id] = explanation{digest, cause}
+		}
+		return none, nil
 	})
 	return err
 }

@@ -8,15 +8,30 @@ import (
 
 // DeviceSettings are the settings of one device.
 func (s *Store) DeviceSettings(_ context.Context, id fleet.DeviceID) (fleet.DeviceSettings, error) {
-	registered, err := s.registered(id)
-	if err != nil {
-		return fleet.DeviceSettings{}, err
+	registered := s.model.current().registry.Devices[id]
+	if registered == nil {
+		return fleet.DeviceSettings{}, noDevice(id)
 	}
 	return registered.Settings, nil
 }
 
-// PutDeviceSettings replaces the settings of a device. They are not part of the device: its updatedAt stays.
+// PutDeviceSettings replaces the settings of a device. They are not part of the device: its updatedAt stays. Where
+// nothing can be written and only the mode is another it is in force nevertheless, as the error then says.
 func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
+	stored, err := s.putDeviceSettings(ctx, id, settings, check)
+	if fleet.CodeOf(err) != fleet.CodeUnavailable || s.writer.stopped() {
+		return stored, err
+	}
+	current, missing := s.DeviceSettings(ctx, id)
+	wanted := current
+	wanted.Mode = settings.Mode
+	if missing != nil || wanted != settings || ask(check, &current) != nil {
+		return stored, err
+	}
+	return settings, notKept(s.SwitchMode(ctx, fleet.ModeScope{Device: id}, settings.Mode))
+}
+
+func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
 	return write(ctx, s, "put device settings", func(t *tx) (fleet.DeviceSettings, error) {
 		if _, err := fleet.ParseMode(string(settings.Mode)); err != nil {
 			return settings, err
@@ -28,6 +43,7 @@ func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 		if err := ask(check, &current); err != nil {
 			return settings, err
 		}
+		t.committed(func() { s.model.drop(fleet.ModeScope{Device: id}) })
 		if current == settings {
 			return settings, nil
 		}
@@ -71,59 +87,56 @@ func (t *tx) putSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error
 }
 
 // FleetMode is the mode of the whole fleet, "on" until somebody says otherwise.
-func (s *Store) FleetMode(context.Context) (mode fleet.Mode, err error) {
-	s.model.look(func(c *contents) { mode = c.mode })
-	return mode, nil
+func (s *Store) FleetMode(context.Context) (fleet.Mode, error) {
+	return s.model.current().registry.Mode, nil
 }
 
-// PutFleetMode sets the mode of the whole fleet.
+// PutFleetMode sets the mode of the whole fleet. It is in force even when the error says that it could not be kept.
 func (s *Store) PutFleetMode(ctx context.Context, mode fleet.Mode) error {
-	_, err := write(ctx, s, "put mode of the fleet", func(t *tx) (none struct{}, err error) {
-		if _, err := fleet.ParseMode(string(mode)); err != nil {
-			return none, err
-		}
-		t.record("fleet.mode", "", string(mode))
-		t.register(func(c *contents) { c.mode = mode })
-		return none, t.exec(`
-			INSERT INTO meta (name, value) VALUES ('fleet_mode', $1)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, string(mode))
-	})
-	return err
+	return notKept(s.SwitchMode(ctx, fleet.ModeScope{}, mode))
+}
+
+func (t *tx) putFleetMode(mode fleet.Mode) error {
+	t.record("fleet.mode", "", string(mode))
+	t.effects.committed.Modes = true
+	t.register(func(c *contents) { c.mode = mode })
+	return t.exec(`
+		INSERT INTO meta (name, value) VALUES ('fleet_mode', $1)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, string(mode))
 }
 
 // TagMode is the mode of all devices that carry the tag, "on" until somebody says otherwise.
 func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
-	mode := fleet.ModeOn
-	s.model.look(func(c *contents) {
-		if m, ok := c.tagModes[tag]; ok {
-			mode = m
-		}
-	})
-	return mode, nil
+	if mode, ok := s.model.current().registry.TagModes[tag]; ok {
+		return mode, nil
+	}
+	return fleet.ModeOn, nil
 }
 
-// PutTagMode sets the mode of all devices that carry the tag, now and later: nobody needs to carry it yet.
+// PutTagMode sets the mode of all devices that carry the tag, now and later: nobody needs to carry it yet. It is in
+// force even when the error says that it could not be kept.
 func (s *Store) PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error {
-	_, err := write(ctx, s, "put mode of a tag", func(t *tx) (none struct{}, err error) {
-		if _, err := fleet.ParseTag(string(tag)); err != nil {
-			return none, err
-		}
-		if _, err := fleet.ParseMode(string(mode)); err != nil {
-			return none, err
-		}
-		t.record("tag.mode", string(tag), string(mode))
-		if mode == fleet.ModeOn {
-			return none, t.dropTagMode(tag)
-		}
-		t.register(func(c *contents) { c.tagModes[tag] = mode })
-		return none, t.exec(`
-			INSERT INTO tag_modes (tag, mode) VALUES ($1, $2)
-			ON CONFLICT (tag) DO UPDATE SET mode = excluded.mode`, string(tag), string(mode))
-	})
-	return err
+	if _, err := fleet.ParseTag(string(tag)); err != nil {
+		return err
+	}
+	return notKept(s.SwitchMode(ctx, fleet.ModeScope{Tag: tag}, mode))
+}
+
+func (t *tx) putTagMode(tag fleet.Tag, mode fleet.Mode) error {
+	t.record("tag.mode", string(tag), string(mode))
+	t.effects.committed.Modes = true
+	if mode == fleet.ModeOn {
+		return t.dropTagMode(tag)
+	}
+	t.register(func(c *contents) { c.tagModes[tag] = mode })
+	return t.exec(`
+		INSERT INTO tag_modes (tag, mode) VALUES ($1, $2)
+		ON CONFLICT (tag) DO UPDATE SET mode = excluded.mode`, string(tag), string(mode))
 }
 
 func (t *tx) dropTagMode(tag fleet.Tag) error {
+	t.effects.committed.Modes = true
+	t.committed(func() { t.store.model.drop(fleet.ModeScope{Tag: tag}) })
 	t.register(func(c *contents) { delete(c.tagModes, tag) })
 	return t.exec(`DELETE FROM tag_modes WHERE tag = $1`, string(tag))
 }

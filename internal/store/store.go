@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"muster/internal/fleet"
@@ -33,8 +34,8 @@ type Options struct {
 	Log *slog.Logger     // nil: nothing is logged
 	Now func() time.Time // nil: time.Now
 
-	// Committed is called after each commit and before its writes are acknowledged, from one goroutine, with all that
-	// the commit changed. It must return quickly and must not write to the store: everybody who writes waits for it.
+	// Committed is called after each commit and before its writes are acknowledged, one call at a time, with all that
+	// the commit changed, and when a mode is put in force that cannot be kept. It must return quickly and must not write to the store: everybody who writes waits for it.
 	Committed func(fleet.Committed)
 }
 
@@ -49,6 +50,9 @@ type Store struct {
 	model  model
 	writer *writer
 	lock   func() error // gives up the lock on the home; nil without one
+
+	keeping   sync.Mutex  // guards keepTimer
+	keepTimer *time.Timer // of the next attempt to keep modes that are in force; nil without one
 }
 
 // Open locks the database for this process, brings its tables up to date, reads what is registered and starts the
@@ -97,6 +101,7 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 // Close answers everything that is queued, then lets go of the database. Later writes are answered unavailable; reading
 // what is registered keeps working.
 func (s *Store) Close() error {
+	s.stopKeeping()
 	s.writer.stop()
 	return s.release()
 }

@@ -161,7 +161,11 @@ func (t *tx) rememberIn(v fleet.Template, what string, deleted bool) (generation
 	if err != nil {
 		return 0, err
 	}
-	return generation, t.exec(`
+	return generation, t.rememberAt(generation, v, deleted)
+}
+
+func (t *tx) rememberAt(generation int64, v fleet.Template, deleted bool) error {
+	return t.exec(`
 		INSERT INTO template_history (generation, template_id, deleted, label, priority, op, key, text, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, millis(v.CreatedAt), millis(v.UpdatedAt))

@@ -26,16 +26,18 @@ type effects struct {
 	model     []func(*contents)
 	committed fleet.Committed
 	audit     []fleet.AuditEntry
+	after     []func()
 }
 
 func (e *effects) merge(other effects) {
 	e.model = append(e.model, other.model...)
 	e.committed.Merge(other.committed)
 	e.audit = append(e.audit, other.audit...)
+	e.after = append(e.after, other.after...)
 }
 
 func (e *effects) empty() bool {
-	return len(e.model) == 0 && !e.committed.Registry && len(e.committed.Devices) == 0
+	return len(e.model) == 0 && !e.committed.Registry && len(e.committed.Devices) == 0 && len(e.after) == 0
 }
 
 // savepoint runs one write. The error it returns is one of the transaction as a whole.
@@ -75,6 +77,9 @@ func (t *tx) register(change func(*contents)) {
 	t.effects.model = append(t.effects.model, change)
 	t.effects.committed.Registry = true
 }
+
+// committed runs something once the model has what was written.
+func (t *tx) committed(run func()) { t.effects.after = append(t.effects.after, run) }
 
 // touch says that a device was put, deleted, or got other settings.
 func (t *tx) touch(id fleet.DeviceID) {

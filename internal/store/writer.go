@@ -33,6 +33,10 @@ type writer struct {
 	done    chan struct{} // closed when run has ended
 
 	session *session // of run, and of Open before it starts; nil without a connection
+
+	explained map[fleet.DeviceID]explanation // of configurations that were not seen yet; run's own
+
+	telling sync.Mutex // held while Options.Committed is called
 }
 
 // request is one write on its way through the queue.
@@ -45,7 +49,8 @@ type request struct {
 }
 
 func newWriter(s *Store, committed func(fleet.Committed)) *writer {
-	return &writer{store: s, committed: committed, queue: make(chan *request, queueLength), done: make(chan struct{})}
+	return &writer{store: s, committed: committed, queue: make(chan *request, queueLength), done: make(chan struct{}),
+		explained: map[fleet.DeviceID]explanation{}}
 }
 
 // write queues do and waits for the commit. When ctx ends first, a write that still waits is given up; one that was
@@ -187,6 +192,9 @@ func (w *writer) commit(batch []*attempt) error {
 		return nil
 	}
 	w.store.model.apply(effects.model)
+	for _, run := range effects.after {
+		run()
+	}
 	w.tell(effects.committed)
 	return nil
 }
@@ -229,6 +237,8 @@ func (w *writer) begin(ctx context.Context) error {
 }
 
 func (w *writer) tell(committed fleet.Committed) {
+	w.telling.Lock()
+	defer w.telling.Unlock()
 	if w.committed != nil && (committed.Registry || len(committed.Devices) > 0) {
 		w.committed(committed)
 	}

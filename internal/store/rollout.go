@@ -1,0 +1,268 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// rolloutBody is what is kept of a rollout besides what is asked for.
+type rolloutBody struct {
+	Before       int64            `json:"before"`
+	Carries      []int64          `json:"carries"`
+	Cause        string           `json:"cause"`
+	Reason       string           `json:"reason,omitempty"`
+	Next         string           `json:"next,omitempty"`
+	Waves        []int            `json:"waves,omitempty"`
+	Wave         int              `json:"wave,omitempty"`
+	Halt         *rolloutHalt     `json:"halt,omitempty"`
+	Blast        string           `json:"blast,omitempty"`
+	Consents     []rolloutConsent `json:"consents,omitempty"`
+	UndoneBy     int64            `json:"undoneBy,omitempty"`
+	SupersededBy int64            `json:"supersededBy,omitempty"`
+	StartedAt    int64            `json:"startedAt,omitempty"` // all times: Unix milliseconds, 0: not yet
+	WaveAt       int64            `json:"waveAt,omitempty"`
+	EndedAt      int64            `json:"endedAt,omitempty"`
+}
+
+type rolloutHalt struct {
+	By     string         `json:"by"`
+	Gate   fleet.Gate     `json:"gate,omitempty"`
+	Device fleet.DeviceID `json:"device,omitempty"`
+	Saw    string         `json:"saw"`
+	At     int64          `json:"at"`
+}
+
+type rolloutConsent struct {
+	Key    string `json:"key"`
+	Digest string `json:"digest"`
+	Keep   bool   `json:"keep,omitempty"`
+	By     string `json:"by"`
+}
+
+func bodyOf(r fleet.Rollout) rolloutBody {
+	b := rolloutBody{
+		Before: r.Before, Carries: r.Carries, Cause: plainText(r.Cause), Reason: plainText(r.Reason), Next: r.Next, Waves: r.Waves, Wave: r.Wave,
+		Blast: r.Blast, UndoneBy: r.UndoneBy, SupersededBy: r.SupersededBy,
+		StartedAt: bodyTime(r.StartedAt), WaveAt: bodyTime(r.WaveAt), EndedAt: bodyTime(r.EndedAt),
+	}
+	if h := r.Halt; h != nil {
+		b.Halt = &rolloutHalt{h.By, h.Gate, h.Device, plainText(h.Saw), bodyTime(h.At)}
+	}
+	for _, c := range r.Consents {
+		b.Consents = append(b.Consents, rolloutConsent(c))
+	}
+	return b
+}
+
+func (b rolloutBody) into(r *fleet.Rollout) {
+	r.Before, r.Carries, r.Cause, r.Reason, r.Next, r.Waves, r.Wave = b.Before, b.Carries, b.Cause, b.Reason, b.Next, b.Waves, b.Wave
+	r.Blast, r.UndoneBy, r.SupersededBy = b.Blast, b.UndoneBy, b.SupersededBy
+	r.StartedAt, r.WaveAt, r.EndedAt = timeOf(b.StartedAt), timeOf(b.WaveAt), timeOf(b.EndedAt)
+	if h := b.Halt; h != nil {
+		r.Halt = &fleet.RolloutHalt{By: h.By, Gate: h.Gate, Device: h.Device, Saw: h.Saw, At: timeOf(h.At)}
+	}
+	for _, c := range b.Consents {
+		r.Consents = append(r.Consents, fleet.RolloutConsent(c))
+	}
+}
+
+func bodyTime(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func timeOf(ms int64) time.Time { return fromMillis(sql.NullInt64{Int64: ms, Valid: ms != 0}) }
+
+const (
+	selectRollouts = `SELECT id, generation, status, body, created_at FROM rollouts`
+	openOnly       = ` WHERE status NOT IN ('undone', 'succeeded', 'superseded')`
+)
+
+func scanRollout(row scanner) (r fleet.Rollout, err error) {
+	var body string
+	var created sql.NullInt64
+	if err = row.Scan(&r.ID, &r.Generation, (*string)(&r.Status), &body, &created); err != nil {
+		return r, err
+	}
+	r.CreatedAt = fromMillis(created)
+	var b rolloutBody
+	err = json.Unmarshal([]byte(body), &b)
+	b.into(&r)
+	return r, err
+}
+
+// Rollouts are all, newest first, without members.
+func (s *Store) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
+	rollouts, err := collect(ctx, pool{s.reads}, scanRollout, selectRollouts+` ORDER BY id DESC`)
+	return rollouts, failure("read rollouts", err)
+}
+
+// OpenRollouts are those that are not over, oldest first, with their members.
+func (s *Store) OpenRollouts(ctx context.Context) ([]fleet.Rollout, error) {
+	rollouts, err := collect(ctx, pool{s.reads}, scanRollout, selectRollouts+openOnly+` ORDER BY id`)
+	for i := range rollouts {
+		if err == nil {
+			rollouts[i].Members, err = s.members(ctx, rollouts[i].ID)
+		}
+	}
+	return rollouts, failure("read rollouts", err)
+}
+
+// Rollout is one, with its members.
+func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
+	r, err := scanRollout(s.reads.QueryRowContext(ctx, selectRollouts+` WHERE id = $1`, id))
+	if absent(err) {
+		return r, fleet.NotFoundf("there is no rollout %d", id)
+	}
+	if err == nil {
+		r.Members, err = s.members(ctx, id)
+	}
+	return r, failure("read rollout", err)
+}
+
+func (s *Store) members(ctx context.Context, rollout int64) ([]fleet.RolloutMember, error) {
+	return collect(ctx, pool{s.reads}, func(row scanner) (m fleet.RolloutMember, err error) {
+		var errors string
+		if err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &m.Waived); err != nil {
+			return m, err
+		}
+		return m, json.Unmarshal([]byte(errors), &m.Errors)
+	}, `SELECT device_id, wave, was, errors, waived FROM rollout_members WHERE rollout_id = $1 ORDER BY position`, rollout)
+}
+
+// Settled is the newest generation of which it was decided who is admitted to it.
+func (s *Store) Settled(ctx context.Context) (generation int64, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'settled_generation'`).Scan(&generation)
+	return generation, failure("read the settled generation", err)
+}
+
+// Holds are the devices that are kept at an older generation.
+func (s *Store) Holds(ctx context.Context) ([]fleet.Hold, error) {
+	holds, err := collect(ctx, pool{s.reads}, func(row scanner) (h fleet.Hold, err error) {
+		return h, row.Scan((*string)(&h.Device), &h.Generation, &h.Rollout)
+	}, `SELECT device_id, generation, rollout_id FROM holds ORDER BY device_id`)
+	return holds, failure("read holds", err)
+}
+
+// Touched are the devices that something was sent to, or may have been, for this generation or a later one.
+func (s *Store) Touched(ctx context.Context, generation int64) (map[fleet.DeviceID]bool, error) {
+	ids, err := collect(ctx, pool{s.reads}, func(row scanner) (id fleet.DeviceID, err error) {
+		return id, row.Scan((*string)(&id))
+	}, `SELECT DISTINCT device_id FROM intents WHERE generation >= $1 AND outcome <> $2`, generation, string(fleet.OutcomeAbandoned))
+	touched := make(map[fleet.DeviceID]bool, len(ids))
+	for _, id := range ids {
+		touched[id] = true
+	}
+	return touched, failure("read intents", err)
+}
+
+// PutRollouts keeps what a step of rollouts changed, all of it or nothing. It gives the ID of the rollout that it
+// created; at most one can be.
+func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created int64, err error) {
+	return write(ctx, s, "put rollouts", func(t *tx) (created int64, err error) {
+		for _, r := range w.Rollouts {
+			id, err := t.putRollout(r)
+			if err != nil {
+				return 0, err
+			}
+			if r.ID == 0 {
+				created = id
+			}
+		}
+		for _, id := range w.Release {
+			if err := t.exec(`DELETE FROM holds WHERE device_id = $1`, string(id)); err != nil {
+				return 0, err
+			}
+		}
+		if err := t.hold(w.Hold, created); err != nil {
+			return 0, err
+		}
+		return created, t.settle(w.Settled)
+	})
+}
+
+func (t *tx) settle(generation int64) error {
+	if generation == 0 {
+		return nil
+	}
+	return t.exec(`UPDATE meta SET value = $1 WHERE name = 'settled_generation'`, strconv.FormatInt(generation, 10))
+}
+
+// hold leaves out what is no longer registered: its deletion is not known everywhere yet.
+func (t *tx) hold(holds []fleet.Hold, created int64) error {
+	for _, h := range holds {
+		if h.Rollout == 0 {
+			h.Rollout = created
+		}
+		err := t.exec(`INSERT INTO holds (device_id, generation, rollout_id)
+			SELECT id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM devices WHERE id = $1
+			ON CONFLICT (device_id) DO UPDATE SET generation = excluded.generation, rollout_id = excluded.rollout_id`,
+			string(h.Device), h.Generation, h.Rollout)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) putRollout(r fleet.Rollout) (id int64, err error) {
+	body, err := json.Marshal(bodyOf(r))
+	if err != nil {
+		return 0, err
+	}
+	if r.ID == 0 {
+		err = t.row(`INSERT INTO rollouts (generation, status, body, created_at) VALUES ($1, $2, $3, $4) RETURNING id`,
+			r.Generation, string(r.Status), string(body), millis(t.now)).Scan(&r.ID)
+		t.record("rollout.begin", strconv.FormatInt(r.ID, 10), r.Cause)
+	} else {
+		err = t.changeRollout(r, string(body))
+	}
+	if err != nil || r.Members == nil {
+		return r.ID, err
+	}
+	if err := t.exec(`DELETE FROM rollout_members WHERE rollout_id = $1`, r.ID); err != nil {
+		return 0, err
+	}
+	for i, m := range r.Members {
+		if err := t.insertMember(r.ID, i, m); err != nil {
+			return 0, err
+		}
+	}
+	return r.ID, nil
+}
+
+func (t *tx) changeRollout(r fleet.Rollout, body string) error {
+	var was string
+	err := t.row(`SELECT status FROM rollouts WHERE id = $1`, r.ID).Scan(&was)
+	if absent(err) {
+		return fleet.NotFoundf("there is no rollout %d", r.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if was != string(r.Status) {
+		t.record("rollout."+string(r.Status), strconv.FormatInt(r.ID, 10), r.Reason)
+	}
+	return t.exec(`UPDATE rollouts SET generation = $2, status = $3, body = $4 WHERE id = $1`, r.ID, r.Generation, string(r.Status), body)
+}
+
+func (t *tx) insertMember(rollout int64, position int, m fleet.RolloutMember) error {
+	if m.Errors == nil {
+		m.Errors = []string{}
+	}
+	errors, err := json.Marshal(m.Errors)
+	if err != nil {
+		return err
+	}
+	return t.exec(`INSERT INTO rollout_members (rollout_id, device_id, position, wave, was, errors, waived)
+		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS BOOLEAN)
+		FROM devices WHERE id = $2`,
+		rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)), m.Waived)
+}

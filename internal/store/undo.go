@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// UndoRollout takes back, in a new generation, what the generations that the rollout carries changed: every template and
+// every tag in them is again what it was before the first of them. Other changes stay. The rollout is put with that
+// generation in UndoneBy. All of it is one transaction.
+func (s *Store) UndoRollout(ctx context.Context, r fleet.Rollout) (generation int64, err error) {
+	return write(ctx, s, "undo rollout", func(t *tx) (int64, error) {
+		generation, err := t.generation(fmt.Sprintf("rollout %d undone: %s", r.ID, r.Cause))
+		if err != nil {
+			return 0, err
+		}
+		if err := t.takeBack(r.Carries, generation); err != nil {
+			return 0, err
+		}
+		r.UndoneBy = generation
+		_, err = t.putRollout(r)
+		return generation, err
+	})
+}
+
+// takeBack goes through the changes of some generations. Templates that went come back before the tags on them, and
+// those that came go after their tags.
+func (t *tx) takeBack(generations []int64, now int64) error {
+	firsts, err := t.firstChanges(`template_history`, `CAST(template_id AS TEXT), ''`, generations)
+	if err != nil {
+		return err
+	}
+	var gone []int64
+	for _, f := range firsts {
+		id, err := strconv.ParseInt(f.id, 10, 64)
+		if err != nil {
+			return err
+		}
+		stays, err := t.templateBack(id, f.generation, now)
+		if err != nil {
+			return err
+		}
+		if !stays {
+			gone = append(gone, id)
+		}
+	}
+	for _, of := range []carriers{templateTags, deviceTags} {
+		if err := t.tagsBack(of, generations, now, gone); err != nil {
+			return err
+		}
+	}
+	for _, id := range gone {
+		if err := t.dropTemplate(id, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstChange is the first of some generations in which a thing, or a tag on it, changed.
+type firstChange struct {
+	id, tag    string
+	generation int64
+}
+
+func (t *tx) firstChanges(table, columns string, generations []int64) ([]firstChange, error) {
+	found := map[[2]string]int64{}
+	for _, g := range generations {
+		rows, err := collect(t.ctx, t.session, func(row scanner) (f firstChange, err error) {
+			return f, row.Scan(&f.id, &f.tag)
+		}, `SELECT `+columns+` FROM `+table+` WHERE generation = $1`, g)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range rows {
+			if first, ok := found[[2]string{f.id, f.tag}]; !ok || g < first {
+				found[[2]string{f.id, f.tag}] = g
+			}
+		}
+	}
+	firsts := make([]firstChange, 0, len(found))
+	for of, g := range found {
+		firsts = append(firsts, firstChange{of[0], of[1], g})
+	}
+	slices.SortFunc(firsts, func(a, b firstChange) int {
+		return slices.Compare([]string{a.id, a.tag}, []string{b.id, b.tag})
+	})
+	return firsts, nil
+}
+
+// templateBack makes a template what it was before a generation; stays is false for one that was not there, which is
+// left for the caller to drop.
+func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
+	was := fleet.Template{ID: id}
+	var op string
+	var deleted bool
+	var created any
+	err = t.row(`SELECT label, priority, op, key, text, created_at, deleted FROM template_history
+		WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`, id, before).
+		Scan(&was.Label, &was.Priority, &op, &was.Key, &was.Text, &created, &deleted)
+	if absent(err) || err == nil && deleted {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	was.Op = fleet.Op(op)
+	current, err := scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	switch {
+	case absent(err):
+		was.CreatedAt, was.UpdatedAt = timeOf(created.(int64)), t.now
+		err = t.exec(`INSERT INTO templates (id, label, priority, op, key, text, created_at, updated_at) `+t.store.dialect.givenID()+`
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, id, was.Label, was.Priority, op, was.Key, was.Text, millis(was.CreatedAt), millis(was.UpdatedAt))
+	case err == nil:
+		was.CreatedAt, was.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
+		if sameTemplate(current, was) {
+			return true, nil
+		}
+		err = t.exec(`UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, updated_at = $7 WHERE id = $1`,
+			id, was.Label, was.Priority, op, was.Key, was.Text, millis(was.UpdatedAt))
+	}
+	if err != nil {
+		return false, err
+	}
+	t.record("template.restore", strconv.FormatInt(id, 10), was.Label)
+	t.register(func(c *contents) {
+		tagged := &fleet.TaggedTemplate{Template: was, Tags: []fleet.Tag{}}
+		if there := c.templates[id]; there != nil {
+			tagged.Tags = there.Tags
+		}
+		c.templates[id] = tagged
+	})
+	return true, t.rememberAt(now, was, false)
+}
+
+// tagsBack makes carried again what was carried before, on what is there.
+func (t *tx) tagsBack(of carriers, generations []int64, now int64, gone []int64) error {
+	firsts, err := t.firstChanges(of.history, `CAST(`+of.column+` AS TEXT), tag`, generations)
+	if err != nil {
+		return err
+	}
+	for _, f := range firsts {
+		var id any = f.id
+		if of == templateTags {
+			number, err := strconv.ParseInt(f.id, 10, 64)
+			if err != nil {
+				return err
+			}
+			if slices.Contains(gone, number) {
+				continue // its tags go with it
+			}
+			id = number
+		}
+		var was bool
+		err := t.row(`SELECT carried FROM `+of.history+` WHERE `+of.column+` = $1 AND tag = $2 AND generation < $3
+			ORDER BY generation DESC LIMIT 1`, id, f.tag, f.generation).Scan(&was)
+		if err != nil && !absent(err) {
+			return err
+		}
+		if err := t.tagBack(of, id, f.id, fleet.Tag(f.tag), was, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tx) tagBack(of carriers, id any, name string, tag fleet.Tag, carried bool, now int64) error {
+	var there int
+	owner := map[string]string{deviceTags.table: "devices", templateTags.table: "templates"}[of.table]
+	if err := t.row(`SELECT COUNT(*) FROM `+owner+` WHERE id = $1`, id).Scan(&there); err != nil || there == 0 {
+		return err
+	}
+	before, err := t.tagsOf(of, id)
+	if err != nil || slices.Contains(before, tag) == carried {
+		return err
+	}
+	verb, text, after := "tag", `INSERT INTO `+of.table+` (`+of.column+`, tag) VALUES ($1, $2)`, addTag(before, tag)
+	if !carried {
+		verb, text, after = "untag", `DELETE FROM `+of.table+` WHERE `+of.column+` = $1 AND tag = $2`, dropTag(before, tag)
+	}
+	if err := t.exec(text, id, string(tag)); err != nil {
+		return err
+	}
+	t.record(of.noun+"."+verb, name, string(tag))
+	t.register(func(c *contents) {
+		if number, ok := id.(int64); ok {
+			c.template(number, func(tagged *fleet.TaggedTemplate) { tagged.Tags = after })
+		} else {
+			c.device(fleet.DeviceID(name), func(r *fleet.Registered) { r.Tags = after })
+		}
+	})
+	return t.rememberTag(of, now, id, tag, carried)
+}
+
+func (t *tx) dropTemplate(id, now int64) error {
+	current, err := scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	if absent(err) {
+		return nil // deleted by now
+	}
+	if err != nil {
+		return err
+	}
+	tags, err := t.tagsOf(templateTags, id)
+	if err != nil {
+		return err
+	}
+	if err := t.exec(`DELETE FROM templates WHERE id = $1`, id); err != nil {
+		return err
+	}
+	t.record("template.delete", strconv.FormatInt(id, 10), current.Label)
+	t.register(func(c *contents) { delete(c.templates, id) })
+	if err := t.rememberAt(now, current, true); err != nil {
+		return err
+	}
+	for _, tag := range tags {
+		if err := t.rememberTag(templateTags, now, id, tag, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}

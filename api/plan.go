@@ -24,4 +24,6 @@ type PlannedChange struct {
 	Templates []int64         `json:"templates" nullable:"false" doc:"The templates that ask for it"`
 	Class     string          `json:"class" enum:"free,implied,skipped,held,refused"`
 	Reason    string          `json:"reason" doc:"Why it is not simply done; blank for free changes"`
+	Drift     bool            `json:"drift,omitzero" doc:"It sets right what somebody changed at the daemon; otherwise the templates ask for something new"`
+	Returns   bool            `json:"returns,omitzero" doc:"No template asks any more: a person may keep what is there instead"`
 }

@@ -179,7 +179,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine, Audit: a.store,
+		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine, WhatIf: whatIf{a.engine}, Audit: a.store,
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts,
 	})

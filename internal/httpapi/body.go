@@ -98,7 +98,7 @@ func bodyError(data []byte, into reflect.Type, err error) error {
 	line, column := position(data, semantic.ByteOffset)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return unknownField(field, into, line, column)
+		return unknownField(semantic.JSONPointer.LastToken(), parentOf(semantic.JSONPointer, into), fleet.Detail{Field: field, Line: line, Column: column})
 	case errors.Is(err, strconv.ErrRange):
 		detail := fleet.Detail{Field: field, Line: line, Column: column, Message: field + " is a whole number from -9223372036854775808 to 9223372036854775807"}
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: detail.Message, Details: []fleet.Detail{detail}}
@@ -110,17 +110,39 @@ func bodyError(data []byte, into reflect.Type, err error) error {
 	return malformedBody(detail, "", err)
 }
 
-func unknownField(field string, into reflect.Type, line, column int) error {
-	names := fieldNames(into)
-	message := strconv.Quote(field) + " is no field of this object"
+// parentOf is the type that the value at a JSON pointer is a field of.
+func parentOf(pointer jsontext.Pointer, into reflect.Type) reflect.Type {
+	for name := range pointer.Parent().Tokens() {
+		switch into = pointee(into); into.Kind() {
+		case reflect.Slice:
+			into = into.Elem()
+		case reflect.Struct:
+			for field := range into.Fields() {
+				if named, _, _ := strings.Cut(field.Tag.Get("json"), ","); named == name {
+					into = field.Type
+					break
+				}
+			}
+		}
+	}
+	return pointee(into)
+}
+
+func pointee(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+func unknownField(name string, in reflect.Type, detail fleet.Detail) error {
+	names := fieldNames(in)
+	detail.Message = strconv.Quote(name) + " is no field of this object"
 	hint := "The fields are: " + strings.Join(names, ", ") + "."
-	if i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, field) }); i >= 0 {
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, name) }); i >= 0 {
 		hint = "It is written " + names[i] + "."
 	}
-	return &fleet.Error{
-		Code: fleet.CodeInvalid, Message: message, Hint: hint,
-		Details: []fleet.Detail{{Field: field, Line: line, Column: column, Message: message}},
-	}
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: detail.Message, Hint: hint, Details: []fleet.Detail{detail}}
 }
 
 func syntaxError(data []byte, err error) error {
@@ -154,10 +176,7 @@ func wanted(t reflect.Type) string {
 	if t == nil {
 		return "something else"
 	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t.Kind() {
+	switch pointee(t).Kind() {
 	case reflect.String:
 		return "a string"
 	case reflect.Int64, reflect.Int:

@@ -47,7 +47,7 @@ func wireChanges(changes []plan.Change) []api.PlannedChange {
 		from, to := change.Shown()
 		out[i] = api.PlannedChange{
 			Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
-			Class: string(change.Class), Reason: change.Reason,
+			Class: string(change.Class), Reason: change.Reason, Drift: change.Drift, Returns: change.Returns,
 		}
 	}
 	return out

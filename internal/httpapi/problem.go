@@ -142,8 +142,8 @@ func problemDetails(details []fleet.Detail) []api.ProblemDetail {
 	return out
 }
 
-// atField moves an error about a single value, and the places in its text, to the field of the body that holds it.
-func atField(field string, err error) error {
+// inside moves an error about an object to where in the body the object stands: "templates.new.0".
+func inside(field string, err error) error {
 	var e *fleet.Error
 	if !errors.As(err, &e) {
 		return err
@@ -151,11 +151,7 @@ func atField(field string, err error) error {
 	moved := *e
 	moved.Details = make([]fleet.Detail, len(e.Details))
 	for i, d := range e.Details {
-		if d.Field == "" {
-			d.Field = field
-		} else {
-			d.Field = field + "." + d.Field
-		}
+		d.Field = strings.TrimSuffix(field+"."+d.Field, ".")
 		moved.Details[i] = d
 	}
 	return &moved

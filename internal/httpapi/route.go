@@ -28,6 +28,7 @@ type route struct {
 	conditional  bool         // a write that heeds If-Match and If-None-Match
 	volatile     bool         // the reply is made for this request: no ETag
 	conflicts    bool         // may answer 409
+	off          bool         // this server was made without what the route stands on
 	handle       func(*request) (reply, error)
 }
 
@@ -51,6 +52,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	who, err := s.permit(r, rt.permission)
 	if err != nil {
 		s.fail(w, r, err)
+		return
+	}
+	if rt.off {
+		s.fail(w, r, &fleet.Error{Code: fleet.CodeUnavailable, Message: "this server does not have that", Hint: "Ask whoever runs it; another start of it may have it."})
 		return
 	}
 	if rt.body != nil {
@@ -83,13 +88,16 @@ func (s *server) permit(r *http.Request, permission auth.Permission) (auth.Princ
 		return auth.Principal{}, err
 	}
 	if !who.May(permission) {
-		return auth.Principal{}, &fleet.Error{
-			Code:    fleet.CodeForbidden,
-			Message: "this token's role, " + string(who.Role) + ", may not do that",
-			Hint:    "Use a token with the role " + string(permission.Needs()) + " or higher.",
-		}
+		return auth.Principal{}, roleMissing(who, permission, "may not do that")
 	}
 	return who, nil
+}
+
+func roleMissing(who auth.Principal, permission auth.Permission, what string) error {
+	return &fleet.Error{
+		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", " + what,
+		Hint: "Use a token with the role " + string(permission.Needs()) + " or higher.",
+	}
 }
 
 // unknown answers what no route takes: 405 when another method would do, else 404.

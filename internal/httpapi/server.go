@@ -32,7 +32,8 @@ type Authenticator interface {
 	Authenticate(r *http.Request) (auth.Principal, error)
 }
 
-// Options is what the API stands on. All but AllowedHosts and Ready are needed.
+// Options is what the API stands on. Where something is nil, the routes that need it answer 503; Log, Registry and Auth
+// are always needed.
 type Options struct {
 	Log       *slog.Logger
 	Registry  Registry
@@ -44,6 +45,7 @@ type Options struct {
 	Folders   Folders
 	States    States
 	Plans     Plans
+	WhatIf    WhatIf
 	Audit     Audit // nil: what is no write of the store leaves no trace
 	Checker   Checker
 	Evaluator Evaluator
@@ -67,6 +69,7 @@ type server struct {
 	hosts       map[string]bool
 	crossOrigin *http.CrossOriginProtection
 	lists       listCache
+	whatIfs     chan struct{} // holds a token for each that is under way
 	openAPI     reply
 }
 
@@ -79,6 +82,7 @@ func newServer(options Options) *server {
 		log:         options.Log.With(logkey.Component, "httpapi"),
 		mux:         http.NewServeMux(),
 		methods:     map[string][]string{},
+		whatIfs:     make(chan struct{}, maxWhatIfs),
 		hosts:       allowedHosts(options.AllowedHosts),
 		crossOrigin: http.NewCrossOriginProtection(),
 	}
@@ -96,7 +100,7 @@ func newServer(options Options) *server {
 func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
-		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.settingRoutes, s.templateRoutes,
+		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.whatIfRoutes, s.settingRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.tokenRoutes, s.healthRoutes, s.openAPIRoutes,
 	} {
 		all = append(all, of()...)

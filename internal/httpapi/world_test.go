@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w.api = newServer(Options{
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Tags: kept, Settings: kept,
-		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, Audit: kept, Checker: w.fakes, Evaluator: w.fakes,
+		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes, Evaluator: w.fakes,
 		Auth: auth.NewAuthenticator(tokens), Tokens: tokens, AllowedHosts: []string{"muster.example"},
 	})
 	return w
@@ -198,6 +198,7 @@ type fakes struct {
 	summaries map[string][]fleet.FolderSummary
 	states    map[fleet.DeviceID]fleet.State
 	plans     map[fleet.DeviceID]plan.Plan
+	effects   func(now, then *fleet.Registry) ([]Effect, error)
 	applied   []applied
 	applyErr  error
 	check     func(fleet.Template) error
@@ -241,6 +242,16 @@ func (f *fakes) Plan(_ context.Context, id fleet.DeviceID) (plan.Plan, error) {
 func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, consent, keep []string) error {
 	f.applied = append(f.applied, applied{id, digest, consent, keep})
 	return f.applyErr
+}
+func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(Effect)) error {
+	if f.effects == nil {
+		return nil
+	}
+	effects, err := f.effects(now, then)
+	for _, effect := range effects {
+		each(effect)
+	}
+	return err
 }
 func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) error {
 	if f.check == nil {

@@ -1,0 +1,92 @@
+package api
+
+// WhatIf is the body of a POST of a plan: templates and tags as they might be. Nothing of it is stored.
+type WhatIf struct {
+	Templates *WhatIfTemplates `json:"templates,omitempty"`
+	Tags      *WhatIfTags      `json:"tags,omitempty"`
+}
+
+// WhatIfTemplates are templates that might come, change or go.
+type WhatIfTemplates struct {
+	New     []WhatIfNew     `json:"new,omitempty" nullable:"false"`
+	Changed []WhatIfChanged `json:"changed,omitempty" nullable:"false"`
+	Deleted []int64         `json:"deleted,omitempty" nullable:"false" doc:"IDs"`
+}
+
+// WhatIfNew is a template that might be created.
+type WhatIfNew struct {
+	Label    *string  `json:"label,omitempty"`
+	Priority *int64   `json:"priority,omitempty" default:"0"`
+	Op       *string  `json:"op" doc:"set, merge, append or remove, in any letter case"`
+	Key      *string  `json:"key" doc:"Dotted key; blank is the whole configuration"`
+	Template *string  `json:"template" doc:"HJSON or Starlark"`
+	Tags     []string `json:"tags,omitempty" nullable:"false" doc:"Without a tag a template applies to nobody"`
+}
+
+// WhatIfChanged is a template that might be changed. What is left out stays.
+type WhatIfChanged struct {
+	ID       *int64  `json:"id"`
+	Label    *string `json:"label,omitempty"`
+	Priority *int64  `json:"priority,omitempty"`
+	Op       *string `json:"op,omitempty"`
+	Key      *string `json:"key,omitempty"`
+	Template *string `json:"template,omitempty"`
+}
+
+// WhatIfTags are tags that might be attached or taken off.
+type WhatIfTags struct {
+	Added   []WhatIfTag `json:"added,omitempty" nullable:"false"`
+	Removed []WhatIfTag `json:"removed,omitempty" nullable:"false"`
+}
+
+// WhatIfTag is a tag on a device or on a template.
+type WhatIfTag struct {
+	Tag      *string `json:"tag"`
+	Device   *string `json:"device,omitempty" doc:"ID of the device; or name a template"`
+	Template *int64  `json:"template,omitempty" doc:"ID of the template; or name a device"`
+}
+
+// WhatIfPlan is what would become of the fleet, compared with the present templates and tags.
+type WhatIfPlan struct {
+	Generation   int64           `json:"generation" doc:"Of the templates and tags that it was compared with"`
+	NewTemplates []int64         `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
+	Touched      Touched         `json:"touched"`
+	Folders      []TouchedFolder `json:"folders" nullable:"false" doc:"Most devices first; at most 1,000"`
+	Keys         []TouchedKey    `json:"keys" nullable:"false" doc:"Most devices first; at most 1,000"`
+	Devices      []DeviceEffect  `json:"devices" nullable:"false" doc:"Those for which something differs, in the order of the device list"`
+	Truncated    bool            `json:"truncated" doc:"There are too many changes to show: some devices come without theirs; the numbers are of all"`
+}
+
+// Touched says how much of the fleet would change, now or after somebody consents. Changes that are skipped or refused
+// do not count.
+type Touched struct {
+	Devices int `json:"devices"`
+	Folders int `json:"folders" doc:"By folder ID"`
+	Keys    int `json:"keys"`
+	Held    int `json:"held" doc:"Changes that would wait for consent"`
+	Refused int `json:"refused" doc:"Changes that would never be made"`
+	Failed  int `json:"failed" doc:"Devices for which no plan could be made"`
+	Unread  int `json:"unread" doc:"Devices that were never read, so that nobody knows"`
+}
+
+// TouchedFolder is a folder and on how many devices it would change.
+type TouchedFolder struct {
+	Folder  string `json:"folder"`
+	Devices int    `json:"devices"`
+}
+
+// TouchedKey is a key and on how many devices it would change.
+type TouchedKey struct {
+	Key     string `json:"key"`
+	Devices int    `json:"devices"`
+}
+
+// DeviceEffect is what would differ for one device.
+type DeviceEffect struct {
+	DeviceID string          `json:"deviceID"`
+	Label    string          `json:"label"`
+	Changes  []PlannedChange `json:"changes" nullable:"false" doc:"What would be changed and is not planned now"`
+	Dropped  []PlannedChange `json:"dropped" nullable:"false" doc:"What is planned now and would not be"`
+	Unread   bool            `json:"unread" doc:"The daemon's configuration was never read: nobody knows"`
+	Error    string          `json:"error" doc:"Why no plan could be made; blank otherwise"`
+}

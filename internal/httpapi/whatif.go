@@ -1,0 +1,283 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+)
+
+const (
+	maxWhatIfs       = 2 // at a time: each plans a whole fleet
+	whatIfTime       = 2 * time.Minute
+	maxShownChanges  = 20_000
+	maxShownBytes    = 32 << 20
+	maxTouchedListed = 1000
+)
+
+// WhatIf plans the fleet under another registry and compares that with the plans under the present one. each is called
+// for every device for which something differs, by one goroutine at a time, in any order. It asks no daemon.
+type WhatIf interface {
+	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(Effect)) error
+}
+
+// Effect is what another registry would do to one device.
+type Effect struct {
+	Device fleet.DeviceID
+	Brings []plan.Change // that would be planned and are not now
+	Drops  []plan.Change // that are planned now and would not be
+	Unread bool          // the configuration was never read
+	Err    error         // why no plan could be made
+}
+
+func (s *server) whatIfRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf", summary: "What would become of the fleet with other templates and tags; changes nothing. New and changed templates need the role author",
+			permission: auth.WriteTags, body: reflect.TypeFor[api.WhatIf](), reply: reflect.TypeFor[api.WhatIfPlan](), volatile: true, off: s.WhatIf == nil, handle: s.planWhatIf},
+	}
+}
+
+func (s *server) planWhatIf(r *request) (reply, error) {
+	body, err := decode[api.WhatIf](r)
+	if err != nil {
+		return reply{}, err
+	}
+	now, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	edit, err := s.readEdit(r, now, body)
+	if err != nil {
+		return reply{}, err
+	}
+	then, ids, err := now.Edited(edit)
+	if err != nil {
+		return reply{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), whatIfTime)
+	defer cancel()
+	select {
+	case s.whatIfs <- struct{}{}:
+		defer func() { <-s.whatIfs }()
+	case <-ctx.Done():
+		return reply{}, ctx.Err()
+	}
+	sum := summing{
+		registry: then, folders: map[string]int{}, keys: map[string]int{},
+		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{}},
+	}
+	if err := s.WhatIf.WhatIf(ctx, now, then, sum.add); err != nil {
+		return reply{}, err
+	}
+	return show(sum.finished())
+}
+
+// readEdit checks a body as far as it can be checked without a device.
+func (s *server) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edit fleet.Edit, err error) {
+	templates, tags := or(body.Templates, api.WhatIfTemplates{}), or(body.Tags, api.WhatIfTags{})
+	if needed := auth.WriteTemplates; len(templates.New)+len(templates.Changed) > 0 && !r.who.May(needed) {
+		return edit, roleMissing(r.who, needed, "may not evaluate new templates")
+	}
+	for i, one := range templates.New {
+		made, err := s.newTemplate(r.Context(), one)
+		if err != nil {
+			return edit, inside("templates.new."+strconv.Itoa(i), err)
+		}
+		edit.New = append(edit.New, made)
+	}
+	for i, one := range templates.Changed {
+		changed, err := s.changedTemplate(r.Context(), now, one)
+		if err != nil {
+			return edit, inside("templates.changed."+strconv.Itoa(i), err)
+		}
+		edit.Changed = append(edit.Changed, changed)
+	}
+	edit.Deleted = templates.Deleted
+	if edit.Tag, err = taggings("tags.added.", tags.Added); err != nil {
+		return edit, err
+	}
+	edit.Untag, err = taggings("tags.removed.", tags.Removed)
+	return edit, err
+}
+
+func (s *server) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
+	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil, "template": body.Template == nil}); err != nil {
+		return made, err
+	}
+	made.Template, err = templateFrom(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op, Key: body.Key, Template: body.Template})
+	if err != nil {
+		return made, err
+	}
+	for _, name := range body.Tags {
+		tag, err := fleet.ParseTag(name)
+		if err != nil {
+			return made, at("tags", err)
+		}
+		made.Tags = append(made.Tags, tag)
+	}
+	slices.Sort(made.Tags)
+	made.Tags = slices.Compact(made.Tags)
+	return made, s.Checker.CheckTemplate(ctx, made.Template)
+}
+
+func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body api.WhatIfChanged) (fleet.Template, error) {
+	if err := missing(map[string]bool{"id": body.ID == nil}); err != nil {
+		return fleet.Template{}, err
+	}
+	place := slices.IndexFunc(now.Templates, func(t fleet.TaggedTemplate) bool { return t.ID == *body.ID })
+	if place < 0 {
+		return fleet.Template{}, fleet.Invalidf("id", "there is no template %d", *body.ID)
+	}
+	is := now.Templates[place].Template
+	changed, err := templateFrom(api.PutTemplate{
+		Label: new(or(body.Label, is.Label)), Priority: new(or(body.Priority, is.Priority)), Op: new(or(body.Op, string(is.Op))),
+		Key: new(or(body.Key, is.Key)), Template: new(or(body.Template, is.Text)),
+	})
+	if err != nil {
+		return fleet.Template{}, err
+	}
+	changed.ID = is.ID
+	return changed, s.Checker.CheckTemplate(ctx, changed)
+}
+
+func taggings(place string, bodies []api.WhatIfTag) ([]fleet.Tagging, error) {
+	var out []fleet.Tagging
+	for i, body := range bodies {
+		tagging, err := taggingFrom(body)
+		if err != nil {
+			return nil, inside(place+strconv.Itoa(i), err)
+		}
+		out = append(out, tagging)
+	}
+	return out, nil
+}
+
+func taggingFrom(body api.WhatIfTag) (out fleet.Tagging, err error) {
+	if err := missing(map[string]bool{"tag": body.Tag == nil}); err != nil {
+		return out, err
+	}
+	if out.Tag, err = fleet.ParseTag(*body.Tag); err != nil {
+		return out, err
+	}
+	switch {
+	case (body.Device == nil) == (body.Template == nil):
+		return out, fleet.Invalidf("", "a tag is on a device or on a template: name one of the two")
+	case body.Template != nil:
+		out.Template = *body.Template
+	default:
+		if out.Device, err = fleet.ParseDeviceID(*body.Device); err != nil {
+			return out, at("device", err)
+		}
+	}
+	return out, nil
+}
+
+// summing makes the reply while the effects come in.
+type summing struct {
+	registry       *fleet.Registry
+	out            api.WhatIfPlan
+	folders, keys  map[string]int // devices on which they would change
+	changes, bytes int            // shown so far
+}
+
+func (sum *summing) add(effect Effect) {
+	device := api.DeviceEffect{DeviceID: string(effect.Device), Unread: effect.Unread, Changes: []api.PlannedChange{}, Dropped: []api.PlannedChange{}}
+	if registered := sum.registry.Devices[effect.Device]; registered != nil {
+		device.Label = registered.Label
+	}
+	switch {
+	case effect.Unread:
+		sum.out.Touched.Unread++
+	case effect.Err != nil:
+		sum.out.Touched.Failed++
+		device.Error = saidOf(effect.Err)
+	default:
+		sum.count(effect.Brings)
+		sum.show(&device, effect)
+	}
+	sum.out.Devices = append(sum.out.Devices, device)
+}
+
+// saidOf is what a person may read of an error.
+func saidOf(err error) string {
+	_, e := classify(err)
+	if e.Message == "" {
+		return "no plan could be made"
+	}
+	return e.Message
+}
+
+func (sum *summing) count(brings []plan.Change) {
+	touched := false
+	folders := map[string]bool{}
+	for _, change := range brings {
+		switch change.Class {
+		case plan.Skipped:
+			continue
+		case plan.Refused:
+			sum.out.Touched.Refused++
+			continue
+		case plan.Held:
+			sum.out.Touched.Held++
+		}
+		touched = true
+		sum.keys[change.Key.String()]++
+		if change.Key.Len() < 2 {
+			continue
+		}
+		if section := change.Key.At(0).Name; section == "folders" || section == "ignores" {
+			folders[change.Key.At(1).Name] = true
+		}
+	}
+	for folder := range folders {
+		sum.folders[folder]++
+	}
+	if touched {
+		sum.out.Touched.Devices++
+	}
+}
+
+// show adds the changes themselves, as long as the reply does not grow beyond its bounds.
+func (sum *summing) show(device *api.DeviceEffect, effect Effect) {
+	if sum.changes > maxShownChanges || sum.bytes > maxShownBytes {
+		sum.out.Truncated = true
+		return
+	}
+	device.Changes, device.Dropped = wireChanges(effect.Brings), wireChanges(effect.Drops)
+	sum.changes += len(device.Changes) + len(device.Dropped)
+	for _, change := range slices.Concat(device.Changes, device.Dropped) {
+		sum.bytes += len(change.From) + len(change.To)
+	}
+}
+
+func (sum *summing) finished() api.WhatIfPlan {
+	sum.out.Touched.Folders, sum.out.Touched.Keys = len(sum.folders), len(sum.keys)
+	sum.out.Folders = byDevices(sum.folders, func(name string, n int) api.TouchedFolder { return api.TouchedFolder{Folder: name, Devices: n} })
+	sum.out.Keys = byDevices(sum.keys, func(name string, n int) api.TouchedKey { return api.TouchedKey{Key: name, Devices: n} })
+	slices.SortFunc(sum.out.Devices, func(a, b api.DeviceEffect) int {
+		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.DeviceID, b.DeviceID))
+	})
+	return sum.out
+}
+
+// byDevices lists names by how many devices they are counted on.
+func byDevices[T any](counted map[string]int, wire func(name string, devices int) T) []T {
+	names := make([]string, 0, len(counted))
+	for name := range counted {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(-cmp.Compare(counted[a], counted[b]), cmp.Compare(a, b)) })
+	out := make([]T, 0, min(len(names), maxTouchedListed))
+	for _, name := range names[:cap(out)] {
+		out = append(out, wire(name, counted[name]))
+	}
+	return out
+}

@@ -72,6 +72,7 @@ type Discovery struct {
 	mu      sync.Mutex // guards what follows
 	devices map[fleet.DeviceID]*inquiry
 	urgent  map[fleet.DeviceID]time.Time // forgotten on purpose: the next look-up waits for nobody
+	pruned  time.Time                    // when urgent was
 }
 
 // New checks the options. It asks nobody yet.
@@ -140,7 +141,8 @@ func (d *Discovery) Forget(id fleet.DeviceID) {
 	delete(d.devices, id)
 	now := d.now()
 	d.urgent[id] = now
-	if len(d.urgent) > maxUrgent {
+	if len(d.urgent) > maxUrgent && now.Sub(d.pruned) >= pruneEvery {
+		d.pruned = now
 		for other, at := range d.urgent {
 			if now.Sub(at) > urgentLife {
 				delete(d.urgent, other)

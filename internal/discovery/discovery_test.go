@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -103,8 +104,8 @@ func mustResolve(t *testing.T, d *Discovery, device fleet.Device) Candidate {
 func mustNotFind(t *testing.T, d *Discovery, device fleet.Device) *fleet.Error {
 	t.Helper()
 	c, err := d.Resolve(context.Background(), device)
-	e, ok := err.(*fleet.Error)
-	if !ok || e.Code != fleet.CodeNotFound {
+	var e *fleet.Error
+	if !errors.As(err, &e) || e.Code != fleet.CodeNotFound {
 		t.Fatalf("resolve gave %+v, %v; want a not_found error", c, err)
 	}
 	return e
@@ -325,7 +326,7 @@ func TestALookupEndsWithItsContext(t *testing.T) {
 	d, _ := newDiscovery(t, Options{Servers: []string{s.pinned()}})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-arrived; cancel() }()
-	if _, err := d.Resolve(ctx, deviceOf("a")); err != context.Canceled {
+	if _, err := d.Resolve(ctx, deviceOf("a")); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if _, resting := d.servers[0].resting(); resting {

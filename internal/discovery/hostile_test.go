@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -156,10 +157,11 @@ func TestHostileAnswersLeadNowhere(t *testing.T) {
 // checkTold: the reason is for a person, and nothing hostile gets into it.
 func checkTold(t *testing.T, name string, err error) {
 	t.Helper()
-	if err == nil {
+	var e *fleet.Error
+	if !errors.As(err, &e) {
 		return
 	}
-	text := err.(*fleet.Error).Message + err.(*fleet.Error).Hint
+	text := e.Message + e.Hint
 	if len(text) > 600 || strings.ContainsAny(text, "<>\x00\r\n") || strings.Contains(text, "the-api-key") {
 		t.Errorf("%s: told as %q", name, text)
 	}

@@ -3,6 +3,7 @@ package discovery
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -20,6 +21,7 @@ const (
 	maxSenders       = 4                // per device: who says that it is here
 	maxPacketBytes   = 64 << 10
 	listenAgain      = time.Minute
+	pruneEvery       = time.Second
 )
 
 // announcements are what was heard on the local network lately. Anybody there can announce anything.
@@ -28,8 +30,9 @@ type announcements struct {
 	now        func() time.Time
 	wanted     func(fleet.DeviceID) bool
 
-	mu    sync.Mutex // guards heard
-	heard map[fleet.DeviceID][]announcement
+	mu     sync.Mutex // guards what follows
+	heard  map[fleet.DeviceID][]announcement
+	pruned time.Time // when those that fell silent were looked for
 }
 
 type announcement struct {
@@ -83,6 +86,10 @@ func (l *announcements) room() bool {
 	if len(l.heard) < maxStrangers {
 		return true
 	}
+	if l.now().Sub(l.pruned) < pruneEvery { // a flood of strangers costs no walk each
+		return false
+	}
+	l.pruned = l.now()
 	for id, all := range l.heard {
 		if l.now().Sub(all[len(all)-1].at) >= announcementLife {
 			delete(l.heard, id)
@@ -104,7 +111,7 @@ func (d *Discovery) listen(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil && !warned {
 			warned = true
-			d.log.Warn("local announcements are not heard", logkey.Address, d.localPort, logkey.Err(err))
+			d.log.Warn("local announcements are not heard", slog.Int(logkey.Address, d.localPort), logkey.Err(err))
 		}
 		wait(ctx, listenAgain)
 	}
@@ -114,7 +121,7 @@ func (d *Discovery) listen(ctx context.Context) {
 func (d *Discovery) hear(ctx context.Context, socket net.PacketConn) error {
 	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
 	defer stop()
-	defer socket.Close()
+	defer func() { _ = socket.Close() }()
 	buffer := make([]byte, maxPacketBytes)
 	for {
 		n, from, err := socket.ReadFrom(buffer)

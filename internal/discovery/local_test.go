@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -174,7 +175,7 @@ func TestAPortThatIsTakenIsAWarningAndNoFailure(t *testing.T) {
 	go func() { ended <- d.Run(ctx) }()
 	<-log.arrived
 	cancel()
-	if err := <-ended; err != context.Canceled {
+	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("Run ended with %v", err)
 	}
 	if text := log.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, "local announcements are not heard") {

@@ -235,13 +235,13 @@ func (d *delivery) park(ctx context.Context, entry Entry, why *RejectedError, no
 	if p == nil {
 		p = &parking{backoff: backoff{first: rejectedFirst, most: rejectedMost}, since: now}
 		d.parked[device] = p
-		d.log.Warn("a message is refused", logkey.Device, device, logkey.Err(why))
+		d.log.Warn("a message is refused", slog.Any(logkey.Device, device), logkey.Err(why))
 	}
 	p.until = now.Add(p.next())
 	if now.Sub(p.since) < rejectedLife {
 		return
 	}
-	d.log.Error("a message is given up: the receiver refused it for a day", logkey.Device, device, logkey.Err(why))
+	d.log.Error("a message is given up: the receiver refused it for a day", slog.Any(logkey.Device, device), logkey.Err(why))
 	if err := d.store.Delivered(ctx, d.name, entry.Sequence); err != nil {
 		return // it is refused once more, then
 	}
@@ -273,7 +273,7 @@ func (d *delivery) fail(what string, err error) {
 	d.trouble = text
 	d.mu.Unlock()
 	if changed {
-		d.log.Warn("messages wait", logkey.Reason, what, logkey.Err(err))
+		d.log.Warn("messages wait", slog.String(logkey.Reason, what), logkey.Err(err))
 	}
 }
 

@@ -1,0 +1,181 @@
+package recipes
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"muster/api"
+	"muster/internal/desired"
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+	"muster/internal/template"
+)
+
+func (w *world) create(t *testing.T, label string, text templateText) {
+	t.Helper()
+	made, err := w.muster.Client.CreateTemplate(t.Context(), api.PutTemplate{Label: &label, Op: &text.op, Key: &text.key, Template: &text.text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range text.tags {
+		if _, err := w.muster.Client.TagTemplate(t.Context(), made.ID, tag); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) state(t *testing.T, l *living) api.DeviceState {
+	t.Helper()
+	state, err := w.muster.Client.DeviceState(t.Context(), string(l.id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+func (w *world) plan(t *testing.T, l *living) api.Plan {
+	t.Helper()
+	plan, err := w.muster.Client.DevicePlan(t.Context(), string(l.id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// settled waits until nothing is under way: what is left of every plan waits for a person.
+func (w *world) settled(t *testing.T) {
+	t.Helper()
+	for _, l := range w.alive {
+		var state api.DeviceState
+		var plan api.Plan
+		eventually(t, func() string { return fmt.Sprintf("%s does not settle: %+v\n%+v", l.label, state, plan) }, func() bool {
+			state, plan = w.state(t, l), w.plan(t, l)
+			switch state.Configuration {
+			case "inSync", "held":
+			case "unmanaged":
+				return len(plan.Changes) == 0
+			default:
+				return false
+			}
+			return !slices.ContainsFunc(plan.Changes, func(c api.PlannedChange) bool { return c.Class == "free" || c.Class == "implied" })
+		})
+	}
+}
+
+// consent checks that a device's plan waits for exactly what the page says, and says yes to it.
+func (w *world) consent(t *testing.T, l *living, r recipe) {
+	t.Helper()
+	plan := w.plan(t, l)
+	consent := w.names.checkHeld(t, l.label, plan, r.results)
+	if len(consent) == 0 {
+		return
+	}
+	body, err := json.Marshal(map[string]any{"digest": plan.Digest, "consent": consent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.muster.URL+"/api/v1/devices/"+string(l.id)+"/apply", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+w.muster.Token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, _ := io.ReadAll(response.Body)
+	if response.StatusCode/100 != 2 {
+		t.Fatalf("apply on %s: %s %s", l.label, response.Status, answer)
+	}
+}
+
+// check compares one line of the page with the daemon that it is about.
+func (w *world) check(t *testing.T, r recipe, said result) {
+	t.Helper()
+	for _, l := range w.alive {
+		if l.label == said.device {
+			w.names.check(t, l.doc(t), said)
+			return
+		}
+	}
+	if said.device != "windows" {
+		t.Fatalf("%q: there is no such daemon", said.line)
+	}
+	w.names.check(t, w.foldOn(t, said.device, r), said)
+}
+
+// foldOn is what a recipe would make of a device with another system.
+func (w *world) foldOn(t *testing.T, system string, r recipe) stconfig.Value {
+	t.Helper()
+	facts := template.Facts{DeviceID: stconfig.SampleID, Label: "sample", OS: system}
+	var templates []fleet.Template
+	for i, text := range r.templates {
+		templates = append(templates, fleet.Template{ID: int64(i + 1), Op: fleet.Op(text.op), Key: text.key, Text: text.text})
+	}
+	folded, err := desired.Fold(desired.Input{Device: stconfig.SampleID, Observed: stconfig.Sample(), Templates: templates,
+		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
+			program, err := template.Compile(t.Text)
+			if err != nil {
+				return desired.Fragment{}, err
+			}
+			made, err := program.Evaluate(template.Input{Device: facts, Config: config}, template.Limits{})
+			return desired.Fragment{Value: made.Value}, err
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folded.Desired
+}
+
+// noneTwice checks that no place was written twice: a recipe needs one round.
+func noneTwice(t *testing.T, label string, writes []write) {
+	t.Helper()
+	for i, w := range writes {
+		for _, earlier := range writes[:i] {
+			if w.method == earlier.method && w.path == earlier.path {
+				t.Errorf("%s was sent %s %s twice: %s, then %s", label, w.method, w.path, earlier.body, w.body)
+			}
+		}
+	}
+}
+
+// secondRound adds a template that has nothing to do with the recipe: every device is planned anew, and that template's
+// write is the only one.
+func (w *world) secondRound(t *testing.T) {
+	t.Helper()
+	w.create(t, "unrelated", templateText{"set", "options.reconnectionIntervalS", w.tagOfAll(t), "61\n"})
+	for _, l := range w.alive {
+		eventually(t, func() string { return l.label + " does not get the unrelated template" }, func() bool {
+			return l.call(t, "GET", "/rest/config/options", nil).Get("reconnectionIntervalS").Str() == "61"
+		})
+	}
+	w.settled(t)
+	for _, l := range w.alive {
+		want := []write{{"PATCH", "/rest/config/options", `{"reconnectionIntervalS":61}`}}
+		if got := l.taken(); !slices.Equal(got, want) {
+			t.Errorf("the second round sent %v to %s, want %v", got, l.label, want)
+		}
+		if left := w.plan(t, l).Changes; len(left) > 0 {
+			t.Errorf("%s still has a plan: %+v", l.label, left)
+		}
+	}
+}
+
+// tagOfAll is a tag that every device has.
+func (w *world) tagOfAll(t *testing.T) []string {
+	t.Helper()
+	for _, tag := range w.fleet[0].tags {
+		if !slices.ContainsFunc(w.fleet, func(m member) bool { return !slices.Contains(m.tags, tag) }) {
+			return []string{tag}
+		}
+	}
+	t.Fatal("the page's devices have no tag in common")
+	return nil
+}

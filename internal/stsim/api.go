@@ -60,7 +60,7 @@ var routes = map[string]route{
 
 // serve passes a request through the daemon's layers, outermost first (lib/api, service.Serve).
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
-	if isLocal(e.gui.Get("address").Str()) && !e.gui.Get("insecureSkipHostcheck").IsTrue() && !isLocal(r.Host) {
+	if isLocal(e.address) && !e.gui.Get("insecureSkipHostcheck").IsTrue() && !isLocal(r.Host) {
 		e.refuse(w, "Host check error", http.StatusForbidden)
 		return
 	}

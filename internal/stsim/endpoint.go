@@ -22,6 +22,7 @@ type endpoint struct {
 	daemon   *Daemon
 	process  *process
 	gui      stconfig.Value
+	address  string // gui.address, or that of the command line
 	listener *sniffer
 	server   *http.Server
 }
@@ -29,7 +30,11 @@ type endpoint struct {
 // openAPI starts to listen where gui.address says. The caller holds mu.
 func (d *Daemon) openAPI(p *process) error {
 	gui := d.doc.Get("gui")
-	host, port, err := d.apiAddress(gui.Get("address").Str())
+	address := gui.Get("address").Str()
+	if d.farm.options.Fixed {
+		address = net.JoinHostPort(d.address.String(), strconv.Itoa(d.apiPort))
+	}
+	host, port, err := d.apiAddress(address)
 	if err != nil {
 		return err
 	}
@@ -41,7 +46,7 @@ func (d *Daemon) openAPI(p *process) error {
 		d.learnPort(port)
 		gui = d.doc.Get("gui")
 	}
-	e := &endpoint{daemon: d, process: p, gui: gui}
+	e := &endpoint{daemon: d, process: p, gui: gui, address: address}
 	e.listener = &sniffer{Listener: raw, daemon: d, tls: d.tlsConfig(), conns: map[*conn]struct{}{}}
 	idle := d.farm.options.Timing.Idle
 	e.server = &http.Server{

@@ -32,6 +32,7 @@ type Options struct {
 	Sync      bool      // a sync port per daemon, which proves its identity by a TLS handshake (ALPN bep/1.0)
 	UseTLS    bool      // gui.useTLS: plain http is redirected; https is answered whatever it says
 	Quiet     bool      // discovery, relays, NAT and reports are off, as test/daemon sets real daemons
+	Fixed     bool      // the API's address comes from the command line (guiAddressOverridden), whatever gui.address says
 	NoRestart bool      // a restart asked for over the API ends the daemon, as with --no-restart
 	Broken    []string  // a folder whose path begins so goes into state error; nil: /broken, /proc, /dev
 	Timing    Timing
@@ -140,8 +141,8 @@ func (o Options) withDefaults() (Options, error) {
 
 // Run starts the farm and keeps it until ctx ends.
 func (f *Farm) Run(ctx context.Context) error {
-	defer func() { _ = f.Close() }()
-	if err := f.Start(); err != nil {
+	defer func() { _ = f.Close() }()  //nolint:contextcheck // closing begins when ctx has ended
+	if err := f.Start(); err != nil { //nolint:contextcheck // starting waits for nothing
 		return err
 	}
 	<-ctx.Done()

@@ -137,10 +137,11 @@ func TestTheSeedDecidesAboutNamesFoldersAndNumbers(t *testing.T) {
 		}
 		return strings.Join(text, "\n")
 	}
-	if describe(1) != describe(1) {
+	first, again, other := describe(1), describe(1), describe(2)
+	if first != again {
 		t.Error("the same seed makes two different farms")
 	}
-	if describe(1) == describe(2) {
+	if first == other {
 		t.Error("two seeds make the same farm")
 	}
 }

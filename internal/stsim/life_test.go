@@ -111,6 +111,20 @@ func TestARestartAskedForEndsADaemonThatMayNotRestart(t *testing.T) {
 	until(t, "the daemon is down", func() bool { return !f.Daemon(0).Running() })
 }
 
+func TestAnAddressFromTheCommandLineStays(t *testing.T) {
+	d := startFarm(t, Options{Fixed: true}).Daemon(0)
+	if !get(t, d, "/rest/system/status").Get("guiAddressOverridden").IsTrue() {
+		t.Error("status does not say that the address is overridden")
+	}
+	if status, text := call(t, d, "PATCH", "/rest/config/gui", `{"address":"127.0.0.1:1"}`); status != 200 {
+		t.Fatal(status, text)
+	}
+	until(t, "the API has restarted", func() bool {
+		_, _, err := ask(t, d, "GET", "/rest/system/ping", "", time.Second)
+		return err == nil && get(t, d, "/rest/config/gui").Get("address").Str() == "127.0.0.1:1"
+	})
+}
+
 func TestAnEditIsSavedLikeAnyOther(t *testing.T) {
 	eachVersion(t, func(t *testing.T, d *Daemon) {
 		eventsSince(t, d, "ConfigSaved")

@@ -8,8 +8,11 @@ import (
 	"time"
 )
 
-// tlsRecord is the first byte of a TLS handshake.
-const tlsRecord = 0x16
+// What the first byte of a connection says.
+const (
+	tlsRecord = 0x16
+	silence   = 0x00 // stands for a byte that did not come
+)
 
 // sniffer accepts connections as the daemon does (lib/tlsutil, DowngradingListener): it reads the first byte inside
 // Accept to tell TLS from plain http, so a connection that sends nothing holds up all others.
@@ -34,13 +37,11 @@ func (s *sniffer) Accept() (net.Conn, error) {
 			continue
 		}
 		c := s.wrap(raw)
-		isTLS, err := c.sniff(s.daemon.farm.options.Timing.Sniff)
-		if err != nil {
-			s.daemon.counters.silent.Add(1)
-			return c, nil // the daemon leaves it to its http server to be disappointed
-		}
-		if isTLS {
+		switch c.sniff(s.daemon.farm.options.Timing.Sniff) {
+		case tlsRecord:
 			return tls.Server(c, s.tls), nil
+		case silence: // the daemon leaves it to its http server to be disappointed
+			s.daemon.counters.silent.Add(1)
 		}
 		return c, nil
 	}
@@ -77,17 +78,16 @@ type conn struct {
 	closed atomic.Bool
 }
 
-func (c *conn) sniff(limit time.Duration) (isTLS bool, err error) {
-	if err := c.SetReadDeadline(time.Now().Add(limit)); err != nil {
-		return false, err
-	}
+// sniff reads the first byte, to be read again.
+func (c *conn) sniff(limit time.Duration) byte {
+	_ = c.SetReadDeadline(time.Now().Add(limit))
+	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
 	var first [1]byte
 	if _, err := c.Conn.Read(first[:]); err != nil {
-		_ = c.SetReadDeadline(time.Time{})
-		return false, err
+		return silence
 	}
 	c.first, c.peeked = first[0], true
-	return first[0] == tlsRecord, c.SetReadDeadline(time.Time{})
+	return first[0]
 }
 
 func (c *conn) Read(b []byte) (int, error) {

@@ -10,7 +10,7 @@ import (
 
 // process is one run of a daemon, from start to end. What it began ends with it.
 type process struct {
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // a process is a lifetime: every request and timer of it ends with this
 	cancel  context.CancelFunc
 	started time.Time
 	events  *eventLog

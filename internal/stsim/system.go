@@ -48,7 +48,7 @@ func (e *endpoint) status(w http.ResponseWriter, r *http.Request, _ string) {
 		"sys":        (60 + int64(d.number%50)) * mebibyte,
 		"tilde":      "/home/syncthing", "pathSeparator": "/", "cpuPercent": 0, "urVersionMax": 3,
 		"uptime": int64(up.Seconds()), "startTime": e.process.started.UTC().Format(time.RFC3339),
-		"guiAddressOverridden": false, "guiAddressUsed": e.listener.Addr().String(),
+		"guiAddressOverridden": d.farm.options.Fixed, "guiAddressUsed": e.listener.Addr().String(),
 		"connectionServiceStatus": listenerStatus(options), "lastDialStatus": map[string]any{},
 	}
 	local, global := options.Get("localAnnounceEnabled").IsTrue(), options.Get("globalAnnounceEnabled").IsTrue()

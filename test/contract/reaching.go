@@ -81,7 +81,7 @@ var reaching = []Check{
 		if err != nil {
 			p.Fatal(err)
 		}
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		state := c.ConnectionState()
 		certificate := state.PeerCertificates[0]
 		sum := sha256.Sum256(certificate.Raw)

@@ -54,6 +54,30 @@ func TestReturnsToBase(t *testing.T) {
 	})
 }
 
+func TestADeletedDeviceIsForgottenAtOnce(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, noNAT)
+		b.start()
+		defer b.stop()
+		b.register(noNAT)
+		b.store.mu.Lock()
+		delete(b.store.registry.Devices, b.id)
+		b.store.mu.Unlock()
+		b.engine.RegistryChanged()
+		synctest.Wait()
+		b.store.mu.Lock()
+		looks := b.store.looks
+		b.store.mu.Unlock()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		b.store.mu.Lock()
+		defer b.store.mu.Unlock()
+		if b.store.looks != looks {
+			t.Errorf("looked at %d times more", b.store.looks-looks)
+		}
+	})
+}
+
 func TestObserveWritesNothing(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t, noNAT)

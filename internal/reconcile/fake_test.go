@@ -26,6 +26,7 @@ import (
 type store struct {
 	mu       sync.Mutex
 	registry *fleet.Registry
+	looks    int // at the registry
 	observed map[fleet.DeviceID]fleet.ObservedConfig
 	entries  map[fleet.DeviceID][]fleet.BaseEntry
 	intents  []fleet.Intent
@@ -35,6 +36,7 @@ type store struct {
 func (s *store) Registry(context.Context) (*fleet.Registry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.looks++
 	return s.registry, nil
 }
 

@@ -46,6 +46,9 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request) error {
 	switch {
 	case j.device == nil:
 		e.forget(m)
+		if r == nil {
+			return nil
+		}
 		return fleet.NotFoundf("there is no device %s", m.id)
 	case j.mode == fleet.ModePaused:
 		e.say(m, fleet.ConfigUnknown, "the device is paused: it is not watched", "Set its mode, its tags' or the fleet's to on or observe.")

@@ -22,6 +22,7 @@ type Streams struct {
 type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Start the server."`
 	Enroll  enrollCommand  `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
+	Plan    planCommand    `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Token   tokenCommand   `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
 	Sim     simCommand     `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker  workerCommand  `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`

@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"muster/api"
+)
+
+const (
+	longestValue = 60 // characters of JSON that stand beside the key
+	namedDevices = 5  // of a group
+)
+
+// painter writes in colour, or not.
+type painter struct {
+	w      io.Writer
+	colour bool
+	err    error // the first of w
+}
+
+const (
+	plain  = ""
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	bold   = "1"
+	faint  = "2"
+)
+
+func (p *painter) line(style, text string) {
+	if p.colour && style != plain {
+		text = "\x1b[" + style + "m" + text + "\x1b[0m"
+	}
+	if _, err := fmt.Fprintln(p.w, text); err != nil && p.err == nil {
+		p.err = err
+	}
+}
+
+// printWhatIf writes a plan for a person. Devices for which the same would change are shown together.
+func printWhatIf(w io.Writer, made api.WhatIfPlan, colour bool) error {
+	p := &painter{w: w, colour: colour}
+	p.summary(made)
+	for _, group := range groupsOf(made.Devices) {
+		p.line(plain, "")
+		p.group(group)
+	}
+	return p.err
+}
+
+func (p *painter) summary(made api.WhatIfPlan) {
+	t := made.Touched
+	if len(made.Devices) == 0 {
+		p.line(bold, "Nothing would change.")
+		return
+	}
+	p.line(bold, fmt.Sprintf("%s would change: %s, %s.", counted(t.Devices, "device"), counted(t.Folders, "folder"), counted(t.Keys, "key")))
+	for _, more := range []struct {
+		n     int
+		style string
+		says  string
+	}{
+		{t.Held, yellow, "would wait for consent"},
+		{t.Refused, red, "would never be made"},
+	} {
+		if more.n > 0 {
+			p.line(more.style, counted(more.n, "change")+" "+more.says+".")
+		}
+	}
+	if t.Failed > 0 {
+		p.line(red, "No plan could be made for "+counted(t.Failed, "device")+".")
+	}
+	if t.Unread > 0 {
+		p.line(yellow, counted(t.Unread, "device")+" never answered: nobody knows what would change there.")
+	}
+	if len(made.NewTemplates) > 0 {
+		ids := make([]string, len(made.NewTemplates))
+		for i, id := range made.NewTemplates {
+			ids[i] = strconv.FormatInt(id, 10)
+		}
+		p.line(faint, "New templates stand as "+strings.Join(ids, ", ")+".")
+	}
+	if made.Truncated {
+		p.line(yellow, "There are too many changes to show them all.")
+	}
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
+}
+
+// group is devices for which the same would change.
+type group struct {
+	api.DeviceEffect
+	names []string
+}
+
+func groupsOf(devices []api.DeviceEffect) []*group {
+	var groups []*group
+	alike := map[string]*group{}
+	for _, device := range devices {
+		same := device
+		same.DeviceID, same.Label = "", ""
+		text, err := json.Marshal(same)
+		if err != nil {
+			text = []byte(device.DeviceID)
+		}
+		g := alike[string(text)]
+		if g == nil {
+			g = &group{DeviceEffect: device}
+			alike[string(text)] = g
+			groups = append(groups, g)
+		}
+		g.names = append(g.names, nameOf(device))
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int { return len(b.names) - len(a.names) })
+	return groups
+}
+
+func nameOf(device api.DeviceEffect) string {
+	short, _, _ := strings.Cut(device.DeviceID, "-")
+	if device.Label == "" {
+		return short
+	}
+	return printable(device.Label) + " (" + short + ")"
+}
+
+func (p *painter) group(g *group) {
+	title := strings.Join(g.names[:min(len(g.names), namedDevices)], ", ")
+	if more := len(g.names) - namedDevices; more > 0 {
+		title += fmt.Sprintf(" and %d more", more)
+	}
+	if len(g.names) > 1 {
+		title = counted(len(g.names), "device") + ": " + title
+	}
+	p.line(bold, title)
+	switch {
+	case g.Unread:
+		p.line(yellow, "  ? its configuration was never read")
+	case g.Error != "":
+		p.line(red, "  ! "+printable(g.Error))
+	}
+	for _, change := range g.Changes {
+		p.change(change)
+	}
+	for _, change := range g.Dropped {
+		p.line(faint, "    no longer planned: "+printable(change.Key))
+	}
+}
+
+func (p *painter) change(c api.PlannedChange) {
+	key, from, to := printable(c.Key), compact(c.From), compact(c.To)
+	absent := func(value string) bool { return value == "null" || value == "" }
+	switch {
+	case c.Class == "skipped":
+		p.line(faint, "  · "+key)
+	case absent(from):
+		p.value(green, "  + "+key, c.To)
+	case absent(to):
+		p.line(red, "  - "+key)
+	case len(from)+len(to) <= 2*longestValue:
+		p.line(yellow, "  ~ "+key+": "+from+" -> "+to)
+	default:
+		p.line(yellow, "  ~ "+key)
+		p.value(red, "    -", c.From)
+		p.value(green, "    +", c.To)
+	}
+	p.why(c)
+}
+
+// why says what a change waits for, and who asks for it.
+func (p *painter) why(c api.PlannedChange) {
+	var notes []string
+	if c.Class != "free" {
+		notes = append(notes, c.Class)
+	}
+	if c.Drift {
+		notes = append(notes, "drift")
+	}
+	note := strings.Join(notes, ", ")
+	if c.Reason != "" {
+		note = strings.TrimPrefix(note+": "+c.Reason, ": ")
+	}
+	if len(c.Templates) > 0 {
+		ids := make([]string, len(c.Templates))
+		for i, id := range c.Templates {
+			ids[i] = strconv.FormatInt(id, 10)
+		}
+		note = strings.TrimPrefix(note+" (template "+strings.Join(ids, ", ")+")", " ")
+	}
+	if note != "" {
+		p.line(faint, "      "+printable(note))
+	}
+}
+
+// value writes a value after what it belongs to: beside it when it is short, else below, indented.
+func (p *painter) value(style, before string, value json.RawMessage) {
+	if short := compact(value); len(short) <= longestValue {
+		p.line(style, before+" "+short)
+		return
+	}
+	var wide bytes.Buffer
+	if err := json.Indent(&wide, value, "      ", "  "); err != nil {
+		p.line(style, before+" "+printable(string(value)))
+		return
+	}
+	p.line(style, before)
+	for line := range strings.Lines(wide.String()) {
+		p.line(style, "      "+printable(strings.TrimPrefix(strings.TrimRight(line, "\n"), "      ")))
+	}
+}
+
+func compact(value json.RawMessage) string {
+	var small bytes.Buffer
+	if err := json.Compact(&small, value); err != nil {
+		return printable(string(value))
+	}
+	return printable(small.String())
+}
+
+// printable keeps what daemons and people wrote from moving the cursor.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}

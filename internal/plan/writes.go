@@ -23,7 +23,7 @@ type Write struct {
 // Writes says a plan's sendable changes in the narrowest and fewest calls, in a safe order. fresh is the document as
 // just read, the plan made from it: whatever is replaced as a whole is replaced by what was read, with the changes.
 func Writes(p Plan, fresh stconfig.Value) []Write {
-	w := writer{after: stconfig.Patch(fresh, p.sending()), bySection: map[int][]Change{}}
+	w := writer{after: wholeShares(stconfig.Patch(fresh, p.sending()), fresh), bySection: map[int][]Change{}}
 	for _, c := range p.Sendable() {
 		w.bySection[w.rank(c)] = append(w.bySection[w.rank(c)], c)
 	}

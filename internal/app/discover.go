@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net"
+	"time"
 
 	"muster/internal/discovery"
 	"muster/internal/fleet"
@@ -16,9 +17,14 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 	if a.o.Demo > 0 && len(servers) == 0 {
 		servers = []string{discovery.Off}
 	}
+	near := &nearby{
+		snapshots: func() []*mirror.Snapshot { return a.mirror.Snapshots() },
+		registry:  func() (*fleet.Registry, error) { return a.store.Registry(context.Background()) }, // from memory
+		now:       time.Now,
+	}
 	return discovery.New(discovery.Options{
 		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, LocalPort: discovery.DefaultLocalPort,
-		Neighbours: neighbours{a}, Log: a.log,
+		Neighbours: neighbours{a, near}, Log: a.log,
 	})
 }
 
@@ -34,17 +40,12 @@ func (r resolver) Resolve(ctx context.Context, device fleet.Device) (mirror.Foun
 }
 
 // neighbours are the managed daemons that are online: they know where others are.
-type neighbours struct{ app *App }
-
-func (n neighbours) Online(about fleet.DeviceID) []fleet.DeviceID {
-	var online []fleet.DeviceID
-	for _, s := range n.app.mirror.Snapshots() {
-		if s.Connection == fleet.Online && s.Device != about {
-			online = append(online, s.Device)
-		}
-	}
-	return online
+type neighbours struct {
+	app    *App
+	nearby *nearby
 }
+
+func (n neighbours) Online(about fleet.DeviceID) []fleet.DeviceID { return n.nearby.of(about) }
 
 func (n neighbours) Discovery(ctx context.Context, daemon fleet.DeviceID) ([]byte, error) {
 	return n.ask(ctx, daemon, (*syncthing.Client).Discovery)

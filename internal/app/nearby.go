@@ -1,0 +1,112 @@
+package app
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/mirror"
+)
+
+const (
+	mostNearby  = 64          // daemons that are named for one device
+	nearbyLife  = time.Second // how long the fleet is not walked again
+	nearbyShift = time.Minute // then others come first, so that in time everybody is asked
+)
+
+// nearby knows which daemons to ask about a device. Thousands of devices without an address ask all the time: the fleet
+// is walked once a second for all of them, and each gets a short list.
+type nearby struct {
+	snapshots func() []*mirror.Snapshot
+	registry  func() (*fleet.Registry, error)
+	now       func() time.Time
+
+	mu   sync.Mutex // guards what follows
+	made *groups
+}
+
+// groups are the daemons that are online, none longer than a list may get with one to spare: for the device itself.
+type groups struct {
+	at       time.Time
+	byTag    map[fleet.Tag][]fleet.DeviceID
+	byFolder map[string][]fleet.DeviceID
+	others   []fleet.DeviceID
+	folders  map[fleet.DeviceID][]fleet.FolderLabel // of those that are not online, as last known
+	devices  map[fleet.DeviceID]*fleet.Registered
+}
+
+// of lists daemons that are online: those that have a folder of the device come first, then those that carry one of its
+// tags, then any.
+func (n *nearby) of(about fleet.DeviceID) []fleet.DeviceID {
+	g := n.groups()
+	chosen, seen := make([]fleet.DeviceID, 0, mostNearby), map[fleet.DeviceID]bool{about: true}
+	take := func(from []fleet.DeviceID) {
+		for _, id := range from {
+			if len(chosen) < mostNearby && !seen[id] {
+				seen[id] = true
+				chosen = append(chosen, id)
+			}
+		}
+	}
+	for _, f := range g.folders[about] {
+		take(g.byFolder[f.Folder])
+	}
+	if device := g.devices[about]; device != nil {
+		for _, tag := range device.Tags {
+			take(g.byTag[tag])
+		}
+	}
+	take(g.others)
+	return chosen
+}
+
+func (n *nearby) groups() *groups {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.now()
+	if n.made == nil || now.Sub(n.made.at) >= nearbyLife {
+		n.made = n.walk(now)
+	}
+	return n.made
+}
+
+// walk puts the fleet into groups. Which daemons come first is the same for everybody, as their answers serve everybody.
+func (n *nearby) walk(now time.Time) *groups {
+	g := &groups{at: now, byTag: map[fleet.Tag][]fleet.DeviceID{}, byFolder: map[string][]fleet.DeviceID{},
+		folders: map[fleet.DeviceID][]fleet.FolderLabel{}}
+	if registry, err := n.registry(); err == nil {
+		g.devices = registry.Devices
+	}
+	var online []*mirror.Snapshot
+	for _, s := range n.snapshots() {
+		if s.Connection == fleet.Online {
+			online = append(online, s)
+		} else if len(s.Folders) > 0 {
+			g.folders[s.Device] = s.Folders
+		}
+	}
+	if len(online) == 0 {
+		return g
+	}
+	first := int(now.Unix()/int64(nearbyShift/time.Second)*mostNearby) % len(online)
+	for _, s := range slices.Concat(online[first:], online[:first]) {
+		for _, f := range s.Folders {
+			g.byFolder[f.Folder] = bounded(g.byFolder[f.Folder], s.Device)
+		}
+		if device := g.devices[s.Device]; device != nil {
+			for _, tag := range device.Tags {
+				g.byTag[tag] = bounded(g.byTag[tag], s.Device)
+			}
+		}
+		g.others = bounded(g.others, s.Device)
+	}
+	return g
+}
+
+func bounded(list []fleet.DeviceID, id fleet.DeviceID) []fleet.DeviceID {
+	if len(list) > mostNearby {
+		return list
+	}
+	return append(list, id)
+}

@@ -96,8 +96,9 @@ func (d *Daemon) checkConfigured(path, listen, discovery string) {
 	d.APIKey = c.GUI.APIKey
 }
 
-// setElement sets the text of every <name> inside <section>, or adds one at its end. Syncthing writes one element per
-// line, and neither <options> nor <gui> holds itself.
+// setElement leaves one <name> inside <section>, with this text: in place of the first that is there, else at the end.
+// There may be several: `syncthing generate` writes three listenAddress when port 22000 is taken. Syncthing writes one
+// element per line, and neither <options> nor <gui> holds itself.
 func setElement(text, section, name, value string) string {
 	start := strings.Index(text, "<"+section)
 	end := strings.Index(text, "</"+section+">")
@@ -107,12 +108,12 @@ func setElement(text, section, name, value string) string {
 	inside := text[start:end]
 	element := "<" + name + ">" + escape(value) + "</" + name + ">"
 	found := regexp.MustCompile(`<` + name + `>[^<]*</` + name + `>`)
-	if found.MatchString(inside) {
-		inside = found.ReplaceAllLiteralString(inside, element)
-	} else {
-		inside += element
+	first := found.FindStringIndex(inside)
+	if first == nil {
+		return text[:end] + element + text[end:]
 	}
-	return text[:start] + inside + text[end:]
+	rest := found.ReplaceAllLiteralString(inside[first[1]:], "")
+	return text[:start] + inside[:first[0]] + element + rest + text[end:]
 }
 
 func escape(value string) string {

@@ -197,6 +197,9 @@ func put(body, whole stconfig.Value, c Change, depth int) (stconfig.Value, bool)
 	if value.Kind() != stconfig.Object {
 		return body.With(name, value), true
 	}
+	if strings.EqualFold(name, "versioning") && c.send.Exists() {
+		return body.With(name, value), true // whole: daemons reset what is left out of it (cleanupIntervalS on 1.19.2)
+	}
 	if depth+1 == c.Key.Len() {
 		return body, false
 	}

@@ -40,12 +40,16 @@ func (s *server) getStatus(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, s.notSeen(err)
 	}
-	return show(api.DeviceStatus{
+	return show(wireStatus(status))
+}
+
+func wireStatus(status fleet.Status) api.DeviceStatus {
+	return api.DeviceStatus{
 		MyID: string(status.MyID), Alloc: status.Alloc, CPUPercent: status.CPUPercent,
 		DiscoveryEnabled: status.DiscoveryEnabled, DiscoveryMethods: status.DiscoveryMethods, GoRoutines: status.GoRoutines,
 		PathSeparator: status.PathSeparator, Sys: status.Sys, Tilde: status.Tilde, Uptime: status.Uptime,
 		CreatedAt: api.Time{Time: status.CreatedAt}, UpdatedAt: api.Time{Time: status.UpdatedAt},
-	})
+	}
 }
 
 func (s *server) getVersion(r *request) (reply, error) {
@@ -57,11 +61,15 @@ func (s *server) getVersion(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, s.notSeen(err)
 	}
-	return show(api.DeviceVersion{
+	return show(wireVersion(version))
+}
+
+func wireVersion(version fleet.Version) api.DeviceVersion {
+	return api.DeviceVersion{
 		Device: string(version.Device), Arch: version.Arch, Codename: version.Codename, LongVersion: version.LongVersion,
 		OS: version.OS, Version: version.Version,
 		CreatedAt: api.Time{Time: version.CreatedAt}, UpdatedAt: api.Time{Time: version.UpdatedAt},
-	})
+	}
 }
 
 func (s *server) getConfig(r *request) (reply, error) {

@@ -70,6 +70,9 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 		response := &huma.Response{Description: http.StatusText(status), Headers: headers[status]}
 		if status != http.StatusNoContent && status != http.StatusNotModified {
 			response.Content = jsonContent(schemas.Schema(rt.reply, true, rt.name))
+			if rt.media != "" {
+				response.Content = map[string]*huma.MediaType{rt.media: response.Content["application/json"]}
+			}
 		}
 		op.Responses[strconv.Itoa(status)] = response
 	}

@@ -17,6 +17,7 @@ type reply struct {
 	etag     string // "": made from the body
 	location string
 	link     string
+	stream   func(http.ResponseWriter) // writes everything itself
 }
 
 // show is a 200 with v as JSON.

@@ -23,6 +23,7 @@ type route struct {
 	query        []*huma.Param
 	body         reflect.Type // of the JSON body; nil: there is none
 	reply        reflect.Type // of the JSON reply; nil: 204
+	media        string       // of the reply; "": JSON
 	creates      bool         // may answer 201 with Location
 	onlyCreates  bool         // never answers 200
 	conditional  bool         // a write that heeds If-Match and If-None-Match
@@ -68,6 +69,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	out, err := rt.handle(&request{Request: r.WithContext(ctx), who: who})
 	if err != nil {
 		s.fail(w, r, err)
+		return
+	}
+	if out.stream != nil {
+		out.stream(w)
 		return
 	}
 	if rt.volatile {

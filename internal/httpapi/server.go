@@ -49,6 +49,7 @@ type Options struct {
 	Audit     Audit // nil: what is no write of the store leaves no trace
 	Checker   Checker
 	Evaluator Evaluator
+	Events    Events // whose closing ends the streams: do that before the server is shut down
 	Auth      Authenticator
 	Tokens    Tokens
 
@@ -69,6 +70,7 @@ type server struct {
 	hosts       map[string]bool
 	crossOrigin *http.CrossOriginProtection
 	lists       listCache
+	streaming   streaming
 	whatIfs     chan struct{} // holds a token for each that is under way
 	openAPI     reply
 }
@@ -82,6 +84,7 @@ func newServer(options Options) *server {
 		log:         options.Log.With(logkey.Component, "httpapi"),
 		mux:         http.NewServeMux(),
 		methods:     map[string][]string{},
+		streaming:   streamTimes,
 		whatIfs:     make(chan struct{}, maxWhatIfs),
 		hosts:       allowedHosts(options.AllowedHosts),
 		crossOrigin: http.NewCrossOriginProtection(),
@@ -101,7 +104,7 @@ func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.whatIfRoutes, s.settingRoutes, s.templateRoutes,
-		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.tokenRoutes, s.healthRoutes, s.openAPIRoutes,
+		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.healthRoutes, s.openAPIRoutes,
 	} {
 		all = append(all, of()...)
 	}

@@ -1,0 +1,225 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/event"
+	"muster/internal/fleet"
+)
+
+// Events is where fleet events are read; see event.Hub.
+type Events interface {
+	Subscribe(f event.Filter, after int64) (*event.Subscription, error)
+}
+
+// streaming is the times of event streams.
+type streaming struct {
+	heartbeat time.Duration // between two signs of life; proxies cut what is silent, often after a minute
+	life      time.Duration // of a stream, plus up to a tenth: clients come back to another server after a change of it
+	stuck     time.Duration // that a client may take for one batch; then it is gone, and resumes when it comes back
+	retry     time.Duration // after which a client that lost its stream shall come back
+}
+
+var streamTimes = streaming{heartbeat: 15 * time.Second, life: time.Hour, stuck: 30 * time.Second, retry: 2 * time.Second}
+
+func (s *server) eventRoutes() []route {
+	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
+	several := func(schema *huma.Schema) *huma.Schema { return &huma.Schema{Type: huma.TypeArray, Items: schema} }
+	types := text()
+	for _, t := range event.Types {
+		types.Enum = append(types.Enum, string(t))
+	}
+	id := &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/events", name: "followEvents", summary: "What happens, as it happens, as server-sent events; each has an Event as its data",
+			permission: auth.Read, reply: reflect.TypeFor[api.Event](), media: api.EventStream, volatile: true, off: s.Events == nil, handle: s.followEvents,
+			query: []*huma.Param{
+				queryParam("type", "Only events of this type; may be given several times", several(types)),
+				queryParam("device", "Only events about this device; may be given several times", several(text())),
+				queryParam("tag", "Only events about devices that carry this tag; may be given several times", several(text())),
+				queryParam("after", "Go on after the event with this ID; the header Last-Event-ID, which browsers send when they come back, counts for more", id),
+				{Name: "Last-Event-ID", In: "header", Description: "Go on after the event with this ID", Schema: id},
+			}},
+	}
+}
+
+func (s *server) followEvents(r *request) (reply, error) {
+	filter, after, err := r.eventQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	events, err := s.Events.Subscribe(filter, after)
+	if err != nil {
+		return reply{}, err
+	}
+	stream := func(w http.ResponseWriter) {
+		defer events.Close()
+		s.stream(w, r, events)
+	}
+	return reply{stream: stream}, nil
+}
+
+// eventQuery reads what a client wants to hear of. Without an ID to go on after that is what happens from now on.
+func (r *request) eventQuery() (filter event.Filter, after int64, err error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return filter, 0, fleet.Invalidf("query", "the query is not percent-encoded properly: %s", err)
+	}
+	if filter.Types, err = each(values["type"], "query.type", event.ParseType); err != nil {
+		return filter, 0, err
+	}
+	if filter.Devices, err = each(values["device"], "query.device", fleet.ParseDeviceID); err != nil {
+		return filter, 0, err
+	}
+	if filter.Tags, err = each(values["tag"], "query.tag", fleet.ParseTag); err != nil {
+		return filter, 0, err
+	}
+	after = event.Latest
+	for _, place := range []struct{ name, text string }{{"header.Last-Event-ID", r.Header.Get("Last-Event-ID")}, {"query.after", values.Get("after")}} {
+		if place.text == "" {
+			continue
+		}
+		if after, err = strconv.ParseInt(place.text, 10, 64); err != nil || after < 0 {
+			return filter, 0, fleet.Invalidf(place.name, "%q is no event's ID: it is a whole number", place.text)
+		}
+		break
+	}
+	return filter, after, nil
+}
+
+// each reads the values of a query parameter that may be given several times.
+func each[T any](texts []string, place string, parse func(string) (T, error)) ([]T, error) {
+	var all []T
+	for _, text := range texts {
+		one, err := parse(text)
+		if err != nil {
+			return nil, at(place, err)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// stream writes events until the client is gone or too slow, the server stops, the token is withdrawn, or the stream is
+// old enough.
+func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscription) {
+	header := w.Header()
+	header.Set("Content-Type", api.EventStream)
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // nginx would gather what is to be sent at once
+	out := &eventWriter{w: w, conn: http.NewResponseController(w), stuck: s.streaming.stuck}
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return
+	}
+	_ = out.conn.SetReadDeadline(time.Time{}) // of the request; not every ResponseWriter has one
+	life := s.streaming.life + rand.N(s.streaming.life/10+1)
+	ctx, cancel := context.WithTimeout(r.Context(), life)
+	defer cancel()
+	out.begin(s.streaming.retry, events.Cursor())
+	for out.flush() == nil {
+		batch, err := next(ctx, events, s.streaming.heartbeat)
+		switch {
+		case err == nil:
+			for _, e := range batch {
+				out.event(e)
+			}
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			if _, err := s.permit(r.Request, auth.Read); err != nil {
+				return
+			}
+			out.heartbeat(events.Cursor())
+		default:
+			return
+		}
+	}
+}
+
+// next waits for events, at most until the next heartbeat is due.
+func next(ctx context.Context, events *event.Subscription, heartbeat time.Duration) ([]*event.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, heartbeat)
+	defer cancel()
+	return events.Next(ctx)
+}
+
+// eventWriter gathers a batch and sends it.
+type eventWriter struct {
+	w     http.ResponseWriter
+	conn  *http.ResponseController
+	stuck time.Duration
+	buf   bytes.Buffer
+	err   error // of encoding: a mistake, no request can cause it
+}
+
+// begin names the ID to come back with before there is an event: a block without data only sets it.
+func (o *eventWriter) begin(retry time.Duration, cursor int64) {
+	o.buf.WriteString("retry: " + strconv.FormatInt(retry.Milliseconds(), 10) + "\n")
+	o.heartbeat(cursor)
+}
+
+// heartbeat keeps the connection open, and the client's ID fresh while its filter lets nothing through.
+func (o *eventWriter) heartbeat(cursor int64) {
+	o.buf.WriteString(": still here\nid: " + strconv.FormatInt(cursor, 10) + "\n\n")
+}
+
+func (o *eventWriter) event(e *event.Event) {
+	data, err := encode(api.Event{
+		ID: e.ID, Type: string(e.Type), Device: string(e.Device), Tags: wireTags(e.Tags), Time: api.Time{Time: e.Time}, Data: e.Data,
+	})
+	if err != nil {
+		o.err = err
+		return
+	}
+	o.buf.WriteString("id: " + strconv.FormatInt(e.ID, 10) + "\nevent: " + string(e.Type) + "\ndata: ")
+	o.buf.Write(data) // one line
+	o.buf.WriteString("\n")
+}
+
+// flush sends what was gathered. Only the single write has a deadline; the stream has none.
+func (o *eventWriter) flush() error {
+	if o.err != nil {
+		return o.err
+	}
+	_ = o.conn.SetWriteDeadline(time.Now().Add(o.stuck)) // not every ResponseWriter has one
+	if _, err := o.w.Write(o.buf.Bytes()); err != nil {
+		return err
+	}
+	o.buf.Reset()
+	return o.conn.Flush()
+}
+
+// StateEvent is the data of a device or plan event.
+func StateEvent(state fleet.State) api.DeviceEvent {
+	wire := wireState(state)
+	return api.DeviceEvent{State: &wire}
+}
+
+// StatusEvent is the data of a status event.
+func StatusEvent(status *fleet.Status, version *fleet.Version) (out api.StatusEvent) {
+	if status != nil {
+		wire := wireStatus(*status)
+		out.Status = &wire
+	}
+	if version != nil {
+		wire := wireVersion(*version)
+		out.Version = &wire
+	}
+	return out
+}
+
+// FolderEvent is the data of a folder event.
+func FolderEvent(f fleet.FolderSummary) api.FolderEvent {
+	return api.FolderEvent{Summary: wireSummary(f), State: f.State, Error: f.Error}
+}

@@ -5,6 +5,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,15 +26,10 @@ import (
 )
 
 const (
-	roleVariable   = "MUSTER_TEST_PROCESS" // "server" or "worker": what the test binary is this time
-	homeVariable   = "MUSTER_TEST_HOME"
-	killVariable   = "MUSTER_TEST_KILL_AT" // name of the step at which the server kills itself with SIGKILL
-	modeVariable   = "MUSTER_TEST_MODE"
-	dbVariable     = "MUSTER_TEST_DATABASE"
-	listenVariable = "MUSTER_TEST_LISTEN"
-	demoVariable   = "MUSTER_TEST_DEMO"
-	readyPrefix    = "Muster is ready: "
-	startLimit     = 60 * time.Second
+	roleVariable    = "MUSTER_TEST_PROCESS" // "server" or "worker": what the test binary is this time
+	optionsVariable = "MUSTER_TEST_OPTIONS" // of a server, as JSON
+	readyPrefix     = "Muster is ready: "
+	startLimit      = 60 * time.Second
 )
 
 // Main is called first in TestMain: where this process is a server or worker that Start started, it never returns.
@@ -57,12 +53,17 @@ func exit(err error) {
 func serve() error {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
-	var demo int
-	fmt.Sscan(os.Getenv(demoVariable), &demo)
+	var o Options
+	if err := json.Unmarshal([]byte(os.Getenv(optionsVariable)), &o); err != nil {
+		return err
+	}
+	if len(o.DiscoveryServers) == 0 {
+		o.DiscoveryServers = []string{"none"}
+	}
 	server, err := app.New(ctx, app.Options{
-		Home: os.Getenv(homeVariable), Listen: os.Getenv(listenVariable), Database: os.Getenv(dbVariable),
-		Configurator: fleet.Mode(os.Getenv(modeVariable)), DiscoveryServers: []string{"none"}, Demo: demo,
-		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: killAt(os.Getenv(killVariable)),
+		Home: o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
+		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
+		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: killAt(o.KillAt),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Out: os.Stdout,
 	})
 	if err != nil {
@@ -87,6 +88,9 @@ type Options struct {
 	Mode     fleet.Mode
 	KillAt   string // name of a step of an apply; see reconcile.Options
 	Demo     int
+
+	DiscoveryServers    []string // none: discovery is off
+	DiscoveryAllowLocal bool
 }
 
 // Server is a running Muster.
@@ -113,8 +117,12 @@ func Start(t testing.TB, o Options) *Server {
 		o.Mode = fleet.ModeOn
 	}
 	s.process = exec.Command(os.Args[0])
-	s.process.Env = append(os.Environ(), roleVariable+"=server", homeVariable+"="+s.Home, dbVariable+"="+o.Database,
-		modeVariable+"="+string(o.Mode), killVariable+"="+o.KillAt, listenVariable+"=127.0.0.1:0", demoVariable+"="+fmt.Sprint(o.Demo))
+	o.Home = s.Home
+	options, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.process.Env = append(os.Environ(), roleVariable+"=server", optionsVariable+"="+string(options))
 	s.process.Stderr = s.log
 	out, err := s.process.StdoutPipe()
 	if err != nil {

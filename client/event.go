@@ -29,7 +29,6 @@ type EventFilter struct {
 // Events follows what happens, and hands each event over as it comes. after is the ID of the last event seen, 0 for
 // what happens from now on. It ends with ctx, when each returns an error, which it gives back, or when the stream ends,
 // which streams do by themselves after a while: then it is nil, and the last ID leads on.
-
 func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, each func(api.Event) error) (last int64, err error) {
 	query := url.Values{"type": filter.Types, "device": filter.Devices, "tag": filter.Tags}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+path("events")+"?"+query.Encode(), nil)

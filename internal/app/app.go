@@ -74,6 +74,7 @@ type App struct {
 	store     *store.Store
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
+	news      *news
 	discovery *discovery.Discovery
 	listener  net.Listener
 	url       string
@@ -162,6 +163,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	if a.discovery, err = a.newDiscovery(); err != nil {
 		return err
 	}
+	a.news = a.newNews()
 	big := make(chan struct{}, bigAnswers)
 	dial := func(t mirror.Target) *syncthing.Client {
 		return syncthing.New(syncthing.Target(t), syncthing.Options{Log: a.log, BigAnswers: big, Discovered: a.discovery.Control})
@@ -174,12 +176,12 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	daemons := daemons{a.mirror, a.store, dial}
 	a.engine = reconcile.New(reconcile.Options{
 		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: evaluator{pool}, Secrets: a.store,
-		DigestKey: digestKey, Log: a.log, Step: a.o.Step,
+		DigestKey: digestKey, Log: a.log, Changed: a.news.planned, Step: a.o.Step,
 	})
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine, WhatIf: whatIf{a.engine}, Audit: a.store,
+		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine, WhatIf: whatIf{a.engine}, Audit: a.store, Events: a.news.hub,
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts,
 	})
@@ -210,6 +212,7 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
+	server.RegisterOnShutdown(a.news.hub.Close) // ends the event streams, for which Shutdown would wait
 	a.life.onStop("api", func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
 		return errors.Join(err, server.Close())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"muster/internal/event"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 	"muster/internal/mirror"
@@ -26,8 +27,10 @@ func (a *App) committed(changed fleet.Committed) {
 		if device := registry.Devices[id]; device != nil {
 			a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
 			a.mirror.Retry(id)
+			a.news.state(event.TypeDevice, id)
 		} else {
 			a.mirror.Remove(id)
+			a.news.deleted(id)
 		}
 	}
 	if changed.Registry {
@@ -35,12 +38,14 @@ func (a *App) committed(changed fleet.Committed) {
 	}
 }
 
-// mirrored tells the reconciler what watchers learnt.
+// mirrored tells the reconciler, and whoever follows the events, what watchers learnt.
 func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
-	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) == 0 {
+	s := a.mirror.Snapshot(id)
+	if s == nil {
 		return
 	}
-	if s := a.mirror.Snapshot(id); s != nil && s.Connection == fleet.Online {
+	a.news.mirrored(s, aspect)
+	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Connection == fleet.Online {
 		a.proven(s)
 		a.engine.Online(id)
 	}

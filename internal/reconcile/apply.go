@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if err := a.think(ctx, a.j, true); err != nil {
-		return true, errors.Join(a.notThought(a.j, err), a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"))
+		return true, cmp.Or(a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"), a.notThought(a.j, err))
 	}
 	if a.j.plan.Digest == a.planned.Digest {
 		return false, nil
@@ -226,7 +227,7 @@ func (a *attempt) verify(ctx context.Context) error {
 	a.j.entries = entries
 	a.j.m.mem.sentConsents(a.planned)
 	if err := a.think(ctx, a.j, len(patterns) > 0); err != nil {
-		return errors.Join(a.notThought(a.j, err), a.finish(ctx, fleet.OutcomePartial, reasonOf(err), entries))
+		return cmp.Or(a.finish(ctx, fleet.OutcomePartial, reasonOf(err), entries), a.notThought(a.j, err))
 	}
 	outcome, detail := a.judge()
 	a.step(StepBeforeOutcome)

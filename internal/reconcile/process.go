@@ -27,15 +27,19 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 	e.mu.Unlock()
 
 	err := e.look(ctx, m, r)
-	if r == nil {
-		return err
+	if r != nil {
+		r.done <- err
 	}
-	r.done <- err
-	var known *fleet.Error
-	if errors.As(err, &known) && (known.Code == fleet.CodeConflict || known.Code == fleet.CodeInvalid || known.Code == fleet.CodeNotFound) {
-		return nil // the person's, who has been told
+	if said(err) || r != nil && (fleet.CodeOf(err) == fleet.CodeConflict || fleet.CodeOf(err) == fleet.CodeNotFound) {
+		return nil // the person has been told, or reads it in the device's state
 	}
 	return err
+}
+
+// said tells what is a template's fault, or a person's: it stays so until something changes.
+func said(err error) bool {
+	code := fleet.CodeOf(err)
+	return code == fleet.CodeInvalid || code == fleet.CodeTooLarge || code == fleet.CodeMalformed
 }
 
 func (e *Engine) look(ctx context.Context, m *machine, r *request) error {
@@ -232,7 +236,7 @@ func sameEntries(a, b []fleet.BaseEntry) bool {
 // notThought says that no plan could be made. What is a template's fault stays so until something changes.
 func (e *Engine) notThought(j *job, err error) error {
 	var known *fleet.Error
-	if !errors.As(err, &known) || known.Code != fleet.CodeInvalid && known.Code != fleet.CodeTooLarge && known.Code != fleet.CodeMalformed {
+	if !said(err) || !errors.As(err, &known) {
 		return err
 	}
 	next := known.Hint

@@ -1,0 +1,130 @@
+// Package guard is the list of everything that a template could do to lose access to a daemon, its data or the control
+// over it, in every spelling: what plan refuses or holds in theory, and what a whole Muster never sends in practice, are
+// tested with the same cases.
+package guard
+
+import (
+	"strings"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+// The scene of every case: a folder that is shared with a peer, encrypted. Prepare makes it.
+const (
+	Folder                = "photos-x4kd"
+	Peer   fleet.DeviceID = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
+)
+
+// Threat is one way to lose something, as one place in the document and what would stand there.
+type Threat struct {
+	Name  string
+	Key   string
+	Value string // JSON; HOST and PORT stand for the address at which the daemon's API listens
+	Class plan.Class
+}
+
+const external = `{"type": "external", "params": {"command": "/bin/x"}}`
+
+// Threats are the rows of the guard table, each at a key of its own.
+var Threats = []Threat{
+	{"the API is gone after a restart", "gui.enabled", `false`, plan.Refused},
+	{"no API key", "gui.apiKey", `""`, plan.Refused},
+	{"a blank API key", "gui.apiKey", `"  "`, plan.Refused},
+	{"another port", "gui.address", `"HOST:9"`, plan.Refused},
+	{"another host", "gui.address", `"192.0.2.1:PORT"`, plan.Refused},
+	{"no port", "gui.address", `"HOST"`, plan.Refused},
+	{"no address", "gui.address", `""`, plan.Refused},
+	{"a socket", "gui.address", `"unix:///run/st.sock"`, plan.Refused},
+	{"a hash as password", "gui.password", `"$2a$10$KxrCbGMSDMIcKnDZgVcTzOZuVWQm7nQcGF0m6K1cYJ3Hq4uB9VwZK"`, plan.Refused},
+	{"the home directory", "folders.photos-x4kd.path", `"~"`, plan.Refused},
+	{"no path", "folders.photos-x4kd.path", `""`, plan.Refused},
+	{"the wildcard address", "gui.address", `"0.0.0.0:PORT"`, plan.Held},
+	{"another API key", "gui.apiKey", `"abcdefabcdef"`, plan.Held},
+	{"TLS", "gui.useTLS", `true`, plan.Held},
+	{"another user", "gui.user", `"mallory"`, plan.Held},
+	{"another password", "gui.password", `"hunter2"`, plan.Held},
+	{"another way to log in", "gui.authMode", `"ldap"`, plan.Held},
+	{"administration without password", "gui.insecureAdminAccess", `true`, plan.Held},
+	{"no host check", "gui.insecureSkipHostcheck", `true`, plan.Held},
+	{"another directory server", "ldap.address", `"ldap.example:389"`, plan.Held},
+	{"a folder moves", "folders.photos-x4kd.path", `"/srv/elsewhere"`, plan.Held},
+	{"a folder receives only", "folders.photos-x4kd.type", `"receiveonly"`, plan.Held},
+	{"another marker", "folders.photos-x4kd.markerName", `".other"`, plan.Held},
+	{"versioning runs a command", "folders.photos-x4kd.versioning", external, plan.Held},
+	{"versioning runs a command by default", "defaults.folder.versioning", external, plan.Held},
+	{"another encryption password", "folders.photos-x4kd.devices." + string(Peer) + ".encryptionPassword", `"other"`, plan.Held},
+	{"no encryption password", "folders.photos-x4kd.devices." + string(Peer) + ".encryptionPassword", `""`, plan.Held},
+	{"an introducer", "devices." + string(Peer) + ".introducer", `true`, plan.Held},
+	{"folders accepted without asking", "devices." + string(Peer) + ".autoAcceptFolders", `true`, plan.Held},
+	{"every new device an introducer", "defaults.device.introducer", `true`, plan.Held},
+	{"folders of every new device accepted", "defaults.device.autoAcceptFolders", `true`, plan.Held},
+	{"other releases", "options.releasesURL", `"https://evil.example/"`, plan.Held},
+	{"other crash reports", "options.crURL", `"https://evil.example/"`, plan.Held},
+	{"other usage reports", "options.urURL", `"https://evil.example/"`, plan.Held},
+}
+
+// Loss is a template that would take something away.
+type Loss struct {
+	What  string // key of what would go; "": the whole configuration as it should be
+	Class plan.Class
+	Op    fleet.Op
+	Key   string
+	Value string // JSON; OWN stands for the device's own ID, own for the same in lower case
+}
+
+// Losses are what `remove`, and `set` with less, could take. Where the class is "", the body is an error.
+var Losses = []Loss{
+	{"devices.OWN", plan.Refused, "remove", "devices.OWN", `true`},
+	{"devices.OWN", plan.Refused, "remove", "devices.own", `true`},
+	{"devices.OWN", plan.Refused, "remove", "devices", `["OWN"]`},
+	{"devices.OWN", plan.Refused, "remove", "DEVICES", `[{"deviceID": "own"}]`},
+	{"devices.OWN", plan.Refused, "remove", "devices.*", `true`},
+	{"devices.PEER", plan.Held, "remove", "devices.PEER", `true`},
+	{"devices.PEER", plan.Held, "remove", "Devices.peer", `true`},
+	{"devices.PEER", plan.Held, "remove", "devices", `["PEER"]`},
+	{"devices.PEER", plan.Held, "remove", "", `{"devices": ["PEER"]}`},
+	{"devices.PEER", plan.Held, "remove", "devices.*", `true`},
+	{"devices.PEER", plan.Held, "set", "devices", `[]`},
+	{"devices.PEER", plan.Held, "set", "DEVICES", `[]`},
+	{"folders.photos-x4kd", plan.Held, "remove", "folders.photos-x4kd", `true`},
+	{"folders.photos-x4kd", plan.Held, "remove", "FOLDERS.photos-x4kd", `true`},
+	{"folders.photos-x4kd", plan.Held, "remove", "folders", `["photos-x4kd"]`},
+	{"folders.photos-x4kd", plan.Held, "remove", "folders.*", `true`},
+	{"folders.photos-x4kd", plan.Held, "remove", "", `{"folders": [{"id": "photos-x4kd"}]}`},
+	{"folders.photos-x4kd", plan.Held, "set", "folders", `[]`},
+	{"", "", "set", "version", `999`},
+	{"", "", "merge", "", `{"version": 0}`},
+	{"", "", "merge", "", `{"VERSION": 999}`},
+	{"", "", "set", "", `{"version": 52}`},
+	{"", "", "set", "", `{}`},
+	{"", "", "set", "gui", `{}`},
+	{"", "", "set", "GUI", `{"enabled": true}`},
+	{"", "", "set", "options", `{}`},
+	{"", "", "set", "defaults", `{}`},
+	{"", "", "set", "folders", `null`},
+	{"", "", "set", "devices", `null`},
+	{"", "", "merge", "", `{"gui": null}`},
+	{"", "", "merge", "", `{"folders": null, "devices": null}`},
+	{"", "", "remove", "gui", `true`},
+	{"", "", "remove", "", `true`},
+	{"", "", "remove", "", `["gui"]`},
+	{"", "", "remove", "gui.apiKey", `true`},
+	{"", "", "remove", "version", `true`},
+	{"", "", "remove", "folders.photos-x4kd.path", `true`},
+	{"", "", "append", "gui", `[]`},
+}
+
+// Scene is the daemon that a case is about.
+type Scene struct {
+	Own  fleet.DeviceID
+	Host string // of the API, as the configuration and Muster's record have it
+	Port string
+	Doc  stconfig.Value
+}
+
+func (s Scene) fill(text string) string {
+	return strings.NewReplacer("HOST", s.Host, "PORT", s.Port, "OWN", string(s.Own), "own", strings.ToLower(string(s.Own)),
+		"PEER", string(Peer), "peer", strings.ToLower(string(Peer))).Replace(text)
+}

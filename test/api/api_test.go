@@ -1,0 +1,172 @@
+// Package api_test drives the paths beyond the contract on a whole Muster over simulated daemons.
+package api_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+	"muster/test/server"
+)
+
+const daemons = 4
+
+func TestMain(m *testing.M) {
+	server.Main()
+	os.Exit(m.Run())
+}
+
+// quiet is a Muster over simulated daemons that have all they are asked for.
+func quiet(t *testing.T) (s *server.Server, ids []fleet.DeviceID) {
+	t.Helper()
+	s = server.Start(t, server.Options{Demo: daemons})
+	devices, err := s.Client.Devices(t.Context(), client.List{})
+	if err != nil || len(devices) != daemons {
+		t.Fatalf("got %d devices, %v", len(devices), err)
+	}
+	for _, device := range devices {
+		ids = append(ids, fleet.DeviceID(device.DeviceID))
+		s.WaitConfiguration(fleet.DeviceID(device.DeviceID), fleet.ConfigInSync)
+	}
+	return s, ids
+}
+
+// as is a client with a role's token.
+func as(t *testing.T, s *server.Server, role fleet.Role) *client.Client {
+	t.Helper()
+	token, err := s.Client.CreateToken(t.Context(), "a "+string(role), string(role))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.New(s.URL, token.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func wantCode(t *testing.T, err error, code fleet.Code) {
+	t.Helper()
+	var e *fleet.Error
+	if !errors.As(err, &e) || e.Code != code || e.Message == "" || e.Hint == "" {
+		t.Errorf("got %v (%s), want %s with a message and a hint", err, fleet.CodeOf(err), code)
+	}
+}
+
+func TestAPersonConsentsToWhatIsHeld(t *testing.T) {
+	s, ids := quiet(t)
+	operator := as(t, s, fleet.RoleOperator)
+	id := string(ids[0])
+	if _, err := s.Client.TagDevice(t.Context(), id, "named"); err != nil {
+		t.Fatal(err)
+	}
+	s.Template("set", "gui.user", `"somebody"`, "named")
+	s.WaitConfiguration(ids[0], fleet.ConfigHeld)
+	held, err := s.Client.DevicePlan(t.Context(), id)
+	if err != nil || len(held.Changes) != 1 || held.Changes[0].Class != "held" {
+		t.Fatalf("got %+v, %v", held, err)
+	}
+	answer := api.ApplyPlan{Digest: &held.Digest, Consent: []string{"GUI.user"}}
+	_, err = operator.ApplyPlan(t.Context(), id, answer)
+	wantCode(t, err, fleet.CodeForbidden)
+	stale := "0" + held.Digest[1:]
+	_, err = s.Client.ApplyPlan(t.Context(), id, api.ApplyPlan{Digest: &stale, Consent: answer.Consent})
+	wantCode(t, err, fleet.CodeConflict)
+	state, err := s.Client.ApplyPlan(t.Context(), id, answer)
+	if err != nil || state.Configuration != string(fleet.ConfigInSync) {
+		t.Fatalf("got %+v, %v", state, err)
+	}
+	config, err := s.Client.DeviceConfig(t.Context(), id)
+	if err != nil || !strings.Contains(string(config), `"user":"somebody"`) {
+		t.Errorf("got %s, %v", config, err)
+	}
+}
+
+func TestAWhatIfTouchesNobody(t *testing.T) {
+	s, ids := quiet(t)
+	op, key, text := "set", "options.progressUpdateIntervalS", "7"
+	body := api.WhatIf{Templates: &api.WhatIfTemplates{New: []api.WhatIfNew{{Op: &op, Key: &key, Template: &text, Tags: []string{"demo"}}}}}
+	made, err := s.Client.WhatIf(t.Context(), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Touched.Devices != daemons || made.Touched.Keys != 1 || len(made.Devices) != daemons || len(made.NewTemplates) != 1 {
+		t.Errorf("got %+v", made)
+	}
+	if change := made.Devices[0].Changes[0]; change.Key != key || string(change.To) != "7" || change.Class != "free" || change.Templates[0] != made.NewTemplates[0] {
+		t.Errorf("got %+v", change)
+	}
+	for _, id := range ids {
+		if plan, err := s.Client.DevicePlan(t.Context(), string(id)); err != nil || len(plan.Changes) > 0 {
+			t.Errorf("got %+v, %v", plan, err)
+		}
+	}
+	tag, one := "somewhere", string(ids[0])
+	body = api.WhatIf{Tags: &api.WhatIfTags{Added: []api.WhatIfTag{{Tag: &tag, Device: &one}}}}
+	if made, err = as(t, s, fleet.RoleOperator).WhatIf(t.Context(), body); err != nil || made.Touched.Devices != 0 {
+		t.Errorf("got %+v, %v", made, err)
+	}
+	_, err = as(t, s, fleet.RoleViewer).WhatIf(t.Context(), body)
+	wantCode(t, err, fleet.CodeForbidden)
+}
+
+func TestEventsTellWhatHappens(t *testing.T) {
+	s, ids := quiet(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	viewer := as(t, s, fleet.RoleViewer)
+	events := make(chan api.Event)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := viewer.Events(ctx, client.EventFilter{Devices: []string{string(ids[0])}, Types: []string{"plan", "config", "device"}}, 1, func(e api.Event) error {
+			select {
+			case events <- e:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		ended <- err
+	}()
+	if first := <-events; first.Type != "missed" { // the stream is open
+		t.Fatalf("got %+v", first)
+	}
+	if _, err := s.Client.TagDevice(t.Context(), string(ids[0]), "slow"); err != nil {
+		t.Fatal(err)
+	}
+	s.Template("set", "options.maxSendKbps", "7", "slow")
+	seen := map[string]bool{}
+	for !seen["config"] || !seen["plan"] {
+		select {
+		case e := <-events:
+			if e.Device != string(ids[0]) {
+				t.Fatalf("got %+v", e)
+			}
+			seen[e.Type] = seen[e.Type] || e.Type != "plan" || strings.Contains(string(e.Data), `"configuration":"inSync"`)
+		case err := <-ended:
+			t.Fatalf("the stream ended: %v", err)
+		}
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.Stop() // within ten seconds, although the stream is open
+	}()
+	for {
+		select {
+		case <-events:
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("the stream ended with %v", err)
+			}
+			<-stopped
+			return
+		}
+	}
+}

@@ -33,6 +33,7 @@ func (d *differ) compare(from, to Value, s *shape) {
 	switch s = fit(fit(s, from), to); {
 	case from.kind == Object && to.kind == Object:
 		d.compareObjects(from, to, s)
+	case from.kind == Array && to.kind == Array && d.comparePlaceByPlace(from, to, s):
 	case from.kind == Array && to.kind == Array && s.allNamed(from) && s.allNamed(to):
 		d.compareMembers(from, to, s)
 	case !from.Equal(to):
@@ -61,8 +62,11 @@ func (d *differ) compareObjects(from, to Value, s *shape) {
 		index = func(v Value, name string, _ int) int { return v.exact(name) }
 	}
 	for i, name := range from.kids.names {
-		if index(from, name, i) == i { // else a later spelling counts
-			d.below(spelled(s, name), from.At(i), memberAt(to, index(to, name, i)), s.below(name))
+		at := index(to, name, i)
+		switch {
+		case at >= 0 && to.kids.values[at] == from.kids.values[i]: // shared: the usual case
+		case index(from, name, i) == i: // else a later spelling counts
+			d.below(spelled(s, name), from.At(i), memberAt(to, at), s.below(name))
 		}
 	}
 	for i, name := range to.kids.names {
@@ -84,6 +88,39 @@ func memberAt(v Value, i int) Value {
 		return Value{}
 	}
 	return v.At(i)
+}
+
+// comparePlaceByPlace compares two identified lists in which every member stands where it stood: the usual case, which
+// needs no look at the members that they share. It says no where it would have to.
+func (d *differ) comparePlaceByPlace(from, to Value, s *shape) bool {
+	if !s.identified() || from.Len() != to.Len() {
+		return false
+	}
+	var changed []int
+	for i, member := range from.kids.values {
+		if member == to.kids.values[i] {
+			continue
+		}
+		id := s.identityOf(member)
+		if id == "" || id != s.identityOf(to.kids.values[i]) || s.others(from, i, id) {
+			return false
+		}
+		changed = append(changed, i)
+	}
+	for _, i := range changed {
+		d.below(s.identityOf(from.At(i)), from.At(i), to.At(i), s.entry)
+	}
+	return true
+}
+
+// others tells whether a list has another member with the identity of the one at position i.
+func (s *shape) others(list Value, i int, id string) bool {
+	for j, member := range list.kids.values {
+		if j != i && s.identityOf(member) == id {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *differ) compareMembers(from, to Value, s *shape) {

@@ -25,17 +25,17 @@ import (
 	"muster/test/daemon"
 )
 
-// server is a stdiscosrv of the test's own.
-type server struct {
+// discosrv is a stdiscosrv of the test's own.
+type discosrv struct {
 	address string
 	id      fleet.DeviceID
 }
 
-func (s server) url() string { return fmt.Sprintf("https://%s/?id=%s", s.address, s.id) }
+func (s discosrv) url() string { return fmt.Sprintf("https://%s/?id=%s", s.address, s.id) }
 
 // startServer waits until the server answers. A shell ends it when the test does, also when the test is killed: the
 // shell then reads the end of its input.
-func startServer(t *testing.T) server {
+func startServer(t *testing.T) discosrv {
 	t.Helper()
 	if _, err := exec.LookPath("stdiscosrv"); err != nil {
 		t.Fatal("this test needs Syncthing's discovery server: apt-get install syncthing-discosrv")
@@ -61,7 +61,7 @@ func startServer(t *testing.T) server {
 		_ = cmd.Wait() // ends by the signal
 		_ = log.Close()
 	})
-	s := server{address: address}
+	s := discosrv{address: address}
 	until(t, "the discovery server to answer", func() bool {
 		conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
 		if err != nil {

@@ -245,7 +245,7 @@ func (c *scene) describe(templates []fleet.Template) string {
 	}
 	for _, w := range plan.Writes(p, c.observed) {
 		fmt.Fprintf(&out, "%s %s", w.Method, w.Path)
-		if w.Whole != nil {
+		if w.Whole {
 			fmt.Fprint(&out, " the whole document")
 		}
 		if w.Body.Exists() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"muster/internal/fleet"
@@ -13,11 +14,36 @@ import (
 // Write is one call that brings changes to a daemon.
 type Write struct {
 	Method string
-	Path   string            // escaped, below the daemon's root
-	Body   stconfig.Value    // Absent: none; secrets in clear
-	Keys   []stconfig.Key    // the changes that it carries
-	Folder string            // not "": the call sets this folder's ignore patterns, Body is the list of lines
-	Whole  []stconfig.Change // not nil: the whole document, as read right before the call, with these changes; see WholeBody
+	Path   string         // escaped, below the daemon's root
+	Body   stconfig.Value // Absent: none, or not made yet; secrets in clear
+	Keys   []stconfig.Key // the changes that it carries
+	Folder string         // not "": the call sets this folder's ignore patterns, Body is the list of lines
+	Whole  bool           // the whole document: Body comes from Again only
+	Wide   bool           // the body also says what was read and nobody asked to change: use Again right before the call
+
+	changes []stconfig.Change
+	body    func(after stconfig.Value) stconfig.Value
+}
+
+// ErrMoved says that what a write changes is not any more as the plan was made from.
+var ErrMoved = &fleet.Error{Code: fleet.CodeConflict, Message: "the configuration changed while it was being written: it is planned again"}
+
+// Again is the body of a Wide write over the document as read right before the call: what a person wrote next to its
+// changes since the plan was made stays.
+func (w Write) Again(read stconfig.Value, own fleet.DeviceID) (stconfig.Value, error) {
+	if err := stconfig.Usable(read, own); err != nil {
+		return stconfig.Value{}, err
+	}
+	for _, c := range w.changes {
+		if now := stconfig.Lookup(read, c.Key); now.Kind() != c.From.Kind() || !now.Equal(c.From) {
+			return stconfig.Value{}, ErrMoved
+		}
+	}
+	after := wholeShares(stconfig.Patch(read.Without("ignores"), w.changes), read)
+	if w.Whole {
+		return after, stconfig.Usable(after, own)
+	}
+	return w.body(after), nil
 }
 
 // Writes says a plan's sendable changes in the narrowest and fewest calls, in a safe order. fresh is the document as
@@ -38,18 +64,6 @@ func Writes(p Plan, fresh stconfig.Value) []Write {
 	w.removals(rankDevicesGone)
 	w.section(rankGUI, "gui")
 	return w.writes
-}
-
-// WholeBody is the body of a Write of the whole document: what was just read, with the write's changes and no others.
-func (w Write) WholeBody(read stconfig.Value, own fleet.DeviceID) (stconfig.Value, error) {
-	body := stconfig.Patch(read.Without("ignores"), w.Whole)
-	if err := stconfig.Usable(read, own); err != nil {
-		return stconfig.Value{}, err
-	}
-	if err := stconfig.Usable(body, own); err != nil {
-		return stconfig.Value{}, err
-	}
-	return body, nil
 }
 
 type writer struct {
@@ -84,31 +98,47 @@ func reachable(id string) bool {
 	return id != "" && id != "." && id != ".." && !strings.Contains(id, "/")
 }
 
-func (w *writer) add(write Write) { w.writes = append(w.writes, write) }
+func (w *writer) add(write Write, changes []Change) {
+	write.Keys = keysOf(changes)
+	for _, c := range changes {
+		write.changes = append(write.changes, stconfig.Change{Key: c.Key, From: c.From, To: c.send})
+	}
+	w.writes = append(w.writes, write)
+}
 
 // members writes new and changed members of a list: one call for all that are sent whole, which never removes others,
 // and one narrow call for each that only changes in part.
 func (w *writer) members(rank int, list stconfig.Key) {
 	path := "/rest/config/" + list.At(0).Name
-	all := Write{Method: http.MethodPut, Path: path}
-	var whole []stconfig.Value
-	var narrow []Write
+	var whole []stconfig.Key
+	var carried []Change
+	inPart := map[string][]Change{}
+	var order []string
 	for _, changes := range byMember(w.bySection[rank]) {
-		key := list.Child(changes[0].Key.At(1).Name)
-		body, inPart := sparse(changes, key, stconfig.Lookup(w.after, key))
-		if inPart && reachable(key.At(1).Name) {
-			narrow = append(narrow, Write{Method: http.MethodPatch, Path: path + "/" + url.PathEscape(key.At(1).Name),
-				Body: body, Keys: keysOf(changes)})
+		name := changes[0].Key.At(1).Name
+		key := list.Child(name)
+		if _, _, ok := sparse(changes, key, stconfig.Lookup(w.after, key)); ok && reachable(name) {
+			inPart[name], order = changes, append(order, name)
 			continue
 		}
-		whole = append(whole, stconfig.Lookup(w.after, key))
-		all.Keys = append(all.Keys, keysOf(changes)...)
+		whole, carried = append(whole, key), append(carried, changes...)
 	}
 	if len(whole) > 0 {
-		all.Body = stconfig.List(whole...)
-		w.add(all)
+		body := func(after stconfig.Value) stconfig.Value {
+			var members []stconfig.Value
+			for _, key := range whole {
+				if member := stconfig.Lookup(after, key); member.Exists() {
+					members = append(members, member)
+				}
+			}
+			return stconfig.List(members...)
+		}
+		replaces := slices.ContainsFunc(carried, func(c Change) bool { return c.Key.Len() > 2 })
+		w.add(Write{Method: http.MethodPut, Path: path, Body: body(w.after), Wide: replaces, body: body}, carried)
 	}
-	w.writes = append(w.writes, narrow...)
+	for _, name := range order {
+		w.object(inPart[name], list.Child(name), path+"/"+url.PathEscape(name))
+	}
 }
 
 // section writes the changed fields of a section that is one object.
@@ -123,13 +153,20 @@ func (w *writer) section(rank int, name string) {
 
 // object writes the changed fields of one object, or all of it where merging cannot say the change.
 func (w *writer) object(changes []Change, key stconfig.Key, path string) {
-	whole := stconfig.Lookup(w.after, key)
-	body, inPart := sparse(changes, key, whole)
-	if inPart {
-		w.add(Write{Method: http.MethodPatch, Path: path, Body: body, Keys: keysOf(changes)})
-		return
+	write := Write{Method: http.MethodPatch, Path: path}
+	var inPart bool
+	write.Body, write.Wide, inPart = sparse(changes, key, stconfig.Lookup(w.after, key))
+	write.body = func(after stconfig.Value) stconfig.Value {
+		whole := stconfig.Lookup(after, key)
+		if body, _, ok := sparse(changes, key, whole); ok && inPart {
+			return body
+		}
+		return whole
 	}
-	w.add(Write{Method: http.MethodPut, Path: path, Body: whole, Keys: keysOf(changes)})
+	if !inPart {
+		write.Method, write.Body, write.Wide = http.MethodPut, stconfig.Lookup(w.after, key), true
+	}
+	w.add(write, changes)
 }
 
 func (w *writer) defaults() {
@@ -138,7 +175,8 @@ func (w *writer) defaults() {
 		key := stconfig.Key{}.Child(changes[0].Key.At(0).Name).Child(name)
 		path := "/rest/config/defaults/" + strings.ToLower(name)
 		if strings.EqualFold(name, "ignores") { // it has no PATCH
-			w.add(Write{Method: http.MethodPut, Path: path, Body: stconfig.Lookup(w.after, key), Keys: keysOf(changes)})
+			body := func(after stconfig.Value) stconfig.Value { return stconfig.Lookup(after, key) }
+			w.add(Write{Method: http.MethodPut, Path: path, Body: body(w.after), Wide: true, body: body}, changes)
 			continue
 		}
 		w.object(changes, key, path)
@@ -149,66 +187,62 @@ func (w *writer) ignores() {
 	for _, c := range w.bySection[rankIgnores] {
 		folder := c.Key.At(1).Name
 		w.add(Write{Method: http.MethodPost, Path: "/rest/db/ignores?folder=" + url.QueryEscape(folder),
-			Body: c.send, Keys: []stconfig.Key{c.Key}, Folder: folder})
+			Body: c.send, Folder: folder}, []Change{c})
 	}
 }
 
 func (w *writer) removals(rank int) {
 	for _, c := range w.bySection[rank] {
-		w.add(Write{Method: http.MethodDelete, Keys: []stconfig.Key{c.Key},
-			Path: fmt.Sprintf("/rest/config/%s/%s", section(c.Key), url.PathEscape(c.Key.At(1).Name))})
+		w.add(Write{Method: http.MethodDelete, Path: fmt.Sprintf("/rest/config/%s/%s", section(c.Key), url.PathEscape(c.Key.At(1).Name))}, []Change{c})
 	}
 }
 
 func (w *writer) whole() {
-	changes := w.bySection[rankOther]
-	if len(changes) == 0 {
-		return
+	if changes := w.bySection[rankOther]; len(changes) > 0 {
+		w.add(Write{Method: http.MethodPut, Path: "/rest/config", Whole: true, Wide: true}, changes)
 	}
-	write := Write{Method: http.MethodPut, Path: "/rest/config", Keys: keysOf(changes)}
-	for _, c := range changes {
-		write.Whole = append(write.Whole, stconfig.Change{Key: c.Key, From: c.From, To: c.send})
-	}
-	w.add(write)
 }
 
-// sparse is an object with only the changed fields of the one at key, for a call that merges: lists in it are whole,
-// because merging replaces them. It cannot say a new object, nor that an entry goes away.
-func sparse(changes []Change, key stconfig.Key, whole stconfig.Value) (body stconfig.Value, ok bool) {
+// sparse is an object with only the changed fields of the one at key, for a call that merges. Merging replaces lists, so
+// they are whole: wide says that one is among them of which only a part changes. It cannot say a new object, nor that an
+// entry goes away.
+func sparse(changes []Change, key stconfig.Key, whole stconfig.Value) (body stconfig.Value, wide, ok bool) {
 	body = stconfig.Obj()
 	for _, c := range changes {
 		if c.Key.Len() <= key.Len() || !whole.Exists() {
-			return stconfig.Value{}, false
+			return stconfig.Value{}, false, false
 		}
-		if body, ok = put(body, whole, c, key.Len()); !ok {
-			return stconfig.Value{}, false
+		var list bool
+		if body, list, ok = put(body, whole, c, key.Len()); !ok {
+			return stconfig.Value{}, false, false
 		}
+		wide = wide || list
 	}
-	return body, true
+	return body, wide, true
 }
 
 // put adds one changed field to a sparse object.
-func put(body, whole stconfig.Value, c Change, depth int) (stconfig.Value, bool) {
+func put(body, whole stconfig.Value, c Change, depth int) (_ stconfig.Value, wide, ok bool) {
 	name := c.Key.At(depth).Name
 	value := whole.Get(name)
 	if !value.Exists() {
-		return body, false
+		return body, false, false
 	}
 	if value.Kind() != stconfig.Object {
-		return body.With(name, value), true
+		return body.With(name, value), depth+1 < c.Key.Len(), true
 	}
-	if strings.EqualFold(name, "versioning") && c.send.Exists() {
-		return body.With(name, value), true // whole: daemons reset what is left out of it (cleanupIntervalS on 1.19.2)
+	if strings.EqualFold(name, "versioning") && c.send.Exists() { // whole: daemons reset what is left out of it (cleanupIntervalS on 1.19.2)
+		return body.With(name, value), depth+1 < c.Key.Len(), true
 	}
 	if depth+1 == c.Key.Len() {
-		return body, false
+		return body, false, false
 	}
 	inner := body.Get(name)
 	if inner.Kind() != stconfig.Object {
 		inner = stconfig.Obj()
 	}
-	inner, ok := put(inner, value, c, depth+1)
-	return body.With(name, inner), ok
+	inner, wide, ok = put(inner, value, c, depth+1)
+	return body.With(name, inner), wide, ok
 }
 
 // byMember groups changes by the second name of their keys, in their order.

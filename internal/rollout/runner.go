@@ -2,65 +2,253 @@ package rollout
 
 import (
 	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/plan"
+	"muster/internal/logkey"
 )
 
-// Runner settles accepted changes and drives rollouts.
-type Runner struct{ o Options }
+const (
+	atOnce     = 10                     // devices that a change is for at once
+	lookEvery  = 100 * time.Millisecond // while a wave is under way
+	restEvery  = time.Second            // while nothing can move by itself
+	startGrace = 10 * time.Second       // to learn who can be reached
+	saveAgain  = 5 * time.Second        // after the store could not be written
+)
 
-// Rollouts are all, newest first, without members.
-func (r *Runner) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
-	return r.o.Store.Rollouts(ctx)
+// Runner settles accepted changes, that is, it decides who is admitted to them, and drives rollouts.
+type Runner struct {
+	o       Options
+	log     *slog.Logger
+	rules   rules
+	started time.Time
+	wake    chan struct{} // of capacity 1
+
+	acting  sync.Mutex // held while anything is decided; guards what follows
+	world   *world
+	unsaved bool // the settled generation is newer than the store knows
+
+	mu       sync.RWMutex // guards what follows; never held while something is called
+	settled  *fleet.Registry
+	holds    map[fleet.DeviceID]fleet.Hold
+	pasts    map[int64]*fleet.Registry // that holds are at
+	overlays map[int64]laid
+	live     map[int64]*live // rollouts that are not over
 }
 
-// Rollout is one with its members.
-func (r *Runner) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.o.Store.Rollout(ctx, id)
+// laid is the registry of a generation over the devices of a moment.
+type laid struct {
+	past, current, made *fleet.Registry
 }
 
-// Pause stops admission until somebody resumes the rollout.
-func (r *Runner) Pause(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.Rollout(ctx, id)
+// New makes a Runner. Load comes next, then Run.
+func New(o Options) *Runner {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Soak == 0 {
+		o.Soak = DefaultSoak
+	}
+	if o.Patience == 0 {
+		o.Patience = DefaultPatience
+	}
+	return &Runner{
+		o: o, log: o.Log.With(logkey.Component, "rollout"), rules: rules{o.Soak, o.Patience}, wake: make(chan struct{}, 1),
+		holds: map[fleet.DeviceID]fleet.Hold{}, pasts: map[int64]*fleet.Registry{}, overlays: map[int64]laid{}, live: map[int64]*live{},
+	}
 }
 
-// Resume goes on with a paused rollout, or with a halted one in spite of what halted it.
-func (r *Runner) Resume(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.Rollout(ctx, id)
+// Load reads where everything stood. Before it nobody may ask who is admitted to what.
+func (r *Runner) Load(ctx context.Context) error {
+	settled, err := r.o.Store.Settled(ctx)
+	if err != nil {
+		return err
+	}
+	registry, err := r.o.Store.RegistryAt(ctx, settled)
+	if err != nil {
+		return err
+	}
+	holds, err := r.o.Store.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	open, err := r.o.Store.OpenRollouts(ctx)
+	if err != nil {
+		return err
+	}
+	r.acting.Lock()
+	defer r.acting.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started, r.world, r.settled = time.Now(), newWorld(registry), registry
+	for _, h := range holds {
+		r.holds[h.Device] = h
+		if r.pasts[h.Generation] == nil {
+			if r.pasts[h.Generation], err = r.o.Store.RegistryAt(ctx, h.Generation); err != nil {
+				return err
+			}
+		}
+	}
+	for _, rollout := range open {
+		r.live[rollout.ID] = newLive(rollout, r.started)
+	}
+	return nil
 }
 
-// Halt stops admission for good unless it is resumed.
-func (r *Runner) Halt(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.Rollout(ctx, id)
+// Run settles and drives until ctx ends.
+func (r *Runner) Run(ctx context.Context) error {
+	var inspections sync.WaitGroup
+	defer inspections.Wait()
+	pool := &pool{ctx: ctx, slots: make(chan struct{}, inspectors), running: &inspections, wake: r.Wake}
+	for {
+		pause := r.step(ctx, pool)
+		timer := time.NewTimer(pause)
+		select {
+		case <-r.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
 }
 
-// Undo makes a new generation with templates and tags as they were before, for the touched devices at once.
-func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.Rollout(ctx, id)
+// step does everything that is due, and says when to look again without being woken.
+func (r *Runner) step(ctx context.Context, pool *pool) time.Duration {
+	r.acting.Lock()
+	defer r.acting.Unlock()
+	if err := r.settle(ctx); err != nil {
+		if ctx.Err() == nil {
+			r.log.Warn("accepted changes wait", logkey.Err(err))
+		}
+		return saveAgain
+	}
+	pause := time.Hour
+	for _, id := range r.liveIDs() {
+		pause = min(pause, r.drive(ctx, r.live[id], pool))
+	}
+	if r.unsaved {
+		if _, err := r.o.Store.PutRollouts(ctx, fleet.RolloutWrite{Settled: r.settled.Generation}); err != nil {
+			return min(pause, saveAgain)
+		}
+		r.unsaved = false
+	}
+	return pause
 }
 
-// Answer is a person's answer to held changes of the plan that they saw.
-type Answer struct {
-	Digest  string   // of the plan of one member
-	Consent []string // keys of its held changes that may go out
-	Keep    []string // keys of its changes that return to base and must not
+func (r *Runner) liveIDs() []int64 { return slices.Sorted(maps.Keys(r.live)) }
+
+// Wake says that there may be something to do: a generation was committed.
+func (r *Runner) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
 }
 
-// Answered is what came of an answer.
-type Answered struct {
-	Rollout fleet.Rollout
-	Devices []fleet.DeviceID // that had the same held changes and were given the answer; later waves follow
+// Admitted is the registry at the generation that a device is admitted to, with the devices of current. It gives the
+// same pointer again while neither changed.
+func (r *Runner) Admitted(_ context.Context, id fleet.DeviceID, current *fleet.Registry) (*fleet.Registry, error) {
+	r.mu.RLock()
+	past := r.settled
+	if h, held := r.holds[id]; held {
+		past = r.pasts[h.Generation]
+	}
+	made := r.overlays[past.Generation]
+	r.mu.RUnlock()
+	if past.Generation >= current.Generation {
+		return current, nil
+	}
+	if made.past == past && made.current == current {
+		return made.made, nil
+	}
+	made = laid{past, current, overlay(past, current)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if there := r.overlays[past.Generation]; there.past == past && there.current == current {
+		return there.made, nil
+	}
+	r.overlays[past.Generation] = made
+	return made.made, nil
 }
 
-// MemberPlan is the plan of the member whose plan has this digest; conflict when there is none. It is for deciding who
-// may consent to it.
-func (r *Runner) MemberPlan(ctx context.Context, id int64, digest string) (plan.Plan, error) {
-	return plan.Plan{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no member has that plan now"}
+// HoldAll is why whatever is free on a device is held, "" when it is not: a change touches more devices than the blast
+// limit allows without a person's consent.
+func (r *Runner) HoldAll(id fleet.DeviceID) string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, l := range r.live {
+		if l.Blast != "" && l.Status.Holds() && l.member[id] {
+			if _, held := r.holds[id]; !held {
+				return l.Blast
+			}
+		}
+	}
+	return ""
 }
 
-// Consent gives the answer to every member that has the same held changes, now or when it is admitted.
-func (r *Runner) Consent(ctx context.Context, id int64, answer Answer) (Answered, error) {
-	rollout, err := r.Rollout(ctx, id)
-	return Answered{Rollout: rollout}, err
+// Notice says that something about a device changed: its state, its folders, its configuration.
+func (r *Runner) Notice(id fleet.DeviceID) { r.notice(id, 0) }
+
+// Applied says that an intent was finished.
+func (r *Runner) Applied(intent fleet.Intent) {
+	if intent.Outcome != fleet.OutcomeAbandoned {
+		r.notice(intent.Device, intent.Generation)
+	}
+}
+
+func (r *Runner) notice(id fleet.DeviceID, generation int64) {
+	r.mu.RLock()
+	concerned := false
+	for _, l := range r.live {
+		concerned = l.notice(id, generation) || concerned
+	}
+	r.mu.RUnlock()
+	if concerned {
+		r.Wake()
+	}
+}
+
+// publish makes known what was written. The caller holds acting.
+func (r *Runner) publish(do func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	do()
+	used := map[int64]bool{r.settled.Generation: true}
+	for _, h := range r.holds {
+		used[h.Generation] = true
+	}
+	for generation := range r.pasts {
+		if !used[generation] {
+			delete(r.pasts, generation)
+		}
+	}
+	for generation := range r.overlays {
+		if !used[generation] {
+			delete(r.overlays, generation)
+		}
+	}
+}
+
+func (r *Runner) stepHook(names ...string) {
+	if r.o.Step == nil {
+		return
+	}
+	for _, name := range names {
+		r.o.Step(name)
+	}
+}
+
+// changed tells whoever wants to know how a rollout stands.
+func (r *Runner) changed(rollout fleet.Rollout) {
+	r.log.Info("rollout", "rollout", rollout.ID, "status", rollout.Status, "wave", rollout.Wave, logkey.Reason, rollout.Reason)
+	if r.o.Changed != nil {
+		r.o.Changed(rollout)
+	}
 }

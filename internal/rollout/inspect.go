@@ -1,0 +1,180 @@
+package rollout
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+const (
+	inspectors   = 8               // devices that are planned for a gate at the same time
+	inspectAgain = 2 * time.Second // without any news
+)
+
+// pool runs inspections, a few at a time.
+type pool struct {
+	ctx     context.Context //nolint:containedctx // of Run: inspections end with it
+	slots   chan struct{}
+	running *sync.WaitGroup
+	wake    func()
+}
+
+// start tells whether there was room.
+func (p *pool) start(inspect func(context.Context)) bool {
+	select {
+	case p.slots <- struct{}{}:
+	default:
+		return false
+	}
+	p.running.Go(func() {
+		inspect(p.ctx)
+		<-p.slots
+		p.wake()
+	})
+	return true
+}
+
+// heldPlan is what waits for consent on a device.
+type heldPlan struct {
+	digest string
+	same   map[string]string // by key: what tells that another device has the same change
+}
+
+// inspect plans one device and judges. Where somebody has consented to what is held, or undone what brought it, that is
+// said to whoever applies.
+func (r *Runner) inspect(ctx context.Context, l *live, m fleet.RolloutMember, c *check, generation int64) {
+	r.mu.RLock()
+	consents, undoing := l.Consents, l.Status == fleet.RolloutUndoing
+	r.mu.RUnlock()
+	made, err := r.o.Fleet.Plan(ctx, m.Device)
+	f, held := fact{}, heldPlan{}
+	if err != nil {
+		f = unplanned(err)
+	} else {
+		f, held = r.judge(m, made, generation, undoing)
+	}
+	answered := err == nil && len(held.same) > 0 && r.answer(ctx, m.Device, made, held, consents, undoing)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.fact, c.held, c.observed, c.at, c.running = f, held, made.Observed, time.Now(), false
+	c.dirty = c.dirty || answered
+}
+
+// unplanned is what is seen of a device for which there is no plan.
+func unplanned(err error) fact {
+	saw := "its plan could not be made"
+	var known *fleet.Error
+	if errors.As(err, &known) {
+		saw = known.Error()
+		switch known.Code {
+		case fleet.CodeInvalid, fleet.CodeTooLarge, fleet.CodeUnsupported, fleet.CodeUnbelievable, fleet.CodeMalformed:
+			return fact{kind: factFailed, gate: fleet.GatePlan, saw: saw}
+		}
+	}
+	return fact{kind: factPending, saw: saw}
+}
+
+func (r *Runner) judge(m fleet.RolloutMember, p plan.Plan, generation int64, undoing bool) (fact, heldPlan) {
+	s := r.o.Fleet.Standing(m.Device)
+	if p.Generation < generation {
+		if undoing {
+			return fact{kind: factGood}, heldPlan{} // another rollout has it
+		}
+		return fact{kind: factPending, saw: "it is not at the rollout's generation yet"}, heldPlan{}
+	}
+	var sendable, held []plan.Change
+	for _, c := range p.Changes {
+		switch {
+		case c.Sendable():
+			sendable = append(sendable, c)
+		case c.Stopped:
+			return fact{kind: factFailed, gate: fleet.GatePlan, saw: c.Key.String() + ": " + c.Reason}, heldPlan{}
+		case c.Class == plan.Held, c.Class == plan.Refused:
+			held = append(held, c)
+		}
+	}
+	waits := r.heldIn(p.Digest, held)
+	switch {
+	case len(sendable) > 0 && s.Mode != fleet.ModeOn:
+		return fact{kind: factHeld, saw: "its mode is " + string(s.Mode) + ": nothing is written"}, waits
+	case len(sendable) > 0:
+		return fact{kind: factPending, saw: fmt.Sprintf("%s and %d more to be sent", sendable[0].Key, len(sendable)-1)}, waits
+	case len(held) > 0 && !(m.Wave > 1 && m.Was == fleet.ConfigHeld):
+		return fact{kind: factHeld, saw: held[0].Key.String() + " waits: " + held[0].Reason}, waits
+	case p.Observed != s.Digest || !s.Summarised:
+		return fact{kind: factPending, saw: "its folders were not read yet"}, waits
+	}
+	return fact{kind: factGood}, waits
+}
+
+// heldIn says what of a plan waits for consent. Refused changes wait in vain.
+func (r *Runner) heldIn(digest string, held []plan.Change) heldPlan {
+	h := heldPlan{digest: digest}
+	for _, c := range held {
+		if c.Class == plan.Held {
+			if h.same == nil {
+				h.same = map[string]string{}
+			}
+			h.same[c.Key.String()] = r.sameChange(c)
+		}
+	}
+	return h
+}
+
+// sameChange is equal for changes that ask for the same at the same place for the same reason. It is keyed: what is
+// asked for may be a secret.
+func (r *Runner) sameChange(c plan.Change) string {
+	h := hmac.New(sha256.New, r.o.DigestKey)
+	fmt.Fprintf(h, "%s %s %s %t ", c.Key, c.Class, c.Reason, c.Returns)
+	if to := c.Sending(); to.Exists() {
+		h.Write(stconfig.Normalise(to).JSON())
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// answer gives the answer that a person gave for all devices with the same held change. It tells whether there was one.
+func (r *Runner) answer(ctx context.Context, id fleet.DeviceID, p plan.Plan, held heldPlan, consents []fleet.RolloutConsent, undoing bool) bool {
+	var consent, keep []string
+	for _, c := range p.Changes {
+		key := c.Key.String()
+		i := slices.IndexFunc(consents, func(given fleet.RolloutConsent) bool {
+			return given.Key == key && given.Digest == held.same[key]
+		})
+		switch {
+		case held.same[key] == "":
+		case i >= 0 && consents[i].Keep:
+			keep = append(keep, key)
+		case i >= 0, undoing && takesAway(c):
+			consent = append(consent, key)
+		}
+	}
+	if len(consent)+len(keep) == 0 {
+		return false
+	}
+	if err := r.o.Fleet.Apply(ctx, id, p.Digest, consent, keep); err != nil && ctx.Err() == nil {
+		r.log.Info("consent not applied yet", logkey.Device, id, logkey.Err(err))
+	}
+	return true
+}
+
+// takesAway tells a folder or device that Muster brought and that nobody asks for any more: whoever undoes a rollout
+// wants it gone.
+func takesAway(c plan.Change) bool {
+	if !c.Returns || c.To.Exists() || c.Key.Len() != 2 {
+		return false
+	}
+	section := strings.ToLower(c.Key.At(0).Name)
+	return section == "folders" || section == "devices"
+}

@@ -1,0 +1,255 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// live is a rollout that is not over, with what was seen of its devices. The state is guarded by Runner.acting for
+// writing and by Runner.mu for reading from elsewhere.
+type live struct {
+	state
+	member map[fleet.DeviceID]bool
+	since  time.Time                // since when it is looked after: its start, or Muster's
+	watch  map[fleet.DeviceID]int64 // of an undo: who is to come back, and the generation that they have to be at
+
+	mu     sync.Mutex // guards what follows
+	checks map[fleet.DeviceID]*check
+}
+
+// check is what was found out about one device last.
+type check struct {
+	fact     fact
+	at       time.Time // of the last inspection; zero: none yet
+	observed string    // digest of the configuration that was inspected
+	dirty    bool      // something changed since
+	running  bool      // an inspection is under way
+	touched  bool
+	held     heldPlan
+}
+
+func newLive(rollout fleet.Rollout, now time.Time) *live {
+	l := &live{state: state{Rollout: rollout}, member: map[fleet.DeviceID]bool{}, since: now, checks: map[fleet.DeviceID]*check{}}
+	for _, m := range rollout.Members {
+		l.member[m.Device] = true
+	}
+	return l
+}
+
+// notice takes news about a device; generation is that of an intent that was finished, or 0.
+func (l *live) notice(id fleet.DeviceID, generation int64) (concerned bool) {
+	if !l.member[id] && l.Status != fleet.RolloutUndoing {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.check(id)
+	c.dirty = true
+	c.touched = c.touched || generation >= l.Generation
+	return true
+}
+
+func (l *live) check(id fleet.DeviceID) *check {
+	c := l.checks[id]
+	if c == nil {
+		c = &check{fact: fact{kind: factPending, saw: "it was not looked at yet"}}
+		l.checks[id] = c
+	}
+	return c
+}
+
+// drive does what is due for one rollout and says when to look again. The caller holds acting.
+func (r *Runner) drive(ctx context.Context, l *live, pool *pool) time.Duration {
+	now := time.Now()
+	switch l.Status {
+	case fleet.RolloutWaiting:
+		if candidates := r.candidates(l, now); candidates != nil {
+			next, c := l.start(candidates, now)
+			r.commit(ctx, l, next, c)
+		}
+		return restEvery
+	case fleet.RolloutRunning, fleet.RolloutPaused:
+		next, c := l.look(r.gather(ctx, l, pool, now), r.rules, now)
+		r.commit(ctx, l, next, c)
+		return lookEvery
+	case fleet.RolloutUndoing:
+		if l.UndoneBy > r.settled.Generation {
+			return lookEvery
+		}
+		if l.watch == nil {
+			l.watch = r.reached(ctx, l)
+		}
+		if l.watch != nil {
+			next, c := l.back(r.returning(ctx, l, pool, now), now)
+			r.commit(ctx, l, next, c)
+		}
+		return lookEvery
+	}
+	return time.Hour
+}
+
+// candidates are the devices that wait for a rollout, as they are now; nil while it is not known who can be reached, or
+// nobody can.
+func (r *Runner) candidates(l *live, now time.Time) []candidate {
+	var candidates []candidate
+	tried, ready := true, false
+	for _, m := range l.Members {
+		if _, held := r.holds[m.Device]; !held {
+			continue // deleted
+		}
+		s := r.o.Fleet.Standing(m.Device)
+		c := candidate{device: m.Device, ready: s.Online && s.Mode == fleet.ModeOn, was: s.Configuration, errors: slices.Sorted(maps.Keys(s.Errors))}
+		c.healthy = c.ready && len(s.Errors) == 0 && (s.Configuration == fleet.ConfigInSync || s.Configuration == fleet.ConfigUnmanaged)
+		tried = tried && (s.Tried || s.Mode == fleet.ModePaused)
+		ready = ready || c.ready
+		candidates = append(candidates, c)
+	}
+	if !ready || !tried && now.Sub(l.since) < startGrace {
+		return nil
+	}
+	return candidates
+}
+
+// commit keeps what a step changed and makes it known. What could not be kept did not happen: the step is taken again.
+func (r *Runner) commit(ctx context.Context, l *live, next state, c command) {
+	if !c.persist {
+		r.publish(func() { l.state = next })
+		return
+	}
+	r.stepHook(c.steps...)
+	kept := next.Rollout
+	if !c.members {
+		kept.Members = nil
+	}
+	write := fleet.RolloutWrite{Rollouts: []fleet.Rollout{kept}, Release: c.admit}
+	for _, id := range c.hold {
+		write.Hold = append(write.Hold, fleet.Hold{Device: id, Generation: next.Before, Rollout: next.ID})
+	}
+	past := r.pasts[next.Before]
+	var err error
+	if len(write.Hold) > 0 && past == nil {
+		past, err = r.o.Store.RegistryAt(ctx, next.Before)
+	}
+	if err == nil {
+		_, err = r.o.Store.PutRollouts(ctx, write)
+	}
+	if err != nil {
+		r.log.Warn("rollout waits", "rollout", next.ID, logkey.Err(err))
+		return
+	}
+	r.publish(func() {
+		l.state = next
+		for _, h := range write.Hold {
+			r.holds[h.Device], r.pasts[h.Generation] = h, past
+		}
+		for _, id := range c.admit {
+			delete(r.holds, id)
+		}
+		if next.Status.Over() {
+			delete(r.live, next.ID)
+		}
+	})
+	r.stepHook(c.stepsEnd...)
+	if len(c.admit)+len(c.hold) > 0 {
+		r.o.Fleet.Wake(append(c.admit, c.hold...))
+	}
+	r.changed(next.Rollout)
+}
+
+// gather is what is seen of the admitted members now. What has to be found out is on its way then.
+func (r *Runner) gather(ctx context.Context, l *live, pool *pool, now time.Time) map[fleet.DeviceID]fact {
+	members := l.admitted()
+	facts := make(map[fleet.DeviceID]fact, len(members))
+	var away []fleet.DeviceID
+	for _, m := range members {
+		f := r.see(l, m, l.Generation, pool, now)
+		if f.kind == factAway && !f.touched {
+			away = append(away, m.Device)
+		}
+		facts[m.Device] = f
+	}
+	if len(away) == 0 {
+		return facts
+	}
+	touched, err := r.o.Store.Touched(ctx, l.Carries[0])
+	for _, id := range away {
+		f := facts[id]
+		f.touched = err != nil || touched[id] // not known counts as touched: nothing is decided before its patience is over
+		facts[id] = f
+	}
+	return facts
+}
+
+// see is how one device stands, for a rollout that asks it to be at a generation.
+func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *pool, now time.Time) fact {
+	s := r.o.Fleet.Standing(m.Device)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.check(m.Device)
+	if !s.Online {
+		c.dirty = true
+		return fact{kind: factAway, touched: c.touched, saw: s.Reason}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(s.Errors)) {
+		if !slices.Contains(m.Errors, folder) && l.Status != fleet.RolloutUndoing {
+			return fact{kind: factFailed, gate: fleet.GateFolders, saw: fmt.Sprintf("folder %q is in error: %s", folder, s.Errors[folder])}
+		}
+	}
+	busy := s.Configuration == fleet.ConfigApplying
+	if c.fact.kind == factGood && c.observed == s.Digest && !c.dirty {
+		return c.fact
+	}
+	waited := now.Sub(c.at)
+	if c.at.IsZero() {
+		waited = now.Sub(later(l.since, l.WaveAt))
+	}
+	if !c.running && !busy && (c.dirty && waited >= lookEvery || waited >= inspectAgain) {
+		c.running, c.dirty = true, false
+		if !pool.start(func(ctx context.Context) { r.inspect(ctx, l, m, c, generation) }) {
+			c.running, c.dirty = false, true
+		}
+	}
+	if c.fact.kind == factGood { // until it is known better
+		return fact{kind: factPending, saw: "its configuration changed"}
+	}
+	return c.fact
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// reached are the devices that a rollout to be undone reached, or may have.
+func (r *Runner) reached(ctx context.Context, l *live) map[fleet.DeviceID]int64 {
+	touched, err := r.o.Store.Touched(ctx, l.Carries[0])
+	if err != nil {
+		return nil
+	}
+	watch := map[fleet.DeviceID]int64{}
+	for _, m := range l.Members {
+		if m.Wave > 0 && m.Wave <= l.Wave || touched[m.Device] {
+			watch[m.Device] = l.UndoneBy
+		}
+	}
+	return watch
+}
+
+func (r *Runner) returning(ctx context.Context, l *live, pool *pool, now time.Time) map[fleet.DeviceID]fact {
+	facts := make(map[fleet.DeviceID]fact, len(l.watch))
+	for id, generation := range l.watch {
+		m, _ := l.Member(id)
+		m.Device = id
+		facts[id] = r.see(l, m, generation, pool, now)
+	}
+	return facts
+}

@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// bareOrder is what the bare client is told to do.
+type bareOrder struct {
+	Do      string  `json:"do"` // contact, hold
+	Daemons []place `json:"daemons"`
+	Decode  bool    `json:"decode"`
+}
+
+type bareOutcome struct {
+	Took   time.Duration `json:"took"`
+	Polls  int64         `json:"polls"` // that hang now
+	Failed string        `json:"failed"`
+}
+
+// runBare is the yardstick's process: net/http with nothing around it, which does to every daemon what Muster does.
+func runBare(in io.Reader, out io.Writer) error {
+	b := &bareClient{http: &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 1,
+		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1: the cheaper one
+	}}}
+	return obey(in, out, func(o bareOrder) (bareOutcome, error) {
+		began := time.Now()
+		switch o.Do {
+		case "contact":
+			err := b.contactAll(o.Daemons, o.Decode)
+			return bareOutcome{Took: time.Since(began)}, err
+		case "hold":
+			for i := range o.Daemons {
+				go b.hold(&o.Daemons[i])
+			}
+			return bareOutcome{}, nil
+		}
+		return bareOutcome{Polls: b.hanging.Load()}, nil
+	})
+}
+
+type bareClient struct {
+	http    *http.Client
+	hanging atomic.Int64
+}
+
+const bareAtOnce = 32 // contacts
+
+func (b *bareClient) contactAll(daemons []place, decode bool) error {
+	next := make(chan *place)
+	failed := make(chan error, 1)
+	var all sync.WaitGroup
+	for range bareAtOnce {
+		all.Go(func() {
+			for d := range next {
+				if err := b.contact(d, decode); err != nil {
+					select {
+					case failed <- err:
+					default:
+					}
+				}
+			}
+		})
+	}
+	for i := range daemons {
+		next <- &daemons[i]
+	}
+	close(next)
+	all.Wait()
+	b.http.CloseIdleConnections()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// contact does the requests of a first contact, in Muster's order.
+func (b *bareClient) contact(d *place, decode bool) error {
+	paths := []string{"/rest/noauth/health", "/rest/system/status", eventsPath + "&since=0&limit=1&timeout=0", "/rest/system/version", "/rest/config"}
+	for _, folder := range d.Folders {
+		paths = append(paths, "/rest/db/status?folder="+url.QueryEscape(folder))
+	}
+	for _, path := range paths {
+		body, err := b.get(d, path)
+		if err != nil {
+			return err
+		}
+		var value any
+		if decode && path != paths[0] {
+			if err := json.Unmarshal(body, &value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const eventsPath = "/rest/events?events=ConfigSaved,FolderSummary,StateChanged,DeviceConnected,DeviceDisconnected,FolderErrors,PendingDevicesChanged,PendingFoldersChanged"
+
+// hold polls for ever, with the status in between, as Muster does.
+func (b *bareClient) hold(d *place) {
+	for {
+		if _, err := b.get(d, "/rest/system/status"); err != nil {
+			return
+		}
+		b.hanging.Add(1)
+		_, err := b.get(d, eventsPath+"&since=0&timeout=50")
+		b.hanging.Add(-1)
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (b *bareClient) get(d *place, path string) ([]byte, error) {
+	r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("https://%s:%d%s", d.Host, d.Port, path), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("X-API-Key", d.Key)
+	response, err := b.http.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return io.ReadAll(response.Body)
+}

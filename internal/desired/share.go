@@ -18,38 +18,61 @@ var (
 // folders that nobody but the base shares with it.
 func (f *fold) share() (map[fleet.DeviceID]bool, error) {
 	implied := map[fleet.DeviceID]bool{}
-	known := map[string]bool{string(f.Device): true}
-	for d := range f.doc.Get("devices").Values() {
-		known[d.Get("deviceID").Str()] = true
-	}
+	known := idsIn(f.doc.Get("devices"))
+	known[string(f.Device)] = true
+	var along []stconfig.Value
 	for folder := range f.doc.Get("folders").Values() {
 		shares := folders.Child(folder.Get("id").Str()).Child("devices")
+		var before map[string]bool // of the base; made when it is needed
 		for share := range folder.Get("devices").Values() {
 			id := share.Get("deviceID").Str()
 			if known[id] {
 				continue
 			}
-			key := shares.Child(id)
-			if stconfig.Lookup(f.base, key).Exists() {
-				f.drop(key, devices.Child(id))
+			if before == nil {
+				before = idsIn(stconfig.Lookup(f.base, shares))
+			}
+			if before[id] {
+				f.drop(shares.Child(id), devices.Child(id))
 				continue
 			}
-			if err := f.imply(fleet.DeviceID(id), key); err != nil {
+			label, err := f.labelOf(fleet.DeviceID(id), shares.Child(id))
+			if err != nil {
 				return nil, err
 			}
 			known[id], implied[fleet.DeviceID(id)] = true, true
+			along = append(along, f.broughtAlong(fleet.DeviceID(id), label))
 		}
 	}
-	// A device that is there because one folder needs it is needed by all folders that share it.
-	for id := range implied {
-		for folder := range f.doc.Get("folders").Values() {
-			key := folders.Child(folder.Get("id").Str()).Child("devices").Child(string(id))
-			if stconfig.Lookup(f.doc, key).Exists() {
-				f.asked = append(f.asked, asked{key: devices.Child(string(id)), templates: f.askers(key), implied: true})
+	var err error
+	f.doc, err = f.add(f.doc, along)
+	f.askForImplied(implied)
+	return implied, err
+}
+
+// askForImplied notes who needs the devices that were brought along: one that is there because one folder needs it is
+// needed by all folders that share it.
+func (f *fold) askForImplied(implied map[fleet.DeviceID]bool) {
+	if len(implied) == 0 {
+		return
+	}
+	for folder := range f.doc.Get("folders").Values() {
+		shares := folders.Child(folder.Get("id").Str()).Child("devices")
+		for share := range folder.Get("devices").Values() {
+			if id := share.Get("deviceID").Str(); implied[fleet.DeviceID(id)] {
+				f.asked = append(f.asked, asked{key: devices.Child(id), templates: f.askers(shares.Child(id)), implied: true})
 			}
 		}
 	}
-	return implied, nil
+}
+
+// idsIn are the devices that a list names.
+func idsIn(list stconfig.Value) map[string]bool {
+	ids := make(map[string]bool, list.Len())
+	for member := range list.Values() {
+		ids[member.Get("deviceID").Str()] = true
+	}
+	return ids
 }
 
 // drop takes a share out because its device goes.
@@ -58,43 +81,44 @@ func (f *fold) drop(share, device stconfig.Key) {
 	f.asked = append(f.asked, asked{key: share, templates: f.askers(device), with: device.String()})
 }
 
-// imply adds the entry of a registered device that a folder is shared with.
-func (f *fold) imply(id fleet.DeviceID, share stconfig.Key) error {
-	label, registered := f.Registered[id]
-	if !registered {
-		err := &fleet.Error{
-			Code:    fleet.CodeInvalid,
-			Message: fmt.Sprintf("folder %q is shared with %s, which is neither among the device's `devices` nor registered", share.At(1).Name, id),
-			Hint:    "Register the device, add it to `devices` in a template, or take it out of the folder's list.",
-		}
-		for _, t := range f.Templates {
-			if askers := f.askers(share); len(askers) > 0 && askers[len(askers)-1] == t.ID {
-				return inTemplate(t, err)
-			}
-		}
-		return err
+// labelOf is the label of a registered device that a folder is shared with.
+func (f *fold) labelOf(id fleet.DeviceID, share stconfig.Key) (string, error) {
+	if label, registered := f.Registered[id]; registered {
+		return label, nil
 	}
-	doc, err := f.along(f.doc, id, label)
-	if err != nil {
-		return err
+	err := &fleet.Error{
+		Code:    fleet.CodeInvalid,
+		Message: fmt.Sprintf("folder %q is shared with %s, which is neither among the device's `devices` nor registered", share.At(1).Name, id),
+		Hint:    "Register the device, add it to `devices` in a template, or take it out of the folder's list.",
 	}
-	f.doc = doc
-	return nil
+	for _, t := range f.Templates {
+		if askers := f.askers(share); len(askers) > 0 && askers[len(askers)-1] == t.ID {
+			return "", inTemplate(t, err)
+		}
+	}
+	return "", err
 }
 
-// along is the document with the entry of a device that a folder brings along.
-func (f *fold) along(doc stconfig.Value, id fleet.DeviceID, label string) (stconfig.Value, error) {
+// broughtAlong is the entry of a device that a folder brings along.
+func (f *fold) broughtAlong(id fleet.DeviceID, label string) stconfig.Value {
 	if label == "" { // then the daemon learns one
 		label = stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()
 	}
-	entry := stconfig.Obj(
+	return stconfig.Obj(
 		stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(id))},
 		stconfig.Member{Name: "name", Value: stconfig.Text(label)},
 		stconfig.Member{Name: "addresses", Value: stconfig.List(stconfig.Text("dynamic"))},
 	)
-	doc, _, err := stconfig.Apply(doc, fleet.OpAppend, devices, stconfig.List(entry), f.Device)
+}
+
+// add is the document with these devices.
+func (f *fold) add(doc stconfig.Value, entries []stconfig.Value) (stconfig.Value, error) {
+	if len(entries) == 0 {
+		return doc, nil
+	}
+	doc, _, err := stconfig.Apply(doc, fleet.OpAppend, devices, stconfig.List(entries...), f.Device)
 	if err != nil {
-		return doc, fmt.Errorf("bring device %s along: %w", id, err)
+		return doc, fmt.Errorf("bring devices along: %w", err)
 	}
 	return doc, nil
 }
@@ -102,6 +126,7 @@ func (f *fold) along(doc stconfig.Value, id fleet.DeviceID, label string) (stcon
 // keepAlong puts into the base the devices that Muster made and that a folder needs which is a person's: who took over
 // a folder did not mean to lose its devices.
 func (f *fold) keepAlong(entries []entry) error {
+	var along []stconfig.Value
 	for _, e := range entries {
 		device := e.key.Len() == 2 && e.key.HasPrefix(devices)
 		if !device || e.State != fleet.BaseOurs || stconfig.Lookup(f.base, e.key).Exists() || !shares(f.base, e.key.At(1).Name) {
@@ -122,13 +147,11 @@ func (f *fold) keepAlong(entries []entry) error {
 		if !registered {
 			label = e.written.Get("name").Str()
 		}
-		base, err := f.along(f.base, id, label)
-		if err != nil {
-			return err
-		}
-		f.base = base
+		along = append(along, f.broughtAlong(id, label))
 	}
-	return nil
+	var err error
+	f.base, err = f.add(f.base, along)
+	return err
 }
 
 // shares tells whether any folder of a document is shared with a device.

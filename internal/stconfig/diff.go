@@ -57,6 +57,10 @@ func (d *differ) below(name string, from, to Value, s *shape) {
 }
 
 func (d *differ) compareObjects(from, to Value, s *shape) {
+	if from.Len() > 0 && from.Len() == to.Len() && &from.kids.names[0] == &to.kids.names[0] {
+		d.compareValues(from, to, s)
+		return
+	}
 	index := Value.indexNear
 	if s.isFree() {
 		index = func(v Value, name string, _ int) int { return v.exact(name) }
@@ -73,6 +77,19 @@ func (d *differ) compareObjects(from, to Value, s *shape) {
 		if index(to, name, i) == i && index(from, name, i) < 0 {
 			d.below(spelled(s, name), Value{}, to.At(i), s.below(name))
 		}
+	}
+}
+
+// compareValues compares an object with what an Apply made of it: the names are the same ones.
+func (d *differ) compareValues(from, to Value, s *shape) {
+	for i, name := range from.kids.names {
+		if from.kids.values[i] == to.kids.values[i] {
+			continue
+		}
+		if s.isFree() && from.exact(name) != i || !s.isFree() && from.index(name) != i {
+			continue // a later spelling counts
+		}
+		d.below(spelled(s, name), from.At(i), to.At(i), s.below(name))
 	}
 }
 

@@ -17,7 +17,7 @@ const MaxDepth = 200
 // the memory of one copy of data, and members that of a few blocks: decoding a fleet's configurations is most of what
 // planning costs. FuzzParse holds it to jsontext.
 func Parse(data []byte) (Value, error) {
-	p := parser{text: string(data)}
+	p := parser{text: string(data), blocks: blocks{size: min(max(len(data)/bytesPerValue, 8), 512)}}
 	v, err := p.value(0)
 	if err == nil {
 		if p.space(); p.at < len(p.text) {
@@ -161,8 +161,8 @@ func (p *parser) object(depth int) (Value, error) {
 // close makes the list or object of what lies on the stacks above the bottoms.
 func (p *parser) close(kind Kind, bottom, bottomNames int) Value {
 	k := p.blocks.kids()
-	k.values = take(&p.blocks.values, p.values[bottom:])
-	k.names = take(&p.blocks.names, p.names[bottomNames:])
+	k.values = take(&p.blocks.values, p.blocks.size, p.values[bottom:])
+	k.names = take(&p.blocks.names, p.blocks.size, p.names[bottomNames:])
 	k.distinct = distinct(k.names)
 	p.values, p.names = p.values[:bottom], p.names[:bottomNames]
 	return Value{kind: kind, kids: k}
@@ -244,16 +244,17 @@ func (p *parser) digits() bool {
 
 // blocks are pieces of memory that many members share, so that a document is a few allocations instead of hundreds.
 type blocks struct {
+	size   int // members of one block: few for a short text
 	values []Value
 	names  []string
 	all    []kids
 }
 
-const blockLen = 512
+const bytesPerValue = 24 // of a configuration's text
 
 func (b *blocks) kids() *kids {
 	if len(b.all) == 0 {
-		b.all = make([]kids, blockLen/8)
+		b.all = make([]kids, b.size/8)
 	}
 	k := &b.all[0]
 	b.all = b.all[1:]
@@ -261,12 +262,12 @@ func (b *blocks) kids() *kids {
 }
 
 // take copies members to a block. Nobody can append into what follows them there.
-func take[T any](block *[]T, members []T) []T {
+func take[T any](block *[]T, size int, members []T) []T {
 	if len(members) == 0 {
 		return nil
 	}
 	if len(*block) < len(members) {
-		*block = make([]T, max(blockLen, len(members)))
+		*block = make([]T, max(size, len(members)))
 	}
 	taken := (*block)[:len(members):len(members)]
 	*block = (*block)[len(members):]

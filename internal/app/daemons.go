@@ -30,20 +30,28 @@ func (d daemons) Ignores(ctx context.Context, id fleet.DeviceID, folder string) 
 	return client.Ignores(ctx, folder)
 }
 
-func (d daemons) SetIgnores(ctx context.Context, id fleet.DeviceID, folder string, lines []string) error {
+// Session is the second connection to a daemon, beside the watcher's.
+func (d daemons) Session(ctx context.Context, id fleet.DeviceID) (reconcile.Session, error) {
 	client, err := d.client(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return client.SetIgnores(ctx, folder, lines)
+	opened, err := client.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return session{opened, id, d.mirror}, nil
 }
 
-func (d daemons) Write(ctx context.Context, id fleet.DeviceID, method, path string, body []byte) error {
-	client, err := d.client(id)
-	if err != nil {
-		return err
-	}
-	return client.Write(ctx, method, path, body)
+// session passes the configurations that it reads through the mirror.
+type session struct {
+	*syncthing.Session
+	id     fleet.DeviceID
+	mirror *mirror.Mirror
+}
+
+func (s session) Config(ctx context.Context) (fleet.ObservedConfig, error) {
+	return s.mirror.ReadOver(ctx, s.id, s.Session)
 }
 
 // client is the watcher's own: the mirror was given nothing else to dial with.

@@ -21,6 +21,12 @@ type Daemon interface {
 	Close()      // for good: nothing is kept any more
 }
 
+// ConfigReader is the part of a Daemon that reads its configuration.
+type ConfigReader interface {
+	Config(ctx context.Context) ([]byte, error)
+	SystemConfig(ctx context.Context) ([]byte, error)
+}
+
 // Target is what is needed to make a Daemon.
 type Target struct {
 	Device        fleet.DeviceID

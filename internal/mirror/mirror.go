@@ -199,6 +199,15 @@ func (m *Mirror) ReadNow(ctx context.Context, id fleet.DeviceID) (fleet.Observed
 	return w.readConfig(ctx, d, false)
 }
 
+// ReadOver is ReadNow over a connection of the caller's to the same daemon.
+func (m *Mirror) ReadOver(ctx context.Context, id fleet.DeviceID, d ConfigReader) (fleet.ObservedConfig, error) {
+	w := m.watcher(id)
+	if w == nil {
+		return fleet.ObservedConfig{}, fleet.NotFoundf("device %s is not registered", id)
+	}
+	return w.readConfig(ctx, d, false)
+}
+
 func (m *Mirror) watcher(id fleet.DeviceID) *watcher {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

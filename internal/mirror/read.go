@@ -63,7 +63,7 @@ func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
 
 // readConfig reads the configuration and takes it over. One that is the same as the last is no news: daemons announce
 // every change twice. Of two readings at the same time the one that was asked for later counts.
-func (w *watcher) readConfig(ctx context.Context, d Daemon, tell bool) (fleet.ObservedConfig, error) {
+func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fleet.ObservedConfig, error) {
 	began := time.Now()
 	document, tooOld, err := config(ctx, d)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *watcher) readConfig(ctx context.Context, d Daemon, tell bool) (fleet.Ob
 	return seen, nil
 }
 
-func config(ctx context.Context, d Daemon) (document []byte, tooOld bool, err error) {
+func config(ctx context.Context, d ConfigReader) (document []byte, tooOld bool, err error) {
 	document, err = d.Config(ctx)
 	if fleet.CodeOf(err) == fleet.CodeUnsupported {
 		document, err = d.SystemConfig(ctx)

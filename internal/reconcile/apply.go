@@ -54,7 +54,12 @@ func (e *Engine) send(ctx context.Context, j *job) error {
 		return err
 	}
 	e.step(StepAfterIntent)
-	if err := e.read(ctx, j); err != nil {
+	defer j.hangUp()
+	err = e.talk(ctx, j)
+	if err == nil {
+		err = e.read(ctx, j)
+	}
+	if err != nil {
 		return errors.Join(err, a.abandon(ctx, "the daemon could not be read"))
 	}
 	e.step(StepAfterRead)
@@ -82,6 +87,7 @@ type attempt struct {
 	acknowledged []stconfig.Key
 	rejected     []rejection
 	restarts     bool // the daemon's API
+	thoughtAgain bool // after the fresh read, which takes a while
 	lost         error
 }
 
@@ -128,6 +134,7 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 	if a.j.plan.Observed == a.j.digest && len(a.j.result.Ignores) == 0 {
 		return false, nil
 	}
+	a.thoughtAgain = true
 	if err := a.think(ctx, a.j, true); err != nil {
 		return true, cmp.Or(a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"), a.notThought(a.j, err))
 	}
@@ -145,8 +152,11 @@ func (a *attempt) write(ctx context.Context) error {
 			continue
 		}
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))
-		err := a.call(ctx, w)
+		err := a.call(ctx, w, i == 0 && !a.thoughtAgain)
 		a.step(fmt.Sprint(StepAfterWrite, i+1))
+		if errors.Is(err, plan.ErrMoved) {
+			return nil // what is left is planned again from what is read back
+		}
 		switch fleet.CodeOf(err) {
 		case "":
 			a.acknowledged = append(a.acknowledged, w.Keys...)
@@ -160,17 +170,19 @@ func (a *attempt) write(ctx context.Context) error {
 	return nil
 }
 
-func (a *attempt) call(ctx context.Context, w plan.Write) error {
+// call sends one write. What it says beyond its changes was read a moment ago, or is read once more: there is no ETag, so
+// a person's edit that arrives in between is lost, and nothing else is.
+func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	if w.Folder != "" {
 		lines := make([]string, 0, w.Body.Len())
 		for line := range w.Body.Values() {
 			lines = append(lines, line.Str())
 		}
-		return a.o.Daemon.SetIgnores(ctx, a.j.m.id, w.Folder, lines)
+		return a.j.session.SetIgnores(ctx, w.Folder, lines)
 	}
 	body := w.Body
-	if w.Whole != nil {
-		read, err := a.o.Daemon.Config(ctx, a.j.m.id)
+	if w.Whole || w.Wide && !justRead {
+		read, err := a.j.session.Config(ctx)
 		if err != nil {
 			return err
 		}
@@ -178,7 +190,7 @@ func (a *attempt) call(ctx context.Context, w plan.Write) error {
 		if err != nil {
 			return err
 		}
-		if body, err = w.WholeBody(doc, a.j.m.id); err != nil {
+		if body, err = w.Again(doc, a.j.m.id); err != nil {
 			return err
 		}
 	}
@@ -186,7 +198,7 @@ func (a *attempt) call(ctx context.Context, w plan.Write) error {
 	if body.Exists() {
 		bytes = body.JSON()
 	}
-	return a.o.Daemon.Write(ctx, a.j.m.id, w.Method, w.Path, bytes)
+	return a.j.session.Write(ctx, w.Method, w.Path, bytes)
 }
 
 // buildsOnRejected tells whether a write needs what the daemon just refused: folders need their devices, ignore
@@ -210,6 +222,9 @@ func order(key stconfig.Key) int {
 
 // verify reads back, judges, and records the outcome. An error leaves the intent open: it is verified later.
 func (a *attempt) verify(ctx context.Context) error {
+	if !a.newKey.IsZero() {
+		a.j.hangUp() // its key may be the old one
+	}
 	if err := a.settleAccess(ctx); err != nil {
 		return a.leaveOpen(err)
 	}

@@ -122,6 +122,7 @@ type daemon struct {
 	online  bool
 	known   reconcile.Known
 	calls   []string // writes that arrived
+	busy    bool     // a session is open
 	reads   int
 
 	before func(d *daemon, call string) error // runs with mu held, before a write takes effect
@@ -138,6 +139,15 @@ func (d *daemon) Known(fleet.DeviceID) reconcile.Known {
 }
 
 func (d *daemon) Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
+	d.mu.Lock()
+	if d.busy {
+		panic("a call beside the session")
+	}
+	d.mu.Unlock()
+	return d.read(ctx, id)
+}
+
+func (d *daemon) read(_ context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.online {
@@ -158,12 +168,54 @@ func (d *daemon) Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedC
 func unreachable() error { return &fleet.Error{Code: fleet.CodeUnavailable, Message: "not reached"} }
 
 func (d *daemon) Ignores(_ context.Context, _ fleet.DeviceID, folder string) ([]string, error) {
+	return d.readIgnores(folder)
+}
+
+func (d *daemon) readIgnores(folder string) ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.online {
 		return nil, unreachable()
 	}
 	return slices.Clone(d.ignores[folder]), nil
+}
+
+// Session counts as one connection; the daemon is asked for another only when it is closed.
+func (d *daemon) Session(context.Context, fleet.DeviceID) (reconcile.Session, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.online {
+		return nil, unreachable()
+	}
+	if d.busy {
+		panic("a second session at the same time")
+	}
+	d.busy = true
+	return &session{d}, nil
+}
+
+type session struct{ d *daemon }
+
+func (s *session) Config(ctx context.Context) (fleet.ObservedConfig, error) {
+	return s.d.read(ctx, s.d.id)
+}
+
+func (s *session) Ignores(ctx context.Context, folder string) ([]string, error) {
+	return s.d.readIgnores(folder)
+}
+
+func (s *session) SetIgnores(ctx context.Context, folder string, lines []string) error {
+	return s.d.SetIgnores(ctx, s.d.id, folder, lines)
+}
+
+func (s *session) Write(ctx context.Context, method, path string, body []byte) error {
+	return s.d.Write(ctx, s.d.id, method, path, body)
+}
+
+func (s *session) Close() {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	s.d.busy = false
 }
 
 func (d *daemon) SetIgnores(_ context.Context, _ fleet.DeviceID, folder string, lines []string) error {

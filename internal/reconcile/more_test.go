@@ -396,11 +396,21 @@ func (f *farm) Ignores(ctx context.Context, id fleet.DeviceID, folder string) ([
 	return f.daemons[id].Ignores(ctx, id, folder)
 }
 
-func (f *farm) SetIgnores(ctx context.Context, id fleet.DeviceID, folder string, lines []string) error {
-	return f.daemons[id].SetIgnores(ctx, id, folder, lines)
+func (f *farm) Session(ctx context.Context, id fleet.DeviceID) (reconcile.Session, error) {
+	s, err := f.daemons[id].Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return slowSession{s, f}, nil
 }
 
-func (f *farm) Write(ctx context.Context, id fleet.DeviceID, method, path string, body []byte) error {
+type slowSession struct {
+	reconcile.Session
+	f *farm
+}
+
+func (s slowSession) Write(ctx context.Context, method, path string, body []byte) error {
+	f := s.f
 	f.mu.Lock()
 	f.now++
 	f.most = max(f.most, f.now)
@@ -409,5 +419,5 @@ func (f *farm) Write(ctx context.Context, id fleet.DeviceID, method, path string
 	f.mu.Lock()
 	f.now--
 	f.mu.Unlock()
-	return f.daemons[id].Write(ctx, id, method, path, body)
+	return s.Session.Write(ctx, method, path, body)
 }

@@ -33,11 +33,21 @@ type Daemon interface {
 	// Config reads the configuration now. What it returns becomes the device's observed configuration.
 	Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
 	Ignores(ctx context.Context, id fleet.DeviceID, folder string) ([]string, error)
-	SetIgnores(ctx context.Context, id fleet.DeviceID, folder string, lines []string) error
-	// Write sends one write; path begins with /rest/ and is escaped.
-	Write(ctx context.Context, id fleet.DeviceID, method, path string, body []byte) error
+	// Session is for several calls in a row over one connection. Until it is closed, nothing else waits for long: close it
+	// soon, and make no other call meanwhile.
+	Session(ctx context.Context, id fleet.DeviceID) (Session, error)
 	// Known is what is known of the daemon without asking it.
 	Known(id fleet.DeviceID) Known
+}
+
+// Session is one connection to the daemon of a device. It is for one goroutine.
+type Session interface {
+	Config(ctx context.Context) (fleet.ObservedConfig, error) // as Daemon.Config
+	Ignores(ctx context.Context, folder string) ([]string, error)
+	SetIgnores(ctx context.Context, folder string, lines []string) error
+	// Write sends one write, once; path begins with /rest/ and is escaped.
+	Write(ctx context.Context, method, path string, body []byte) error
+	Close() // twice is fine
 }
 
 // Known is what is known of a daemon without asking it.

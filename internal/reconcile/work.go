@@ -26,12 +26,27 @@ type job struct {
 	print     fingerprint
 	templates []fleet.Template
 
+	session Session        // while it is being written to; nil otherwise
 	doc     stconfig.Value // as observed
 	digest  string         // of doc
 	entries []fleet.BaseEntry
 
 	result desired.Result
 	plan   plan.Plan
+}
+
+// talk opens a session; what the job reads from then on goes through it.
+func (e *Engine) talk(ctx context.Context, j *job) (err error) {
+	j.session, err = e.o.Daemon.Session(ctx, j.m.id)
+	return err
+}
+
+// hangUp ends the session.
+func (j *job) hangUp() {
+	if j.session != nil {
+		j.session.Close()
+		j.session = nil
+	}
 }
 
 // errNothingSeen says that the daemon was never read.
@@ -83,7 +98,13 @@ func (e *Engine) observe(ctx context.Context, j *job) error {
 // read reads the daemon now.
 func (e *Engine) read(ctx context.Context, j *job) error {
 	before := time.Now()
-	observed, err := e.o.Daemon.Config(ctx, j.m.id)
+	var observed fleet.ObservedConfig
+	var err error
+	if j.session != nil {
+		observed, err = j.session.Config(ctx)
+	} else {
+		observed, err = e.o.Daemon.Config(ctx, j.m.id)
+	}
 	if err != nil {
 		return err
 	}
@@ -210,7 +231,13 @@ func (e *Engine) readIgnores(ctx context.Context, j *job, folders []string) map[
 		if !has[folder] {
 			continue
 		}
-		lines, err := e.o.Daemon.Ignores(ctx, j.m.id, folder)
+		var lines []string
+		var err error
+		if j.session != nil {
+			lines, err = j.session.Ignores(ctx, folder)
+		} else {
+			lines, err = e.o.Daemon.Ignores(ctx, j.m.id, folder)
+		}
 		if err != nil {
 			e.log.Info("ignore patterns not read", logkey.Device, j.m.id, logkey.Folder, folder, logkey.Err(err))
 			continue

@@ -14,12 +14,17 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/sandbox"
 	"muster/internal/template"
-	"muster/test/server"
 )
 
 // The test binary is its own worker.
 func TestMain(m *testing.M) {
-	server.Main()
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		if err := sandbox.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

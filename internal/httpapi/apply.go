@@ -34,7 +34,7 @@ func (s *server) applyPlan(r *request) (reply, error) {
 	if err := mayConsent(r.who, made.Changes, body.Consent); err != nil {
 		return reply{}, err
 	}
-	if err := s.recordAnswers(r, string(device.ID), body.Consent, body.Keep); err != nil {
+	if err := s.record(r, "device.apply", string(device.ID), answers(body.Consent, body.Keep)); err != nil {
 		return reply{}, err
 	}
 	if err := s.Plans.Apply(r.Context(), device.ID, *body.Digest, body.Consent, body.Keep); err != nil {
@@ -79,17 +79,14 @@ func removes(change plan.Change) bool {
 	return strings.EqualFold(section, "folders") || strings.EqualFold(section, "devices")
 }
 
-// recordAnswers leaves in the audit who allowed what, before it is done.
-func (s *server) recordAnswers(r *request, subject string, consent, keep []string) error {
-	if s.Audit == nil {
-		return nil
-	}
-	var detail []string
+// answers says for the audit what somebody allowed.
+func answers(consent, keep []string) string {
+	var all []string
 	if len(consent) > 0 {
-		detail = append(detail, "consent to "+strings.Join(consent, ", "))
+		all = append(all, "consent to "+strings.Join(consent, ", "))
 	}
 	if len(keep) > 0 {
-		detail = append(detail, "keep "+strings.Join(keep, ", "))
+		all = append(all, "keep "+strings.Join(keep, ", "))
 	}
-	return s.Audit.Record(r.Context(), "device.apply", subject, strings.Join(detail, "; "))
+	return strings.Join(all, "; ")
 }

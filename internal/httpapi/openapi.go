@@ -166,11 +166,12 @@ func pathParams(path string) []*huma.Param {
 	describe := map[string]string{
 		"deviceID": "Syncthing device ID, in any spelling", "tag": "A tag, percent-encoded, a slash too",
 		"folderID": "Syncthing folder ID, percent-encoded, a slash too", "templateID": "ID of a template", "name": "Name of a token",
+		"rolloutID": "ID of a rollout", "number": "Number of a revision", "other": "Number of the revision to compare with",
 	}
 	var params []*huma.Param
 	for _, found := range pathParam.FindAllStringSubmatch(path, -1) {
 		schema := &huma.Schema{Type: huma.TypeString}
-		if found[1] == "templateID" {
+		if numbered[found[1]] != "" {
 			schema = &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
 		}
 		params = append(params, &huma.Param{Name: found[1], In: "path", Required: true, Description: describe[found[1]], Schema: schema})

@@ -28,14 +28,21 @@ func (r *request) tag() (fleet.Tag, error) {
 	return tag, at("path.tag", err)
 }
 
-// templateID takes the one decimal spelling of a number: what is read is a template's only address.
-func (r *request) templateID() (int64, error) {
-	text := r.segment("templateID")
+func (r *request) templateID() (int64, error) { return r.number("templateID") }
+
+// number takes the one decimal spelling of a number: what is read is the only address of a thing.
+func (r *request) number(name string) (int64, error) {
+	text := r.segment(name)
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || err == nil && strconv.FormatInt(id, 10) != text {
-		return 0, fleet.Invalidf("path.templateID", "%q is no template ID: it is a whole number", text)
+		return 0, fleet.Invalidf("path."+name, "%q is no %s: it is a whole number", text, numbered[name])
 	}
-	return id, nil // out of range: the nearest number, which no template has
+	return id, nil // out of range: the nearest number, which nothing has
+}
+
+// numbered are the path parameters that are numbers, in words.
+var numbered = map[string]string{
+	"templateID": "template ID", "rolloutID": "rollout ID", "number": "revision's number", "other": "revision's number",
 }
 
 // folderID takes any text that a daemon may use as an ID.

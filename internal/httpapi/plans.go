@@ -38,7 +38,11 @@ func (s *server) getPlan(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, s.notSeen(err)
 	}
-	return show(api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: wireChanges(made.Changes)})
+	return show(wirePlan(made))
+}
+
+func wirePlan(made plan.Plan) api.Plan {
+	return api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: wireChanges(made.Changes)}
 }
 
 func wireChanges(changes []plan.Change) []api.PlannedChange {

@@ -33,7 +33,8 @@ func TestEveryRouteDeclaresAPermission(t *testing.T) {
 
 // fill makes a path of a pattern.
 func fill(pattern string) string {
-	return strings.NewReplacer("{deviceID}", string(idA), "{templateID}", "1", "{tag}", "x", "{folderID}", "f", "{name}", "n").Replace(pattern)
+	return strings.NewReplacer("{deviceID}", string(idA), "{templateID}", "1", "{tag}", "x", "{folderID}", "f", "{name}", "n",
+		"{rolloutID}", "1", "{number}", "1", "{other}", "2").Replace(pattern)
 }
 
 func TestEveryRouteHoldsToItsPermission(t *testing.T) {

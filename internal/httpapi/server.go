@@ -47,6 +47,8 @@ type Options struct {
 	Plans     Plans
 	WhatIf    WhatIf
 	Audit     Audit // nil: what is no write of the store leaves no trace
+	Rollouts  Rollouts
+	Revisions Revisions
 	Checker   Checker
 	Evaluator Evaluator
 	Events    Events // whose closing ends the streams: do that before the server is shut down
@@ -103,7 +105,7 @@ func newServer(options Options) *server {
 func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
-		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.whatIfRoutes, s.settingRoutes, s.templateRoutes,
+		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes, s.settingRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.healthRoutes, s.openAPIRoutes,
 	} {
 		all = append(all, of()...)

@@ -1,0 +1,195 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+)
+
+// Rollouts follows and steers rollouts. An unknown one is not_found; what its status does not allow is conflict.
+type Rollouts interface {
+	// Rollouts are all, newest first, without members.
+	Rollouts(ctx context.Context) ([]fleet.Rollout, error)
+	Rollout(ctx context.Context, id int64) (fleet.Rollout, error)
+	Pause(ctx context.Context, id int64) (fleet.Rollout, error)
+	Resume(ctx context.Context, id int64) (fleet.Rollout, error)
+	Halt(ctx context.Context, id int64) (fleet.Rollout, error)
+	Undo(ctx context.Context, id int64) (fleet.Rollout, error)
+	// MemberPlan is the plan of the member whose plan has this digest; conflict when there is none.
+	MemberPlan(ctx context.Context, id int64, digest string) (plan.Plan, error)
+	// Consent gives the answer to the held changes of that plan to every member that has the same, now or later, and
+	// names those that have them now.
+	Consent(ctx context.Context, id int64, digest string, consent, keep []string) (fleet.Rollout, []fleet.DeviceID, error)
+}
+
+func (s *server) rolloutRoutes() []route {
+	const all, one = Prefix + "/rollouts", Prefix + "/rollouts/{rolloutID}"
+	detail, off := reflect.TypeFor[api.RolloutDetail](), s.Rollouts == nil
+	steer := func(verb, summary string, permission auth.Permission, do func(Rollouts, context.Context, int64) (fleet.Rollout, error)) route {
+		return route{method: http.MethodPost, path: one + "/" + verb, name: verb + "Rollout", summary: summary, permission: permission,
+			reply: detail, volatile: true, conflicts: true, off: off, handle: func(r *request) (reply, error) { return s.steer(r, verb, do) }}
+	}
+	return []route{
+		{method: http.MethodGet, path: all, name: "listRollouts", summary: "All rollouts, newest first", permission: auth.Read,
+			query: []*huma.Param{searchParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Rollout](), off: off, handle: s.listRollouts},
+		{method: http.MethodGet, path: one, name: "getRollout", summary: "One rollout with its members", permission: auth.Read,
+			reply: detail, off: off, handle: s.getRollout},
+		steer("pause", "Admit nobody until the rollout is resumed", auth.Apply, Rollouts.Pause),
+		steer("resume", "Go on with a paused rollout, or with a halted one in spite of what halted it", auth.Apply, Rollouts.Resume),
+		steer("halt", "Admit nobody any more", auth.Apply, Rollouts.Halt),
+		steer("undo", "Take its changes of templates and tags back, on every device that got them", auth.WriteTemplates, Rollouts.Undo),
+		{method: http.MethodPost, path: one + "/consent", name: "consentRollout", summary: "Answer the held changes of one member's plan for all members whose held changes are the same",
+			permission: auth.Apply, body: reflect.TypeFor[api.ApplyPlan](), reply: reflect.TypeFor[api.RolloutAnswered](), volatile: true, conflicts: true, off: off, handle: s.consentRollout},
+	}
+}
+
+func (s *server) listRollouts(r *request) (reply, error) {
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	rollouts, err := s.Rollouts.Rollouts(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return showList(r, q, rollouts, listing[fleet.Rollout, api.Rollout]{
+		matches: func(one fleet.Rollout) bool { return q.holds(one.Cause, string(one.Status)) },
+		cursor:  func(one fleet.Rollout) string { return strconv.FormatInt(one.ID, 10) },
+		beyond: func(cursor string, one fleet.Rollout) (bool, error) {
+			id, err := strconv.ParseInt(cursor, 10, 64)
+			return one.ID < id, err
+		},
+		wire: wireRollout,
+	})
+}
+
+func (s *server) getRollout(r *request) (reply, error) {
+	id, err := r.number("rolloutID")
+	if err != nil {
+		return reply{}, err
+	}
+	rollout, err := s.Rollouts.Rollout(r.Context(), id)
+	if err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	return s.showRollout(r, rollout)
+}
+
+func (s *server) steer(r *request, verb string, do func(Rollouts, context.Context, int64) (fleet.Rollout, error)) (reply, error) {
+	id, err := r.number("rolloutID")
+	if err != nil {
+		return reply{}, err
+	}
+	rollout, err := do(s.Rollouts, r.Context(), id)
+	if err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	if err := s.record(r, "rollout."+verb, strconv.FormatInt(id, 10), rollout.Cause); err != nil {
+		return reply{}, err
+	}
+	return s.showRollout(r, rollout)
+}
+
+func (s *server) consentRollout(r *request) (reply, error) {
+	id, err := r.number("rolloutID")
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.ApplyPlan](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
+		return reply{}, err
+	}
+	made, err := s.Rollouts.MemberPlan(r.Context(), id, *body.Digest)
+	if err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	if err := mayConsent(r.who, made.Changes, body.Consent); err != nil {
+		return reply{}, err
+	}
+	if err := s.record(r, "rollout.consent", strconv.FormatInt(id, 10), answers(body.Consent, body.Keep)); err != nil {
+		return reply{}, err
+	}
+	rollout, devices, err := s.Rollouts.Consent(r.Context(), id, *body.Digest, body.Consent, body.Keep)
+	if err != nil {
+		return reply{}, noRollout(id, err)
+	}
+	detail, err := s.wireRolloutDetail(r, rollout)
+	if err != nil {
+		return reply{}, err
+	}
+	answered := api.RolloutAnswered{Rollout: detail, Devices: make([]string, len(devices))}
+	for i, device := range devices {
+		answered.Devices[i] = string(device)
+	}
+	return show(answered)
+}
+
+// noRollout says where the rollouts are when there is none of that ID.
+func noRollout(id int64, err error) error {
+	if fleet.CodeOf(err) != fleet.CodeNotFound {
+		return err
+	}
+	return &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "there is no rollout " + strconv.FormatInt(id, 10),
+		Hint: "GET " + Prefix + "/rollouts lists all.", Err: err,
+	}
+}
+
+func (s *server) showRollout(r *request, rollout fleet.Rollout) (reply, error) {
+	detail, err := s.wireRolloutDetail(r, rollout)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(detail)
+}
+
+func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.RolloutDetail, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return api.RolloutDetail{}, err
+	}
+	detail := api.RolloutDetail{Rollout: wireRollout(rollout), Members: make([]api.RolloutMember, len(rollout.Members))}
+	for i, member := range rollout.Members {
+		detail.Members[i] = api.RolloutMember{
+			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State), Reason: member.Reason,
+			Was: string(member.Was), Errors: member.Errors, Waived: member.Waived,
+		}
+		if device := registry.Devices[member.Device]; device != nil {
+			detail.Members[i].Label = device.Label
+		}
+	}
+	return detail, nil
+}
+
+// RolloutEvent is the data of a rollout event.
+func RolloutEvent(rollout fleet.Rollout) api.Rollout { return wireRollout(rollout) }
+
+func wireRollout(rollout fleet.Rollout) api.Rollout {
+	out := api.Rollout{
+		ID: rollout.ID, Generation: rollout.Generation, Before: rollout.Before, Cause: rollout.Cause, Status: string(rollout.Status),
+		Reason: rollout.Reason, Next: rollout.Next, Waves: rollout.Waves, Wave: rollout.Wave, Blast: rollout.Blast,
+		Consents: make([]api.RolloutConsent, len(rollout.Consents)), UndoneBy: rollout.UndoneBy, SupersededBy: rollout.SupersededBy,
+		CreatedAt: api.Time{Time: rollout.CreatedAt}, StartedAt: moment(rollout.StartedAt), WaveAt: moment(rollout.WaveAt), EndedAt: moment(rollout.EndedAt),
+	}
+	if out.Waves == nil {
+		out.Waves = []int{} // events are encoded otherwise than answers
+	}
+	for i, consent := range rollout.Consents {
+		out.Consents[i] = api.RolloutConsent{Key: consent.Key, Keep: consent.Keep, By: consent.By}
+	}
+	if halt := rollout.Halt; halt != nil {
+		out.Halt = &api.RolloutHalt{By: halt.By, Gate: string(halt.Gate), Device: string(halt.Device), Saw: halt.Saw, At: api.Time{Time: halt.At}}
+	}
+	return out
+}

@@ -205,6 +205,7 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 	for id, device := range registry.Devices {
 		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
 	}
+	a.life.background("events", a.news.Run, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)

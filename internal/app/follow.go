@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"muster/internal/event"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 	"muster/internal/mirror"
@@ -27,12 +26,11 @@ func (a *App) committed(changed fleet.Committed) {
 		if device := registry.Devices[id]; device != nil {
 			a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
 			a.mirror.Retry(id)
-			a.news.state(event.TypeDevice, id)
 		} else {
 			a.mirror.Remove(id)
-			a.news.deleted(id)
 		}
 	}
+	a.news.committed()
 	if changed.Registry {
 		a.engine.RegistryChanged()
 	}
@@ -44,7 +42,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 	if s == nil {
 		return
 	}
-	a.news.mirrored(s, aspect)
+	a.news.mirrored(id, aspect)
 	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Connection == fleet.Online {
 		a.proven(s)
 		a.engine.Online(id)

@@ -65,6 +65,15 @@ func orDefault[T int | time.Duration](v *T, otherwise T) {
 // Publish makes an event of data, which is encoded as JSON once, and wakes whom it concerns. It never waits for a
 // subscriber. device is "" for an event about no single device.
 func (h *Hub) Publish(t Type, device fleet.DeviceID, data any) error {
+	var tags []fleet.Tag
+	if device != "" && h.o.Tags != nil {
+		tags = h.o.Tags(device)
+	}
+	return h.PublishTagged(t, device, tags, data)
+}
+
+// PublishTagged is Publish for a publisher that knows the tags: of a device that is just deleted, nobody else does.
+func (h *Hub) PublishTagged(t Type, device fleet.DeviceID, tags []fleet.Tag, data any) error {
 	encoded, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("encode a %s event: %w", t, err)
@@ -72,10 +81,7 @@ func (h *Hub) Publish(t Type, device fleet.DeviceID, data any) error {
 	if len(encoded) > maxDataBytes {
 		return fmt.Errorf("a %s event has %d bytes of data, at most %d fit", t, len(encoded), maxDataBytes)
 	}
-	e := &Event{Type: t, Device: device, Data: encoded}
-	if device != "" && h.o.Tags != nil {
-		e.Tags = h.o.Tags(device)
-	}
+	e := &Event{Type: t, Device: device, Tags: tags, Data: encoded}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {

@@ -1,0 +1,239 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/api"
+	"muster/internal/event"
+	"muster/internal/fleet"
+	"muster/internal/mirror"
+)
+
+// newsroom is news about a fleet that the test changes.
+type newsroom struct {
+	news *news
+
+	mu        sync.Mutex // guards what follows
+	reg       *fleet.Registry
+	snapshots map[fleet.DeviceID]*mirror.Snapshot
+	states    map[fleet.DeviceID]fleet.State
+}
+
+func newNewsroom() *newsroom {
+	r := &newsroom{reg: &fleet.Registry{}, snapshots: map[fleet.DeviceID]*mirror.Snapshot{}, states: map[fleet.DeviceID]fleet.State{}}
+	r.news = &news{
+		hub: event.NewHub(event.Options{}), log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1),
+		marks: map[fleet.DeviceID]mark{}, told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
+		registry: func(context.Context) (*fleet.Registry, error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.reg, nil
+		},
+		snapshot: func(id fleet.DeviceID) *mirror.Snapshot {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return r.snapshots[id]
+		},
+		state: func(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.reg.Devices[id] == nil {
+				return fleet.State{}, fleet.NotFoundf("gone")
+			}
+			return r.states[id], nil
+		},
+	}
+	return r
+}
+
+// put registers a device with tags; without any it deletes it.
+func (r *newsroom) put(id fleet.DeviceID, tags ...fleet.Tag) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next := fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	maps.Copy(next.Devices, r.reg.Devices)
+	delete(next.Devices, id)
+	if len(tags) > 0 {
+		next.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id}, Tags: tags}
+		r.snapshots[id] = &mirror.Snapshot{Device: id}
+	}
+	r.reg = &next
+}
+
+func (r *newsroom) seen(id fleet.DeviceID, change func(*mirror.Snapshot, *fleet.State)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, state := *r.snapshots[id], r.states[id]
+	next.Summaries = maps.Clone(next.Summaries)
+	if next.Summaries == nil {
+		next.Summaries = map[string]fleet.FolderSummary{}
+	}
+	change(&next, &state)
+	r.snapshots[id], r.states[id] = &next, state
+}
+
+// follow runs the news and collects what is published, until the test asks for it.
+func (r *newsroom) follow(t *testing.T, f event.Filter) (published func() []string) {
+	t.Helper()
+	events, err := r.news.hub.Subscribe(f, event.Latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var got []string
+	go func() {
+		for {
+			batch, err := events.Next(t.Context())
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			for _, e := range batch {
+				got = append(got, told(e))
+			}
+			mu.Unlock()
+		}
+	}()
+	go func() { _ = r.news.Run(t.Context()) }()
+	synctest.Wait()
+	return func() []string {
+		time.Sleep(time.Second) // of the bubble's clock
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		all := got
+		got = nil
+		return all
+	}
+}
+
+// told is an event in short.
+func told(e *event.Event) string {
+	var data struct {
+		Deleted bool
+		State   json.RawMessage
+		Digest  string
+		Summary api.FolderSummary
+		Status  *api.DeviceStatus
+	}
+	_ = json.Unmarshal(e.Data, &data)
+	says := fmt.Sprint(data.Digest, data.Summary.Folder)
+	var standing api.DeviceState
+	switch {
+	case data.Deleted:
+		says = "deleted"
+	case e.Type == event.TypeDevice || e.Type == event.TypePlan:
+		_ = json.Unmarshal(data.State, &standing)
+		says = standing.Connection + standing.Configuration
+	case e.Type == event.TypeStatus:
+		says = fmt.Sprint(data.Status.Uptime)
+	}
+	return fmt.Sprint(e.Type, " ", e.Device, e.Tags, " ", says)
+}
+
+func TestWhatPeopleDoToDevicesIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newNewsroom()
+		r.put("A", "x")
+		published := r.follow(t, event.Filter{})
+		for _, step := range []struct {
+			name string
+			tags []fleet.Tag
+			want []string
+		}{
+			{"as it was", []fleet.Tag{"x"}, nil},
+			{"another tag", []fleet.Tag{"y"}, []string{"device A[x y] online"}},
+			{"deleted", nil, []string{"device A[y] deleted"}},
+			{"put again", []fleet.Tag{"z"}, []string{"device A[z] online"}},
+		} {
+			r.mu.Lock()
+			r.states["A"] = fleet.State{Connection: fleet.Online}
+			r.mu.Unlock()
+			r.put("A", step.tags...)
+			r.news.committed()
+			r.news.mirrored("A", mirror.ConnectionChanged)
+			got := published()
+			if step.name == "as it was" {
+				got = slices.DeleteFunc(got, func(s string) bool { return s == "device A[x] online" }) // the mirror's
+			}
+			if !slices.Equal(got, step.want) {
+				t.Errorf("%s: got %q, want %q", step.name, got, step.want)
+			}
+		}
+	})
+}
+
+func TestABurstAboutADeviceIsToldInFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newNewsroom()
+		r.put("A", "x")
+		published := r.follow(t, event.Filter{Types: []event.Type{event.TypeStatus}})
+		for i := range 10_000 {
+			r.seen("A", func(s *mirror.Snapshot, _ *fleet.State) { s.Status = &fleet.Status{Uptime: int64(i)} })
+			r.news.mirrored("A", mirror.StatusChanged)
+		}
+		got := published()
+		if len(got) > 3 || len(got) == 0 || got[len(got)-1] != "status A[x] 9999" {
+			t.Errorf("got %q, want at most 3, the last one with 9999", got)
+		}
+	})
+}
+
+func TestEachAspectIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newNewsroom()
+		r.put("A", "x")
+		r.put("B", "x")
+		published := r.follow(t, event.Filter{Devices: []fleet.DeviceID{"A"}})
+		r.seen("A", func(s *mirror.Snapshot, state *fleet.State) {
+			s.Digest, state.Connection = "d1", fleet.Online
+			s.Summaries["f"], s.Summaries["g"] = fleet.FolderSummary{Folder: "f"}, fleet.FolderSummary{Folder: "g"}
+		})
+		r.news.mirrored("B", mirror.ConnectionChanged)
+		r.news.mirrored("A", mirror.ConfigChanged|mirror.FoldersChanged)
+		r.news.mirrored("A", mirror.ConnectionChanged)
+		if got, want := published(), []string{"device A[x] online", "config A[x] d1", "folder A[x] f", "folder A[x] g"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+
+		r.seen("A", func(s *mirror.Snapshot, state *fleet.State) {
+			state.Configuration = fleet.ConfigHeld
+			s.Summaries["f"] = fleet.FolderSummary{Folder: "f", UpdatedAt: time.Now()} // read again, and the same
+			s.Summaries["g"] = fleet.FolderSummary{Folder: "g", NeedBytes: 7}
+		})
+		r.news.mirrored("A", mirror.FoldersChanged)
+		r.news.planned("A")
+		if got, want := published(), []string{"folder A[x] g", "plan A[x] onlineheld"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestOfADeletedDeviceNothingIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newNewsroom()
+		r.put("A", "x")
+		published := r.follow(t, event.Filter{})
+		r.seen("A", func(s *mirror.Snapshot, _ *fleet.State) { s.Summaries["f"] = fleet.FolderSummary{Folder: "f"} })
+		r.news.mirrored("A", mirror.FoldersChanged)
+		published()
+		r.put("A")
+		r.news.committed()
+		r.news.mirrored("A", mirror.FoldersChanged) // from a watcher that is about to end
+		if got, want := published(), []string{"device A[x] deleted"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if len(r.news.told)+len(r.news.marks)+len(r.news.order) > 0 {
+			t.Errorf("left: %v, %v, %v", r.news.told, r.news.marks, r.news.order)
+		}
+	})
+}

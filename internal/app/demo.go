@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -55,8 +56,7 @@ func startDemo(ctx context.Context, s *store.Store, n int) (*stsim.Farm, error) 
 		return nil, fmt.Errorf("start simulated daemons: %w", err)
 	}
 	if err := registerDemo(ctx, s, farm); err != nil {
-		farm.Close()
-		return nil, err
+		return nil, errors.Join(err, farm.Close())
 	}
 	return farm, nil
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"muster/internal/stsim"
@@ -25,7 +26,7 @@ type simulated struct {
 }
 
 // Run starts the daemons, prints one JSON object a line for each, and keeps them until ctx ends.
-func (c *simCommand) Run(ctx context.Context, env *environment) error {
+func (c *simCommand) Run(ctx context.Context, env *environment) (err error) {
 	farm, err := stsim.New(stsim.Options{Count: c.Count, Seed: c.Seed, Folders: c.Folders, Shared: c.Shared})
 	if err != nil {
 		return fmt.Errorf("make simulated daemons: %w", err)
@@ -33,7 +34,7 @@ func (c *simCommand) Run(ctx context.Context, env *environment) error {
 	if err := farm.Start(); err != nil {
 		return fmt.Errorf("start simulated daemons: %w", err)
 	}
-	defer farm.Close()
+	defer func() { err = errors.Join(err, farm.Close()) }()
 	lines := json.NewEncoder(env.Out)
 	for _, d := range farm.Daemons() {
 		if err := lines.Encode(simulated{string(d.ID()), d.Name(), d.Host(), d.Port(), d.APIKey()}); err != nil {

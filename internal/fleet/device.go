@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"net/netip"
 	"regexp"
 	"strings"
@@ -29,7 +30,7 @@ type Device struct {
 func (d Device) Validate() error {
 	var details []Detail
 	wrong := func(err error) {
-		if e, ok := err.(*Error); ok {
+		if e := (*Error)(nil); errors.As(err, &e) {
 			details = append(details, e.Details...)
 		}
 	}

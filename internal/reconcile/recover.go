@@ -87,7 +87,7 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 // recoverAccess finds out which API key the daemon takes, where an open intent was to change it.
 func (e *Engine) recoverAccess(ctx context.Context, j *job, intent fleet.Intent) error {
 	var r record
-	if err := json.Unmarshal(intent.Writes, &r); err != nil || r.NewKey == "" {
+	if json.Unmarshal(intent.Writes, &r) != nil || r.NewKey == "" {
 		return nil // older intents are verified by reading alone
 	}
 	if j.known.Online {

@@ -225,7 +225,7 @@ func TestLargeListsAreLinear(t *testing.T) {
 		if back := len(Diff(doc, Sample())); back < n {
 			t.Fatalf("%s %s: %d changes back", c.op, c.key, back)
 		}
-		if doc, _, err = Apply(doc, fleet.OpRemove, Expand(doc, key)[0], List(members...), SampleID); err != nil {
+		if _, _, err = Apply(doc, fleet.OpRemove, Expand(doc, key)[0], List(members...), SampleID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"muster/internal/logkey"
 	"muster/internal/mirror"
 	"muster/internal/reconcile"
+	"muster/internal/rollout"
 	"muster/internal/sandbox"
 	"muster/internal/seal"
 	"muster/internal/store"
@@ -52,6 +53,12 @@ type Options struct {
 	DiscoveryServers    []string   // "none" switches discovery off; empty: Syncthing's public ones
 	DiscoveryAllowLocal bool
 
+	BlastLimit    string        // "N" or "N%": changes that touch more devices wait for consent; "" is none
+	Soak          time.Duration // of rollouts, see rollout.Options; 0: as long as the daemons need
+	Patience      time.Duration // likewise
+	KeepRevisions int           // of each device; 0: as many as usual
+	KeepFor       time.Duration // 0: as long as usual
+
 	TLSOff          bool
 	TLSCert, TLSKey string
 	AllowHosts      []string // names that clients may address the server by
@@ -74,6 +81,9 @@ type App struct {
 	store     *store.Store
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
+	runner    *rollout.Runner
+	restorer  *rollout.Restorer
+	causes    *causes
 	news      *news
 	discovery *discovery.Discovery
 	listener  net.Listener
@@ -174,9 +184,16 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		ConfigSeen: func(id fleet.DeviceID, _ fleet.ObservedConfig) { a.engine.ConfigSeen(id) },
 	})
 	daemons := daemons{a.mirror, a.store, dial}
+	a.causes = newCauses()
+	if a.runner, err = a.newRunner(ctx, evaluator{pool}, digestKey); err != nil {
+		return err
+	}
+	a.restorer = a.newRestorer(daemons)
 	a.engine = reconcile.New(reconcile.Options{
 		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: evaluator{pool}, Secrets: a.store,
-		DigestKey: digestKey, Log: a.log, Changed: a.news.planned, Step: a.o.Step,
+		DigestKey: digestKey, Log: a.log, Step: a.o.Step,
+		Admitted: a.runner.Admitted, HoldAll: a.runner.HoldAll, Applied: a.applied,
+		Changed: func(id fleet.DeviceID) { a.runner.Notice(id); a.news.planned(id) },
 	})
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
@@ -184,6 +201,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine, WhatIf: whatIf{a.engine}, Audit: a.store, Events: a.news.hub,
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts,
+		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
 	})
 	return a.start(ctx, pool, handler)
 }
@@ -208,7 +226,10 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 	a.life.background("events", a.news.Run, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
+	a.life.background("causes of revisions", a.explaining, a.fail)
+	a.life.background("old revisions", a.forgetOld, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
+	a.life.background("rollouts", a.runner.Run, a.fail)
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),

@@ -31,7 +31,10 @@ func (a *App) committed(changed fleet.Committed) {
 		}
 	}
 	a.news.committed()
-	if changed.Registry {
+	if changed.Generation {
+		a.runner.Wake() // who is concerned is looked at once it is decided who is admitted
+	}
+	if len(changed.Devices) > 0 || changed.Modes {
 		a.engine.RegistryChanged()
 	}
 }
@@ -43,6 +46,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 		return
 	}
 	a.news.mirrored(id, aspect)
+	a.runner.Notice(id)
 	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Connection == fleet.Online {
 		a.proven(s)
 		a.engine.Online(id)

@@ -1,44 +1,433 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
 
-// Restorer compares the revisions of a device and restores them.
-type Restorer struct{ o RestoreOptions }
+// Revisions is what is kept of a device, for a Restorer.
+type Revisions interface {
+	Registry(ctx context.Context) (*fleet.Registry, error)
+	Revision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, error)
+	BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error)
+	BeginIntent(ctx context.Context, intent fleet.Intent, entries []fleet.BaseEntry) (int64, error)
+	FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error
+}
+
+// Session is one connection to a daemon. While it is open nobody else writes to that daemon.
+type Session interface {
+	Config(ctx context.Context) (fleet.ObservedConfig, error)
+	Write(ctx context.Context, method, path string, body []byte) error
+	Close()
+}
 
 // RestoreOptions make a Restorer.
-type RestoreOptions struct{}
+type RestoreOptions struct {
+	Revisions Revisions
+	Session   func(ctx context.Context, id fleet.DeviceID) (Session, error)
+	Facts     func(d *fleet.Registered) plan.Facts
+	Mode      func(id fleet.DeviceID) fleet.Mode
+	// Restored is told what configuration a restore left; it must not block.
+	Restored func(id fleet.DeviceID, digest string)
+}
+
+// Restorer compares the revisions of a device and restores them.
+type Restorer struct {
+	o RestoreOptions
+
+	mu   sync.Mutex                       // guards busy
+	busy map[fleet.DeviceID]chan struct{} // of capacity 1: who restores the device
+}
 
 // NewRestorer makes one; it starts nothing.
-func NewRestorer(o RestoreOptions) *Restorer { return &Restorer{o} }
+func NewRestorer(o RestoreOptions) *Restorer {
+	return &Restorer{o: o, busy: map[fleet.DeviceID]chan struct{}{}}
+}
 
 // Compare says what leads from one revision of a device to another. Secrets are masked.
 func (r *Restorer) Compare(ctx context.Context, id fleet.DeviceID, from, to int64) ([]stconfig.Change, error) {
-	return nil, nil
+	a, err := r.document(ctx, id, from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.document(ctx, id, to)
+	if err != nil {
+		return nil, err
+	}
+	changes := stconfig.Diff(a, b)
+	for i, c := range changes {
+		changes[i].From, changes[i].To = stconfig.MaskAt(c.Key, c.From), stconfig.MaskAt(c.Key, c.To)
+	}
+	return changes, nil
+}
+
+func (r *Restorer) document(ctx context.Context, id fleet.DeviceID, number int64) (stconfig.Value, error) {
+	revision, err := r.o.Revisions.Revision(ctx, id, number)
+	if err != nil {
+		return stconfig.Value{}, err
+	}
+	doc, err := stconfig.Parse(revision.JSON)
+	if err != nil {
+		return stconfig.Value{}, err
+	}
+	return doc, stconfig.Usable(doc, id)
 }
 
 // RestoreRequest says what to restore.
 type RestoreRequest struct {
-	Section string   // "options", "gui", "folders", ... or a key below, like "folders.photos"; "" is everything
+	Section string   // a section or a key in it, like "options" or "folders.photos"; "" is everything
 	Digest  string   // of the plan that the person saw; needed with Consent
 	Consent []string // keys of held changes that may go out
 }
 
 // Restored is what came of a restore.
 type Restored struct {
-	Plan   plan.Plan     // what it changes; held as a whole when one of its changes waits for consent
-	Done   bool          // it was sent and read back; false when it is held, or when nothing differs
+	Plan   plan.Plan     // what it changes; as a whole it waits while one of its changes waits for consent
+	Done   bool          // it was sent and read back
 	Left   []plan.Change // what is not restored, with the reason
 	Reason string        // for a person
 	Next   string
 }
 
-// Restore brings a device's configuration, or a section of it, back to a revision, through plan and guard.
+// Restore brings a device's configuration, or a section of it, back to a revision, through plan and guard. What
+// templates write stays theirs; so do the daemon's password and how its API is reached.
 func (r *Restorer) Restore(ctx context.Context, id fleet.DeviceID, number int64, request RestoreRequest) (Restored, error) {
-	return Restored{}, nil
+	section, err := sectionOf(request.Section)
+	if err != nil {
+		return Restored{}, err
+	}
+	target, err := r.document(ctx, id, number)
+	if err != nil {
+		return Restored{}, err
+	}
+	release, err := r.take(ctx, id)
+	if err != nil {
+		return Restored{}, err
+	}
+	defer release()
+	session, err := r.o.Session(ctx, id)
+	if err != nil {
+		return Restored{}, err
+	}
+	w := restoring{Restorer: r, id: id, number: number, section: section, target: target, session: session, request: request}
+	defer w.hangUp()
+	if err := w.plan(ctx); err != nil {
+		return Restored{}, err
+	}
+	if w.waits() {
+		return w.out, nil
+	}
+	return w.out, w.send(ctx)
+}
+
+func sectionOf(text string) (stconfig.Key, error) {
+	section, err := stconfig.ParseKey(text)
+	if err != nil {
+		return section, err
+	}
+	for i := range section.Len() {
+		if section.At(i).Name == "*" {
+			return section, fleet.Invalidf("section", "a section is one place: name it, without *")
+		}
+	}
+	return section, nil
+}
+
+// take lets one restore at a time work on a device.
+func (r *Restorer) take(ctx context.Context, id fleet.DeviceID) (release func(), err error) {
+	r.mu.Lock()
+	turn := r.busy[id]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		r.busy[id] = turn
+	}
+	r.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// restoring is one restore under way.
+type restoring struct {
+	*Restorer
+	id      fleet.DeviceID
+	number  int64
+	section stconfig.Key
+	target  stconfig.Value
+	session Session
+	request RestoreRequest
+
+	doc stconfig.Value // as read last
+	out Restored
+}
+
+// plan reads the daemon and says what a restore changes now.
+func (w *restoring) plan(ctx context.Context) error {
+	read, err := w.session.Config(ctx)
+	if err != nil {
+		return err
+	}
+	if w.doc, err = stconfig.Parse(read.JSON); err != nil {
+		return err
+	}
+	if err := stconfig.Usable(w.doc, w.id); err != nil {
+		return err
+	}
+	entries, err := w.o.Revisions.BaseEntries(ctx, w.id)
+	if err != nil {
+		return err
+	}
+	registry, err := w.o.Revisions.Registry(ctx)
+	if err != nil {
+		return err
+	}
+	device := registry.Devices[w.id]
+	if device == nil {
+		return fleet.NotFoundf("there is no device %s", w.id)
+	}
+	w.out.Left = nil
+	var wanted []stconfig.Change
+	for _, c := range stconfig.Diff(w.doc, w.target) {
+		why, within := w.exempt(c, entries)
+		switch {
+		case !within:
+		case why != "":
+			w.out.Left = append(w.out.Left, plan.Change{Key: c.Key, From: c.From, To: c.To, Class: plan.Skipped, Reason: why})
+		default:
+			wanted = append(wanted, c)
+		}
+	}
+	made, err := plan.Make(plan.Input{
+		Device: w.id, Generation: registry.Generation, Observed: w.doc, Desired: stconfig.Patch(w.doc, wanted), Facts: w.o.Facts(device),
+		Consent: func(c plan.Change) bool { return slices.Contains(w.request.Consent, c.Key.String()) },
+	})
+	w.out.Plan = made
+	if err != nil {
+		return err
+	}
+	for _, c := range made.Changes {
+		if c.Class == plan.Refused {
+			w.out.Left = append(w.out.Left, c)
+		}
+	}
+	return w.checkConsent()
+}
+
+// exempt tells whether a difference is in the section, and why it is not restored all the same.
+func (w *restoring) exempt(c stconfig.Change, entries []fleet.BaseEntry) (why string, within bool) {
+	if !c.Key.HasPrefix(w.section) {
+		if w.section.HasPrefix(c.Key) {
+			return fmt.Sprintf("it is there as a whole or not at all: restore %s", c.Key), true
+		}
+		return "", false
+	}
+	switch name := strings.ToLower(c.Key.String()); name {
+	case "version":
+		return "the version of the configuration belongs to the daemon", true
+	case "gui.password":
+		return "a password hash is never put back: old daemons would hash it once more and lock the user out", true
+	case "gui.address", "gui.usetls", "gui.apikey", "gui.enabled":
+		return "how the daemon's API is reached is not restored: there would be no way back", true
+	}
+	for _, e := range entries {
+		key, err := stconfig.ParseKey(e.Key)
+		if err == nil && (c.Key.HasPrefix(key) || key.HasPrefix(c.Key)) {
+			return "templates write it: change those", true
+		}
+	}
+	return "", true
+}
+
+func (w *restoring) checkConsent() error {
+	if len(w.request.Consent) == 0 && w.request.Digest == "" {
+		return nil
+	}
+	if w.request.Digest != w.out.Plan.Digest {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "what the restore would change is another by now",
+			Hint: "Ask for the restore without consent, look at its plan, and consent to that one."}
+	}
+	for _, key := range w.request.Consent {
+		if !slices.ContainsFunc(w.out.Plan.Changes, func(c plan.Change) bool { return c.Class == plan.Held && c.Key.String() == key }) {
+			return fleet.Invalidf("consent", "nothing at %q waits for consent", key)
+		}
+	}
+	return nil
+}
+
+// waits tells whether nothing is to be sent now, and says why.
+func (w *restoring) waits() bool {
+	held := 0
+	var first plan.Change
+	for _, c := range w.out.Plan.Changes {
+		if c.Class == plan.Held && !c.Consented {
+			if held++; held == 1 {
+				first = c
+			}
+		}
+	}
+	mode := w.o.Mode(w.id)
+	switch {
+	case len(w.out.Plan.Sendable()) == 0 && held == 0:
+		w.out.Reason = fmt.Sprintf("nothing that can be restored differs from revision %d", w.number)
+	case mode != fleet.ModeOn:
+		w.out.Reason, w.out.Next = "nothing is written: the mode is "+string(mode), "Set the fleet's, the tags' and the device's mode to on."
+	case held > 0:
+		w.out.Reason = fmt.Sprintf("%d changes wait for consent, the first is %s: %s", held, first.Key, first.Reason)
+		w.out.Next = "Ask again with the plan's digest, and consent to the held keys; nothing was written."
+	default:
+		return false
+	}
+	return true
+}
+
+const (
+	readBackTime = 20 * time.Second
+	restartTime  = time.Minute // of an API whose `gui` changed
+)
+
+// send records the intent, writes, reads back, and records the outcome.
+func (w *restoring) send(ctx context.Context) error {
+	sent := w.out.Plan
+	writes := plan.Writes(sent, w.doc)
+	record, err := recordOf(writes)
+	if err != nil {
+		return err
+	}
+	intent, err := w.o.Revisions.BeginIntent(ctx, fleet.Intent{
+		Device: w.id, PlanDigest: sent.Digest, Observed: sent.Observed, Writes: record, Detail: fmt.Sprintf("restore of revision %d", w.number),
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("record intent: %w", err)
+	}
+	failed := w.write(ctx, writes)
+	patience := readBackTime
+	if slices.ContainsFunc(sent.Sendable(), func(c plan.Change) bool { return strings.EqualFold(c.Key.At(0).Name, "gui") }) {
+		patience = restartTime
+	}
+	w.request = RestoreRequest{Section: w.request.Section} // the consent was for this once
+	if err := w.readBack(ctx, patience); err != nil {
+		return cmp.Or(failed, fmt.Errorf("read back: %w", err)) // the intent stays open: it is verified at the next start
+	}
+	w.o.Restored(w.id, stconfig.Digest(w.doc))
+	left := w.out.Plan.Sendable()
+	w.out.Plan = sent
+	outcome, detail := fleet.OutcomeApplied, fmt.Sprintf("revision %d restored", w.number)
+	switch {
+	case fleet.CodeOf(failed) == fleet.CodeRejected:
+		outcome, detail = fleet.OutcomeRejected, failed.Error()
+	case failed != nil, len(left) > 0:
+		outcome, detail = fleet.OutcomePartial, "something is still missing"
+	}
+	if err := w.o.Revisions.FinishIntent(ctx, intent, outcome, detail, nil); err != nil {
+		return errors.Join(failed, fmt.Errorf("record outcome: %w", err))
+	}
+	if failed != nil {
+		return failed
+	}
+	w.out.Done, w.out.Reason = true, detail
+	if len(left) > 0 {
+		w.out.Reason = fmt.Sprintf("the daemon took it and shows %s otherwise", left[0].Key)
+	}
+	return nil
+}
+
+func recordOf(writes []plan.Write) ([]byte, error) {
+	type recorded struct {
+		Method string          `json:"method"`
+		Path   string          `json:"path"`
+		Body   json.RawMessage `json:"body,omitempty"`
+	}
+	all := struct {
+		Writes []recorded `json:"writes"`
+	}{Writes: []recorded{}}
+	for _, w := range writes {
+		one := recorded{Method: w.Method, Path: w.Path}
+		if w.Body.Exists() {
+			one.Body = w.Body.JSON()
+		}
+		all.Writes = append(all.Writes, one)
+	}
+	return json.Marshal(all)
+}
+
+// write sends the narrow writes in order. The first failure ends them.
+func (w *restoring) write(ctx context.Context, writes []plan.Write) error {
+	for i, one := range writes {
+		body := one.Body
+		if one.Whole || one.Wide && i > 0 {
+			read, err := w.session.Config(ctx)
+			if err != nil {
+				return err
+			}
+			doc, err := stconfig.Parse(read.JSON)
+			if err != nil {
+				return err
+			}
+			if body, err = one.Again(doc, w.id); err != nil {
+				return err
+			}
+		}
+		var bytes []byte
+		if body.Exists() {
+			bytes = body.JSON()
+		}
+		if err := w.session.Write(ctx, one.Method, one.Path, bytes); err != nil {
+			return fmt.Errorf("%s %s: %w", one.Method, one.Path, err)
+		}
+	}
+	return nil
+}
+
+// readBack plans again from what the daemon has now; its API may be restarting.
+func (w *restoring) readBack(ctx context.Context, patience time.Duration) error {
+	until := time.Now().Add(patience)
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := w.again(ctx)
+		if err == nil || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// again plans once more, over a new connection where the old one is gone.
+func (w *restoring) again(ctx context.Context) error {
+	if w.session == nil {
+		session, err := w.o.Session(ctx, w.id)
+		if err != nil {
+			return err
+		}
+		w.session = session
+	}
+	err := w.plan(ctx)
+	if err != nil {
+		w.hangUp()
+	}
+	return err
+}
+
+func (w *restoring) hangUp() {
+	if w.session != nil {
+		w.session.Close()
+		w.session = nil
+	}
 }

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"net"
+
+	"muster/internal/fleet"
+	"muster/internal/httpapi"
+	"muster/internal/plan"
+	"muster/internal/rollout"
+	"muster/internal/stconfig"
+	"muster/internal/store"
+)
+
+// newRestorer makes what restores older configurations.
+func (a *App) newRestorer(d daemons) *rollout.Restorer {
+	return rollout.NewRestorer(rollout.RestoreOptions{
+		Revisions: a.store, Mode: managed{a}.mode,
+		Session: func(ctx context.Context, id fleet.DeviceID) (rollout.Session, error) { return d.Session(ctx, id) },
+		Facts: func(device *fleet.Registered) plan.Facts {
+			known := d.Known(device.ID)
+			facts := plan.Facts{APIPort: device.APIPort, APIAddress: known.Address, AddressFixed: known.AddressFixed}
+			if host, _, err := net.SplitHostPort(known.Address); err == nil {
+				facts.APIAddress = host
+			}
+			return facts
+		},
+		Restored: func(id fleet.DeviceID, digest string) {
+			a.explain(id, digest, fleet.CauseRestore)
+			a.engine.ConfigSeen(id)
+		},
+	})
+}
+
+// revisions shows, compares and restores them for the API.
+type revisions struct {
+	*store.Store
+	restorer *rollout.Restorer
+}
+
+func (r revisions) MaskedRevision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, stconfig.Value, error) {
+	revision, err := r.Revision(ctx, id, number)
+	if err != nil {
+		return revision, stconfig.Value{}, err
+	}
+	doc, err := stconfig.Parse(revision.JSON)
+	revision.JSON = nil
+	if err != nil {
+		return revision, stconfig.Value{}, err
+	}
+	return revision, stconfig.Mask(doc), nil
+}
+
+func (r revisions) Compare(ctx context.Context, id fleet.DeviceID, from, to int64) ([]stconfig.Change, error) {
+	return r.restorer.Compare(ctx, id, from, to)
+}
+
+func (r revisions) Restore(ctx context.Context, id fleet.DeviceID, number int64, request httpapi.RestoreRequest) (httpapi.Restored, error) {
+	restored, err := r.restorer.Restore(ctx, id, number, rollout.RestoreRequest(request))
+	return httpapi.Restored(restored), err
+}

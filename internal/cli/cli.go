@@ -24,6 +24,8 @@ type commands struct {
 	Enroll  enrollCommand  `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
 	Plan    planCommand    `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Token   tokenCommand   `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
+	Stop    stopCommand    `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
+	Resume  resumeCommand  `cmd:"" help:"Write to daemons again."`
 	Sim     simCommand     `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker  workerCommand  `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
 	Version versionCommand `cmd:"" help:"Print the version."`

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"muster/internal/app"
 	"muster/internal/fleet"
@@ -13,19 +14,23 @@ import (
 )
 
 type serveCommand struct {
-	Home                string   `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
-	Listen              string   `help:"Address of the API." default:"127.0.0.1:2525" placeholder:"HOST:PORT"`
-	Database            string   `help:"postgres://… instead of the SQLite database in --home." placeholder:"URL"`
-	Configurator        string   `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
-	DiscoveryServer     []string `help:"Discovery server for devices without an address; none switches discovery off." placeholder:"URL"`
-	DiscoveryAllowLocal bool     `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
-	TLS                 string   `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
-	TLSCert             string   `name:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile"`
-	TLSKey              string   `name:"tls-key" help:"Its key (PEM)." type:"existingfile"`
-	AllowHost           []string `help:"Further names that clients may address this server by." placeholder:"NAME"`
-	SealKey             string   `help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home." placeholder:"HEX"`
-	Demo                int      `help:"Also start N simulated daemons and manage them; use an empty --home." placeholder:"N"`
-	LogLevel            string   `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
+	Home                string        `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
+	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525" placeholder:"HOST:PORT"`
+	Database            string        `help:"postgres://… instead of the SQLite database in --home." placeholder:"URL"`
+	Configurator        string        `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
+	DiscoveryServer     []string      `help:"Discovery server for devices without an address; none switches discovery off." placeholder:"URL"`
+	DiscoveryAllowLocal bool          `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
+	BlastLimit          string        `help:"Changes that touch more devices than this, N or N%, wait for a person's consent." placeholder:"N|N%"`
+	Soak                time.Duration `help:"How long each wave of a rollout is watched before the next; less for simulated daemons unless given." placeholder:"30s"`
+	KeepRevisions       int           `help:"Configurations kept of each device." default:"100"`
+	KeepFor             time.Duration `help:"How long a configuration is kept after another took its place." default:"8760h"`
+	TLS                 string        `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
+	TLSCert             string        `name:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile"`
+	TLSKey              string        `name:"tls-key" help:"Its key (PEM)." type:"existingfile"`
+	AllowHost           []string      `help:"Further names that clients may address this server by." placeholder:"NAME"`
+	SealKey             string        `help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home." placeholder:"HEX"`
+	Demo                int           `help:"Also start N simulated daemons and manage them; use an empty --home." placeholder:"N"`
+	LogLevel            string        `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
 }
 
 // Run starts the server and blocks until ctx ends or a part of the server fails.
@@ -44,6 +49,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	server, err := app.New(ctx, app.Options{
 		Home: c.Home, Listen: c.Listen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
+		BlastLimit: c.BlastLimit, Soak: c.Soak, KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor,
 		TLSOff: c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
 		Worker: []string{executable, "worker"}, Version: env.version,

@@ -351,8 +351,8 @@ func (s state) resume(who string, now time.Time) (state, command, error) {
 }
 
 const (
-	waitingReason = "none of its devices can be reached and written to now"
-	waitingNext   = "It starts as soon as one can."
+	waitingReason = "it waits until one of its devices can be reached and written to"
+	waitingNext   = "It starts by itself."
 )
 
 func (s state) haltBy(who string, now time.Time) (state, command, error) {

@@ -62,6 +62,7 @@ func serve() error {
 	}
 	server, err := app.New(ctx, app.Options{
 		Home: o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
+		BlastLimit: o.BlastLimit, Soak: o.Soak, Patience: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
 		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: killAt(o.KillAt),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Out: os.Stdout,
@@ -86,8 +87,12 @@ type Options struct {
 	Home     string // "": a new one; an old one continues where another server ended
 	Database string // "postgres://..."; "" is SQLite in Home
 	Mode     fleet.Mode
-	KillAt   string // name of a step of an apply; see reconcile.Options
+	KillAt   string // name of a step of an apply or a rollout; see reconcile.Options and rollout.Options
 	Demo     int
+
+	BlastLimit string
+	Soak       time.Duration // of rollouts; 0: as for real daemons
+	Patience   time.Duration // likewise
 
 	DiscoveryServers    []string // none: discovery is off
 	DiscoveryAllowLocal bool

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// whose says whose mode a command is about: the fleet's unless a tag or a device is named.
+type whose struct {
+	Tag    string `help:"Only the devices with this tag." placeholder:"TAG" xor:"whose"`
+	Device string `help:"Only this device." placeholder:"ID" xor:"whose"`
+}
+
+type stopCommand struct {
+	connection
+	whose
+}
+
+// Run makes Muster observe only, at once: everything is planned, nothing is written.
+func (c *stopCommand) Run(ctx context.Context, env *environment) error {
+	return c.set(ctx, env, &c.connection, fleet.ModeObserve, "Stopped: nothing is written to %s. `muster resume` goes on.\n")
+}
+
+type resumeCommand struct {
+	connection
+	whose
+}
+
+// Run lets Muster write again.
+func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
+	return c.set(ctx, env, &c.connection, fleet.ModeOn, "Resumed: what the templates ask for is written to %s again.\n")
+}
+
+func (w *whose) set(ctx context.Context, env *environment, connection *connection, mode fleet.Mode, says string) error {
+	server, err := connection.client()
+	if err != nil {
+		return err
+	}
+	who, err := w.put(ctx, server, string(mode))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, says, who)
+	return w.explain(ctx, env, server, mode)
+}
+
+func (w *whose) put(ctx context.Context, server *client.Client, mode string) (who string, err error) {
+	switch {
+	case w.Device != "":
+		_, err = server.PutDeviceSettings(ctx, w.Device, api.PutDeviceSettings{Mode: &mode})
+		return "device " + w.Device, err
+	case w.Tag != "":
+		return fmt.Sprintf("devices with the tag %q", w.Tag), server.PutTagMode(ctx, w.Tag, mode)
+	}
+	return "any device", server.PutMode(ctx, mode)
+}
+
+// explain says what still keeps Muster from writing after a resume: the strictest mode wins.
+func (w *whose) explain(ctx context.Context, env *environment, server *client.Client, mode fleet.Mode) error {
+	if mode != fleet.ModeOn || w.Tag == "" && w.Device == "" {
+		return nil
+	}
+	all, err := server.Mode(ctx)
+	if err == nil && all != string(fleet.ModeOn) {
+		fmt.Fprintf(env.Out, "The whole fleet's mode still is %s: resume that one, too.\n", all)
+	}
+	return err
+}

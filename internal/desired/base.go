@@ -68,7 +68,7 @@ func bytesOf(v stconfig.Value) []byte {
 // keys that the daemon took with success a moment ago: what stands there is ours, however the daemon normalised it.
 func settle(entries []entry, doc stconfig.Value, own fleet.DeviceID, acknowledged map[string]bool) []entry {
 	var settled []entry
-	for _, e := range entries {
+	for i, e := range entries {
 		if folder, ok := ignoresOf(e.key); ok && folderOf(doc, folder).Exists() && !doc.Get("ignores").Get(folder).Exists() {
 			settled = append(settled, e) // not read this time: as before
 			continue
@@ -77,13 +77,13 @@ func settle(entries []entry, doc stconfig.Value, own fleet.DeviceID, acknowledge
 			continue // what it lay in was taken away, and its base with it
 		}
 		if e.State == fleet.BaseOurs {
-			e.written = e.writtenBelow(entries, doc, own)
+			e.written = e.writtenBelow(entries[i+1:], doc, own)
 		}
 		e = settleOne(e, doc, own, acknowledged[e.key.String()])
-		if e.State == fleet.BaseOurs && !e.Implied && alike(doc, e.key, e.base, e.written, own) {
+		if e.State == fleet.BaseOurs && !e.Implied && alike(e.key, e.base, e.written, own) {
 			continue // back at base
 		}
-		settled = append(settled, split(e, doc, own)...)
+		settled = append(settled, split(e, own)...)
 	}
 	return settled
 }
@@ -98,7 +98,7 @@ func settleOne(e entry, doc stconfig.Value, own fleet.DeviceID, acknowledged boo
 	case fleet.BaseTheirs:
 		return theirs()
 	case fleet.BaseSending:
-		if alike(doc, e.key, e.written, now, own) { // not taken, or nothing to take
+		if alike(e.key, e.written, now, own) { // not taken, or nothing to take
 			e.State, e.intended, e.Sent = fleet.BaseOurs, stconfig.Value{}, nil
 			return e
 		}
@@ -112,25 +112,29 @@ func settleOne(e entry, doc stconfig.Value, own fleet.DeviceID, acknowledged boo
 		e.State, e.written, e.intended = fleet.BaseOurs, now, stconfig.Value{}
 		return e
 	}
-	if alike(doc, e.key, e.written, now, own) {
+	if alike(e.key, e.written, now, own) {
 		return e
 	}
 	return theirs()
 }
 
 // writtenBelow is what Muster wrote at a member's key, with what it wrote since at keys inside that have entries of their
-// own: these answer for themselves.
-func (e entry) writtenBelow(entries []entry, doc stconfig.Value, own fleet.DeviceID) stconfig.Value {
-	if e.written.Kind() != stconfig.Object || !stconfig.Lookup(doc, e.key).Exists() {
+// own: these answer for themselves. They are the first of the entries that follow.
+func (e entry) writtenBelow(following []entry, doc stconfig.Value, own fleet.DeviceID) stconfig.Value {
+	if len(following) == 0 || !following[0].key.HasPrefix(e.key) ||
+		e.written.Kind() != stconfig.Object || !stconfig.Lookup(doc, e.key).Exists() {
 		return e.written
 	}
 	was := stconfig.Replace(doc, e.key, e.written)
-	for _, inner := range entries {
-		if inner.key.Len() <= e.key.Len() || !inner.key.HasPrefix(e.key) || inner.State == fleet.BaseTheirs {
+	for _, inner := range following {
+		if !inner.key.HasPrefix(e.key) {
+			break
+		}
+		if inner.State == fleet.BaseTheirs {
 			continue
 		}
 		now := stconfig.Lookup(doc, inner.key)
-		if inner.State == fleet.BaseSending || alike(doc, inner.key, inner.written, now, own) {
+		if inner.State == fleet.BaseSending || alike(inner.key, inner.written, now, own) {
 			was = stconfig.Replace(was, inner.key, now)
 		}
 	}
@@ -143,19 +147,19 @@ func (e entry) took(doc, now stconfig.Value, own fleet.DeviceID) bool {
 		return now.Str() == e.intended.Str() ||
 			bcrypt.CompareHashAndPassword([]byte(now.Str()), []byte(e.intended.Str())) == nil
 	}
-	return alike(doc, e.key, e.intended, now, own)
+	return alike(e.key, e.intended, now, own)
 }
 
 var password = stconfig.Key{}.Child("gui").Child("password")
 
 // split turns an entry of a member that was there before, and is there changed, into entries of what changed in it: so
 // a person's edit of one field makes that field theirs, not the whole member.
-func split(e entry, doc stconfig.Value, own fleet.DeviceID) []entry {
+func split(e entry, own fleet.DeviceID) []entry {
 	if e.State != fleet.BaseOurs || e.base.Kind() != stconfig.Object || e.written.Kind() != stconfig.Object {
 		return []entry{e}
 	}
 	var parts []entry
-	for _, c := range stconfig.Diff(stconfig.Replace(doc, e.key, e.base), stconfig.Replace(doc, e.key, e.written)) {
+	for _, c := range stconfig.DiffAt(e.key, e.base, e.written) {
 		if saysNothing(c, own) {
 			continue
 		}
@@ -168,7 +172,7 @@ func split(e entry, doc stconfig.Value, own fleet.DeviceID) []entry {
 
 // rewind puts every key where Muster's value stands back to its base.
 func rewind(observed stconfig.Value, entries []entry) stconfig.Value {
-	doc := observed
+	var back []stconfig.Change
 	for _, e := range entries {
 		if e.State != fleet.BaseOurs {
 			continue
@@ -176,9 +180,9 @@ func rewind(observed stconfig.Value, entries []entry) stconfig.Value {
 		if _, ok := ignoresOf(e.key); ok && !stconfig.Lookup(observed, e.key).Exists() {
 			continue
 		}
-		doc = stconfig.Replace(doc, e.key, e.base)
+		back = append(back, stconfig.Change{Key: e.key, To: e.base})
 	}
-	return doc
+	return stconfig.Patch(observed, back)
 }
 
 // prune drops entries of keys that a person wrote over and nobody asks for any more, and of devices that were brought
@@ -193,14 +197,14 @@ func (r Result) prune(entries []entry) []entry {
 // alike compares two values of one key as the daemon's owner would: a field that only one of them has (the daemon is
 // newer, or older) says nothing, nor does a name that the daemon learnt by itself, nor the daemon's own entry in a
 // folder's list. Entries of free maps and members of lists count.
-func alike(doc stconfig.Value, key stconfig.Key, a, b stconfig.Value, own fleet.DeviceID) bool {
+func alike(key stconfig.Key, a, b stconfig.Value, own fleet.DeviceID) bool {
 	if a.Exists() != b.Exists() {
 		return false
 	}
 	if a.Kind() != stconfig.Object || b.Kind() != stconfig.Object {
 		return a.Equal(b)
 	}
-	for _, c := range stconfig.Diff(stconfig.Replace(doc, key, a), stconfig.Replace(doc, key, b)) {
+	for _, c := range stconfig.DiffAt(key, a, b) {
 		learnt := c.Key.HasPrefix(devices) && c.Key.Len() == 3 && c.Key.At(2).Name == "name" && c.From.Str() == ""
 		if !learnt && !saysNothing(c, own) {
 			return false
@@ -234,10 +238,11 @@ type Sent struct {
 
 // Begin gives the device's entries as they have to be recorded before the changes are sent.
 func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
-	after := r.observed
-	for _, s := range sent {
-		after = stconfig.Replace(after, s.Key, s.To)
+	changes := make([]stconfig.Change, len(sent))
+	for i, s := range sent {
+		changes[i] = stconfig.Change{Key: s.Key, To: s.To}
 	}
+	after := stconfig.Patch(r.observed, changes)
 	entries := slices.Clone(r.entries)
 	for _, s := range sent {
 		key := r.entryKey(s.Key)

@@ -77,7 +77,7 @@ func (r Result) impliedBy(key stconfig.Key) bool {
 func (r Result) wroteDesired(e entry, key stconfig.Key) bool {
 	want := stconfig.Lookup(r.Desired, key)
 	if e.key.HasPrefix(key) {
-		return alike(r.observed, e.key, e.written, stconfig.Lookup(r.Desired, e.key), r.device)
+		return alike(e.key, e.written, stconfig.Lookup(r.Desired, e.key), r.device)
 	}
 	had := stconfig.Lookup(stconfig.Replace(r.observed, e.key, e.written), key)
 	return want.Exists() == had.Exists() && want.Equal(had)

@@ -13,9 +13,12 @@ type Change struct {
 
 // Diff says what leads from one document to another, ordered by key. A member of an identified list is named by its
 // identity: a new or removed one is one change, a moved one none. Plain lists are one change as a whole.
-func Diff(from, to Value) []Change {
-	d := differ{}
-	d.compare(from, to, configuration)
+func Diff(from, to Value) []Change { return DiffAt(Key{}, from, to) }
+
+// DiffAt is Diff for two values that stand, or would stand, at a key without `*`.
+func DiffAt(key Key, from, to Value) []Change {
+	d := differ{path: slices.Clone(key.parts)}
+	d.compare(from, to, shapeAt(key))
 	slices.SortFunc(d.changes, func(a, b Change) int { return a.Key.Compare(b.Key) })
 	return d.changes
 }
@@ -118,11 +121,13 @@ func (d *differ) comparePlaceByPlace(from, to Value, s *shape) bool {
 		if member == to.kids.values[i] {
 			continue
 		}
-		id := s.identityOf(member)
-		if id == "" || id != s.identityOf(to.kids.values[i]) || s.others(from, i, id) {
+		if id := s.identityOf(member); id == "" || id != s.identityOf(to.kids.values[i]) {
 			return false
 		}
 		changed = append(changed, i)
+	}
+	if len(changed) > 1 && !s.allNamed(from) || len(changed) == 1 && s.hasTwin(from, changed[0]) {
+		return false
 	}
 	for _, i := range changed {
 		d.below(s.identityOf(from.At(i)), from.At(i), to.At(i), s.entry)
@@ -130,8 +135,9 @@ func (d *differ) comparePlaceByPlace(from, to Value, s *shape) bool {
 	return true
 }
 
-// others tells whether a list has another member with the identity of the one at position i.
-func (s *shape) others(list Value, i int, id string) bool {
+// hasTwin tells whether a list has another member with the identity of the one at position i.
+func (s *shape) hasTwin(list Value, i int) bool {
+	id := s.identityOf(list.At(i))
 	for j, member := range list.kids.values {
 		if j != i && s.identityOf(member) == id {
 			return true

@@ -70,12 +70,47 @@ func (p place) canHold(value Value, name string) bool {
 	return p.value.kind == Object
 }
 
-// Patch is the document with the changes of a Diff done.
+// Patch is the document with the changes of a Diff done, one after the other.
 func Patch(doc Value, changes []Change) Value {
-	for _, change := range changes {
-		doc = Replace(doc, change.Key, change.To)
+	for len(changes) > 0 {
+		n := 1
+		if doc, n = patchMembers(doc, changes); n == 0 {
+			doc, n = Replace(doc, changes[0].Key, changes[0].To), 1
+		}
+		changes = changes[n:]
 	}
 	return doc
+}
+
+// patchMembers does the first n changes, where they come, go or are replaced in one identified list: the list is copied
+// once, not for each of them. n is 0 where they are none such.
+func patchMembers(doc Value, changes []Change) (patched Value, n int) {
+	parent, names := changes[0].Key.Parent(), map[string]bool{}
+	for _, c := range changes {
+		if c.Key.Len() != parent.Len()+1 || !c.Key.HasPrefix(parent) || c.Key.At(parent.Len()).Every || names[c.Key.At(parent.Len()).Name] {
+			break
+		}
+		names[c.Key.At(parent.Len()).Name] = true
+	}
+	list, s := Lookup(doc, parent), shapeAt(parent)
+	if n = len(names); n < 2 || list.kind != Array || parent.HasEvery() || !s.allNamed(list) {
+		return doc, 0
+	}
+	at := make(map[string]int, list.Len())
+	for i, member := range list.kids.values {
+		at[s.identityOf(member)] = i
+	}
+	values := slices.Clone(list.kids.values)
+	for _, c := range changes[:n] {
+		name := c.Key.At(parent.Len()).Name
+		if i, there := at[name]; there {
+			values[i] = c.To
+		} else if c.To.Exists() && s.identityOf(c.To) == name {
+			values = append(values, c.To)
+		}
+	}
+	values = slices.DeleteFunc(values, func(v Value) bool { return !v.Exists() })
+	return Replace(doc, parent, List(values...)), n
 }
 
 // Expand gives the keys without `*` that a key stands for in this document, in the document's order. The members of a

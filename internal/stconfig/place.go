@@ -37,9 +37,15 @@ func (p place) find(id string) int {
 	values := p.value.kids.values
 	at := slices.IndexFunc(values, func(member Value) bool { return member.first(p.shape.identity).text == id })
 	if at < 0 && p.shape.deviceNamed() { // a document that no daemon wrote
-		at = slices.IndexFunc(values, func(member Value) bool { return p.shape.identityOf(member) == id })
+		at = slices.IndexFunc(values, func(member Value) bool { return maySpell(member, id) && p.shape.identityOf(member) == id })
 	}
 	return at
+}
+
+// maySpell is a quick look whether a member may be a device whose ID is spelled in another way.
+func maySpell(member Value, id string) bool {
+	text := member.first("deviceID").text
+	return text != "" && id != "" && (text[0] == id[0] || text[0] < 'A' || text[0] > 'Z')
 }
 
 // memberOf is the place of the identified list's member at position at.

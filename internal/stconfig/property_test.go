@@ -457,3 +457,32 @@ func TestSecretsAreMaskedAndConcealed(t *testing.T) {
 		}
 	})
 }
+
+func TestPatchIsOneReplaceAfterTheOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		doc, changes := anyDoc(t, "doc"), Diff(anyDoc(t, "from"), anyDoc(t, "to"))
+		want := doc
+		for _, c := range changes {
+			want = Replace(want, c.Key, c.To)
+		}
+		if got := Patch(doc, changes); string(got.JSON()) != string(want.JSON()) {
+			t.Fatalf("got %s", diffText(want, got))
+		}
+	})
+}
+
+func TestDiffAtIsTheDiffOfWhatStandsThere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, to := anyDoc(t, "from"), anyDoc(t, "to")
+		key := anyKeyOf(t, "key", from)
+		a, b := Lookup(from, key), Lookup(to, key)
+		if !b.Exists() {
+			return
+		}
+		got := DiffAt(key, a, b)
+		want := Diff(from, Replace(from, key, b))
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("at %s: got %v, want %v", key, got, want)
+		}
+	})
+}

@@ -85,8 +85,9 @@ func fold(name string) string {
 // foldToASCII holds the two letters outside ASCII that fold into it: long s and the Kelvin sign.
 var foldToASCII = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
-// deviceNamed tells whether the members of an identified list are named by device IDs.
-func (s *shape) deviceNamed() bool { return s.entry.below(s.identity).device }
+// deviceNamed tells whether the members of an identified list are named by device IDs: wherever they are, the field has
+// this name.
+func (s *shape) deviceNamed() bool { return s.identity == "deviceID" }
 
 // identityOf is the identity of a member in a document, canonical; "" when it has none. It trusts what looks like a
 // canonical device ID: daemons write no others. What people write goes through applier.identity.

@@ -1,0 +1,99 @@
+package writer_test
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"muster/test/daemon"
+)
+
+// proxy stands between Muster and a daemon and notes when what was asked.
+type proxy struct {
+	host string
+	port int
+
+	mu   sync.Mutex // guards seen
+	seen []asked
+}
+
+// asked is one request of Muster's. The daemon was at work on it at some time between start and end.
+type asked struct {
+	method, path string
+	start, end   time.Time
+}
+
+func (a asked) writes() bool { return a.method != http.MethodGet }
+
+// newProxy shows Muster a certificate of its own: Muster trusts an address that a person typed.
+func newProxy(t *testing.T, d *daemon.Daemon) *proxy {
+	t.Helper()
+	target := &url.URL{Scheme: "http", Host: d.HostPort()}
+	p := &proxy{}
+	reverse := &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableCompression: true},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {
+			panic(http.ErrAbortHandler) // as if the daemon had closed the connection
+		},
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a := asked{method: r.Method, path: r.URL.EscapedPath(), start: time.Now()}
+		reverse.ServeHTTP(w, r)
+		a.end = time.Now()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.seen = append(p.seen, a)
+	}))
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	host, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.host = host
+	if p.port, err = strconv.Atoi(port); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// window is a time in which an edit by somebody else at a place is lost, because there is no ETag.
+type window struct {
+	place      string // "options", "folders/x", "folders", ""
+	start, end time.Time
+}
+
+// windows are those of all writes so far. The daemon reads, merges and stores what it is sent in one go, so the window is
+// that of the call; of one whose body repeats what was read, it begins with that reading.
+func (p *proxy) windows() []window {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []window
+	var read time.Time
+	for _, a := range p.seen {
+		place, config := strings.CutPrefix(a.path, "/rest/config")
+		switch {
+		case !config:
+		case !a.writes():
+			read = a.start
+		default:
+			w := window{place: strings.Trim(place, "/"), start: a.start, end: a.end}
+			if strings.HasPrefix(w.place, "folders") || w.place == "" || w.place == "devices" {
+				if !read.IsZero() {
+					w.start = read
+				}
+			}
+			all, read = append(all, w), time.Time{}
+		}
+	}
+	return all
+}

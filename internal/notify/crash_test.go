@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"muster/internal/fleet"
 )
 
 // life is one run of the notifier that ends when its fuse has burnt down: at some point before or after some operation
@@ -115,7 +117,8 @@ func newFleetOfProblems(s *source, random *rand.Rand) *fleetOfProblems {
 	f := &fleetOfProblems{s: s, random: random, on: map[Key]bool{}}
 	for i := range 4 {
 		id := deviceID(fmt.Sprint(i))
-		f.keys = append(f.keys, Key{id, "", Unreachable}, Key{id, "", Failed}, Key{id, "photos", OutOfSync})
+		f.keys = append(f.keys, Key{Device: id, Kind: fleet.ProblemUnreachable}, Key{Device: id, Kind: fleet.ProblemFailed},
+			Key{Device: id, Folder: "photos", Kind: fleet.ProblemOutOfSync})
 	}
 	return f
 }
@@ -143,11 +146,11 @@ func checkPairs(t *testing.T, announced []Message) {
 	t.Helper()
 	open := map[Key]string{}
 	for _, m := range announced {
-		k := Key{m.DeviceID, m.Folder, m.Kind}
+		k := Key{Device: m.DeviceID, Folder: m.Folder, Kind: m.Kind}
 		switch {
-		case m.Type == TypeProblem && open[k] == "" && m.ProblemID == m.ID:
+		case m.Type == fleet.NoticeProblem && open[k] == "" && m.ProblemID == m.ID:
 			open[k] = m.ID
-		case m.Type == TypeResolved && open[k] != "" && m.ProblemID == open[k]:
+		case m.Type == fleet.NoticeResolved && open[k] != "" && m.ProblemID == open[k]:
 			delete(open, k)
 		default:
 			t.Errorf("%s of %v out of turn: of %q, while %q is open", m.Type, k, m.ProblemID, open[k])

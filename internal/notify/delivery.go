@@ -94,9 +94,9 @@ func (d *delivery) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		again := d.fill(ctx)
 		for _, entry := range d.ready(time.Now()) {
-			d.busy[entry.Message.DeviceID] = true
+			d.busy[entry.Notice.DeviceID] = true
 			sending.Go(func() {
-				err := d.send(ctx, entry.Message)
+				err := d.send(ctx, entry.Notice)
 				if err == nil {
 					err = d.strike(ctx, entry)
 				}
@@ -158,7 +158,7 @@ func (d *delivery) ready(now time.Time) []Entry {
 		if len(picked) >= room {
 			break
 		}
-		device := entry.Message.DeviceID
+		device := entry.Notice.DeviceID
 		if passed[device] || d.busy[device] {
 			continue
 		}
@@ -207,7 +207,7 @@ func (d *delivery) strike(ctx context.Context, entry Entry) error {
 
 // settle draws the conclusions from an attempt.
 func (d *delivery) settle(ctx context.Context, o outcome, now time.Time) {
-	device := o.entry.Message.DeviceID
+	device := o.entry.Notice.DeviceID
 	delete(d.busy, device)
 	var rejected *RejectedError
 	switch {
@@ -230,7 +230,7 @@ func (d *delivery) settle(ctx context.Context, o outcome, now time.Time) {
 
 // park sets a device aside whose message the receiver refuses; after a day of that the message is given up.
 func (d *delivery) park(ctx context.Context, entry Entry, why *RejectedError, now time.Time) {
-	device := entry.Message.DeviceID
+	device := entry.Notice.DeviceID
 	p := d.parked[device]
 	if p == nil {
 		p = &parking{backoff: backoff{first: rejectedFirst, most: rejectedMost}, since: now}
@@ -250,7 +250,7 @@ func (d *delivery) park(ctx context.Context, entry Entry, why *RejectedError, no
 
 // drop forgets a message that is out of the outbox.
 func (d *delivery) drop(entry Entry) {
-	delete(d.parked, entry.Message.DeviceID)
+	delete(d.parked, entry.Notice.DeviceID)
 	for i := range d.queue {
 		if d.queue[i].Sequence == entry.Sequence {
 			d.queue = append(d.queue[:i], d.queue[i+1:]...)

@@ -38,7 +38,7 @@ func (s *source) Report(context.Context) (Report, error) {
 func (s *source) begin(k Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now[k] = Condition{Key: k, Label: "label of " + k.Device.Short(), Reason: "why " + string(k.Kind), Next: "look there", Since: time.Now()}
+	s.now[k] = Condition{ProblemKey: k, Label: "label of " + k.Device.Short(), Reason: "why " + string(k.Kind), Next: "look there", Since: time.Now()}
 }
 
 func (s *source) end(k Key) {
@@ -101,13 +101,13 @@ func (d *disk) Announce(ctx context.Context, c Change) error {
 			delete(d.problems, k)
 		}
 		for _, p := range c.Open {
-			d.problems[p.Key] = p
+			d.problems[p.ProblemKey] = p
 		}
-		for _, m := range c.Messages {
+		for _, m := range c.Notices {
 			d.history = append(d.history, m)
 			for _, r := range c.Receivers {
 				d.sequence++
-				d.outbox[r] = append(d.outbox[r], Entry{d.sequence, m})
+				d.outbox[r] = append(d.outbox[r], Entry{Sequence: d.sequence, Notice: m})
 			}
 		}
 	})

@@ -8,27 +8,19 @@ import (
 	"muster/internal/fleet"
 )
 
-// MessageType says whether a message opens or closes a problem.
-type MessageType string
-
-const (
-	TypeProblem  MessageType = "problem"
-	TypeResolved MessageType = "resolved"
-)
-
-// Message is what a receiver gets, as JSON.
-type Message struct {
-	ID        string         `json:"id"` // the same when the message comes twice
-	Type      MessageType    `json:"type"`
-	ProblemID string         `json:"problemID"` // the ID of the message that opened the problem
-	Kind      Kind           `json:"kind"`
-	DeviceID  fleet.DeviceID `json:"deviceID"`
-	Label     string         `json:"label"`
-	Folder    string         `json:"folder,omitempty"`
-	Reason    string         `json:"reason"`         // of a resolved one: what was wrong
-	Next      string         `json:"next,omitempty"` // what happens next, or what a person can do
-	Since     time.Time      `json:"since"`          // when the problem began
-	At        time.Time      `json:"at"`             // when the message was made
+// wireMessage is what a receiver gets, as JSON.
+type wireMessage struct {
+	ID        string            `json:"id"`
+	Type      fleet.NoticeType  `json:"type"`
+	ProblemID string            `json:"problemID"`
+	Kind      fleet.ProblemKind `json:"kind"`
+	DeviceID  fleet.DeviceID    `json:"deviceID"`
+	Label     string            `json:"label"`
+	Folder    string            `json:"folder,omitempty"`
+	Reason    string            `json:"reason"`
+	Next      string            `json:"next,omitempty"`
+	Since     time.Time         `json:"since"`
+	At        time.Time         `json:"at"`
 }
 
 // Sender brings messages to one receiver.
@@ -60,14 +52,14 @@ func opening(c Condition, began, now time.Time) (Message, Problem) {
 		c.Since = began
 	}
 	m := messageOf(c, now)
-	m.Type, m.ProblemID = TypeProblem, m.ID
+	m.Type, m.ProblemID = fleet.NoticeProblem, m.ID
 	return m, Problem{Condition: c, ID: m.ID, AnnouncedAt: now}
 }
 
 // closing is the message that a problem is over.
 func closing(p Problem, now time.Time) Message {
 	m := messageOf(p.Condition, now)
-	m.Type, m.ProblemID, m.Next = TypeResolved, p.ID, ""
+	m.Type, m.ProblemID, m.Next = fleet.NoticeResolved, p.ID, ""
 	return m
 }
 

@@ -23,33 +23,16 @@ const (
 	maxTogether  = 500     // messages in one transaction
 )
 
-// Kind is what is wrong.
-type Kind string
-
-const (
-	Unreachable Kind = "unreachable"
-	OutOfSync   Kind = "outOfSync"
-	Failed      Kind = "failed"
-	Held        Kind = "held"
-	Contended   Kind = "contended"
-	Unstable    Kind = "unstable"
+// The words of this room; see fleet.
+type (
+	Kind      = fleet.ProblemKind
+	Key       = fleet.ProblemKey
+	Condition = fleet.Condition
+	Problem   = fleet.Problem
+	Message   = fleet.Notice
+	Change    = fleet.Announcement
+	Entry     = fleet.Waiting
 )
-
-// Key names a problem: one kind, at a device or at one folder of it.
-type Key struct {
-	Device fleet.DeviceID
-	Folder string // "" for the device as a whole
-	Kind   Kind
-}
-
-// Condition is a problem as it is now.
-type Condition struct {
-	Key
-	Label  string    // of the device
-	Reason string    // for a person; no secrets
-	Next   string    // what happens next, or what the person can do; may be empty
-	Since  time.Time // when it began; one that is newer than before means that it was over in between
-}
 
 // Report is how the fleet stands.
 type Report struct {
@@ -78,28 +61,6 @@ type Store interface {
 	Waiting(ctx context.Context) (map[string]int, error)
 	// Discard takes all messages of a receiver out.
 	Discard(ctx context.Context, receiver string) error
-}
-
-// Problem is one that was announced and is not over.
-type Problem struct {
-	Condition
-	ID          string    // of the message that announced it
-	AnnouncedAt time.Time // when that was made
-}
-
-// Change is what happens to problems and outbox together: every message is put into the outbox of every receiver, in
-// order, with a sequence number that is larger than all before, also than those of messages already delivered.
-type Change struct {
-	Open      []Problem
-	Close     []Key
-	Messages  []Message
-	Receivers []string
-}
-
-// Entry is a message that waits for a receiver.
-type Entry struct {
-	Sequence int64
-	Message  Message
 }
 
 // Options say who is told of what.
@@ -245,9 +206,9 @@ func (n *Notifier) adopt(open []Problem) {
 	n.unsure = false
 	held := make(map[Key]*Problem, len(open))
 	for i, p := range open {
-		held[p.Key] = &open[i]
-		if n.problems[p.Key] == nil {
-			n.problems[p.Key] = &tracked{began: p.AnnouncedAt}
+		held[p.ProblemKey] = &open[i]
+		if n.problems[p.ProblemKey] == nil {
+			n.problems[p.ProblemKey] = &tracked{began: p.AnnouncedAt}
 		}
 	}
 	for key, t := range n.problems {

@@ -57,7 +57,7 @@ func TestAProblemThatStaysIsToldOnceAndItsEndToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
 		n, _ := start(t, Options{Source: s, Store: d, Senders: []Sender{r}})
-		k := Key{Device: deviceID("a"), Kind: Unreachable}
+		k := Key{Device: deviceID("a"), Kind: fleet.ProblemUnreachable}
 		began := time.Now()
 		s.begin(k)
 		pass(9 * time.Minute)
@@ -65,7 +65,7 @@ func TestAProblemThatStaysIsToldOnceAndItsEndToo(t *testing.T) {
 		pass(90 * time.Second)
 		opening := fmt.Sprintf("problem unreachable %s", k.Device.Short())
 		expect(t, r.messages(), opening)
-		if open := n.Problems(); len(open) != 1 || open[0].Key != k {
+		if open := n.Problems(); len(open) != 1 || open[0].ProblemKey != k {
 			t.Errorf("announced problems: %+v", open)
 		}
 		pass(24 * time.Hour)
@@ -77,7 +77,7 @@ func TestAProblemThatStaysIsToldOnceAndItsEndToo(t *testing.T) {
 		if first.ID == last.ID || first.ProblemID != first.ID || last.ProblemID != first.ID {
 			t.Errorf("IDs: %s of %s, %s of %s", first.ID, first.ProblemID, last.ID, last.ProblemID)
 		}
-		want := Message{ID: first.ID, Type: TypeProblem, ProblemID: first.ID, Kind: Unreachable, DeviceID: k.Device,
+		want := Message{ID: first.ID, Type: fleet.NoticeProblem, ProblemID: first.ID, Kind: fleet.ProblemUnreachable, DeviceID: k.Device,
 			Label: "label of " + k.Device.Short(), Reason: "why unreachable", Next: "look there", Since: began.UTC(), At: first.At}
 		if first != want {
 			t.Errorf("got %+v, want %+v", first, want)
@@ -92,7 +92,7 @@ func TestWhatPassesIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
 		start(t, Options{Source: s, Store: d, Senders: []Sender{r}})
-		seen, unseen := Key{Device: deviceID("a"), Kind: Failed}, Key{Device: deviceID("b"), Kind: Failed}
+		seen, unseen := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed}, Key{Device: deviceID("b"), Kind: fleet.ProblemFailed}
 		for range 20 {
 			s.begin(seen)
 			s.begin(unseen)
@@ -118,7 +118,11 @@ func TestEveryKindAndFolderIsAProblemOfItsOwn(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
 		start(t, Options{Source: s, Store: d, Senders: []Sender{r}, After: time.Minute})
 		a := deviceID("a")
-		keys := []Key{{a, "", Contended}, {a, "", Failed}, {a, "", Held}, {a, "", Unreachable}, {a, "", Unstable}, {a, "photos", OutOfSync}, {a, "videos", OutOfSync}}
+		var keys []Key
+		for _, kind := range []Kind{fleet.ProblemContended, fleet.ProblemFailed, fleet.ProblemHeld, fleet.ProblemUnreachable, fleet.ProblemUnstable} {
+			keys = append(keys, Key{Device: a, Kind: kind})
+		}
+		keys = append(keys, Key{Device: a, Folder: "photos", Kind: fleet.ProblemOutOfSync}, Key{Device: a, Folder: "videos", Kind: fleet.ProblemOutOfSync})
 		var want []string
 		for _, k := range keys {
 			s.begin(k)
@@ -136,7 +140,7 @@ func TestTheUnknownIsNeitherGoodNorBad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
 		_, stop := start(t, Options{Source: s, Store: d, Senders: []Sender{r}, After: time.Minute})
-		k := Key{Device: deviceID("a"), Kind: Failed}
+		k := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed}
 		s.begin(k)
 		pass(2 * time.Minute)
 		expect(t, r.messages(), "problem failed "+k.Device.Short())
@@ -160,7 +164,7 @@ func TestASourceThatCannotSayChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
 		start(t, Options{Source: s, Store: d, Senders: []Sender{r}, After: time.Minute})
-		k := Key{Device: deviceID("a"), Kind: Held}
+		k := Key{Device: deviceID("a"), Kind: fleet.ProblemHeld}
 		s.begin(k)
 		pass(2 * time.Minute)
 		s.end(k)
@@ -182,7 +186,7 @@ func TestEveryReceiverGetsAllAndOneThatIsDownHoldsUpNoOther(t *testing.T) {
 		s, d, up, down := newSource(), newDisk(), newReceiver("up"), newReceiver("down")
 		n, _ := start(t, Options{Source: s, Store: d, Senders: []Sender{up, down}, After: time.Minute})
 		down.set(errors.New("connection refused"))
-		k := Key{Device: deviceID("a"), Kind: Failed}
+		k := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed}
 		s.begin(k)
 		pass(2 * time.Minute)
 		s.end(k)
@@ -211,7 +215,7 @@ func TestAReceiverThatAsksForTimeGetsIt(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
 		r.set(&LaterError{After: 4 * time.Minute, Err: errors.New("busy")})
 		start(t, Options{Source: s, Store: d, Senders: []Sender{r}, After: time.Minute})
-		s.begin(Key{Device: deviceID("a"), Kind: Failed})
+		s.begin(Key{Device: deviceID("a"), Kind: fleet.ProblemFailed})
 		pass(20 * time.Minute)
 		tries := r.attempts()
 		if len(tries) < 3 {
@@ -228,9 +232,9 @@ func TestAReceiverThatAsksForTimeGetsIt(t *testing.T) {
 func TestARefusedMessageHoldsUpItsDeviceOnlyAndNotForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
-		bad, good := Key{Device: deviceID("a"), Kind: Failed}, Key{Device: deviceID("b"), Kind: Failed}
+		bad, good := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed}, Key{Device: deviceID("b"), Kind: fleet.ProblemFailed}
 		r.refuse = func(m Message) error {
-			if m.DeviceID == bad.Device && m.Type == TypeProblem {
+			if m.DeviceID == bad.Device && m.Type == fleet.NoticeProblem {
 				return &RejectedError{Reason: "it answers 422"}
 			}
 			return nil
@@ -252,7 +256,7 @@ func TestAReceiverThatIsGoneIsForgotten(t *testing.T) {
 		s, d, old := newSource(), newDisk(), newReceiver("old")
 		old.set(errors.New("connection refused"))
 		_, stop := start(t, Options{Source: s, Store: d, Senders: []Sender{old}, After: time.Minute})
-		s.begin(Key{Device: deviceID("a"), Kind: Failed})
+		s.begin(Key{Device: deviceID("a"), Kind: fleet.ProblemFailed})
 		pass(2 * time.Minute)
 		stop()
 		if len(d.outbox["old"]) != 1 {
@@ -273,11 +277,11 @@ func TestManyProblemsAtOnceArriveInOrderOfDevice(t *testing.T) {
 		n, _ := start(t, Options{Source: s, Store: d, Senders: []Sender{r}, After: time.Minute})
 		const devices = window + 500
 		for i := range devices {
-			s.begin(Key{Device: deviceID(fmt.Sprint(i)), Kind: Unreachable})
+			s.begin(Key{Device: deviceID(fmt.Sprint(i)), Kind: fleet.ProblemUnreachable})
 		}
 		pass(2 * time.Minute)
 		for i := range devices {
-			s.end(Key{Device: deviceID(fmt.Sprint(i)), Kind: Unreachable})
+			s.end(Key{Device: deviceID(fmt.Sprint(i)), Kind: fleet.ProblemUnreachable})
 		}
 		pass(time.Hour)
 		checkDelivery(t, d.announced(), r.messages(), 2*devices)

@@ -76,14 +76,14 @@ func (n *Notifier) compare(report Report, now time.Time) (due []*tracked, over [
 	defer n.mu.Unlock()
 	present := make(map[Key]bool, len(report.Conditions))
 	for _, c := range report.Conditions {
-		if present[c.Key] {
+		if present[c.ProblemKey] {
 			continue
 		}
-		present[c.Key] = true
-		t := n.problems[c.Key]
+		present[c.ProblemKey] = true
+		t := n.problems[c.ProblemKey]
 		if t == nil {
 			t = &tracked{began: now}
-			n.problems[c.Key] = t
+			n.problems[c.ProblemKey] = t
 		}
 		if t.announced == nil && c.Since.After(t.began) {
 			t.began = c.Since
@@ -102,8 +102,8 @@ func (n *Notifier) compare(report Report, now time.Time) (due []*tracked, over [
 			delete(n.problems, key)
 		}
 	}
-	slices.SortFunc(due, func(a, b *tracked) int { return compareKeys(a.latest.Key, b.latest.Key) })
-	slices.SortFunc(over, func(a, b Problem) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(due, func(a, b *tracked) int { return compareKeys(a.latest.ProblemKey, b.latest.ProblemKey) })
+	slices.SortFunc(over, func(a, b Problem) int { return compareKeys(a.ProblemKey, b.ProblemKey) })
 	return due, over
 }
 
@@ -118,13 +118,13 @@ func (n *Notifier) announce(ctx context.Context, due []*tracked, over []Problem,
 		change.Receivers = append(change.Receivers, d.name)
 	}
 	for _, p := range over {
-		change.Close = append(change.Close, p.Key)
-		change.Messages = append(change.Messages, closing(p, now))
+		change.Close = append(change.Close, p.ProblemKey)
+		change.Notices = append(change.Notices, closing(p, now))
 	}
 	for _, t := range due {
 		message, problem := opening(t.latest, t.began, now)
 		change.Open = append(change.Open, problem)
-		change.Messages = append(change.Messages, message)
+		change.Notices = append(change.Notices, message)
 	}
 	err := n.o.Store.Announce(ctx, change)
 	n.mu.Lock()
@@ -141,7 +141,7 @@ func (n *Notifier) announce(ctx context.Context, due []*tracked, over []Problem,
 	}
 	n.mu.Unlock()
 	for _, d := range n.deliveries {
-		d.more(len(change.Messages))
+		d.more(len(change.Notices))
 	}
 	return nil
 }

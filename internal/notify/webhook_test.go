@@ -19,7 +19,7 @@ import (
 	"muster/internal/fleet"
 )
 
-var example = Message{ID: "ID1", Type: TypeProblem, ProblemID: "ID1", Kind: OutOfSync, DeviceID: deviceID("a"), Label: "nas", Folder: "photos",
+var example = Message{ID: "ID1", Type: fleet.NoticeProblem, ProblemID: "ID1", Kind: fleet.ProblemOutOfSync, DeviceID: deviceID("a"), Label: "nas", Folder: "photos",
 	Reason: "3 files are missing", Next: "look there", Since: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), At: time.Date(2026, 11, 20, 12, 10, 0, 0, time.UTC)}
 
 func webhook(t *testing.T, address, secret string) *Webhook {
@@ -175,13 +175,13 @@ func TestAReceiverThatComesBackGetsWhatWaited(t *testing.T) {
 	}))
 	defer s.Close()
 	src, d := newSource(), newDisk()
-	k := Key{Device: deviceID("a"), Kind: Failed}
+	k := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed}
 	src.begin(k)
 	start(t, Options{Source: src, Store: d, Senders: []Sender{webhook(t, s.URL, "secret")}, After: time.Millisecond, Every: 10 * time.Millisecond})
 	<-tried
 	src.end(k)
 	down.Store(false)
-	for _, want := range []MessageType{TypeProblem, TypeResolved} {
+	for _, want := range []fleet.NoticeType{fleet.NoticeProblem, fleet.NoticeResolved} {
 		select {
 		case m := <-arrived:
 			if m.Type != want || m.DeviceID != k.Device {

@@ -18,7 +18,7 @@ import (
 
 const (
 	bombWatchdog = 3 * time.Second
-	mayGrow      = 32 << 20 // bytes of the server's resident memory
+	mayGrow      = raceShare * 32 << 20 // bytes of the server's resident memory
 )
 
 func bombs(t *testing.T) map[string]string {

@@ -28,7 +28,7 @@ func TestConfined(t *testing.T) {
 			t.Errorf("%s: %v, got %s, want %s", file, err, got, want)
 		}
 	}
-	if w.memoryLimit < defaultMemory || w.memoryLimit > 2*defaultMemory {
+	if w.memoryLimit < defaultMemory || w.memoryLimit > 2*raceShare*defaultMemory {
 		t.Errorf("limit %d MiB", w.memoryLimit>>20)
 	}
 }

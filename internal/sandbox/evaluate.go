@@ -117,7 +117,8 @@ type batch struct {
 	digest  digest
 	program program
 	outfit  *outfit
-	shared  []byte // the part of the key that all devices share
+	shared  []byte    // the part of the key that all devices share
+	asked   time.Time // when a worker began with the evaluation under way
 }
 
 // job is one evaluation of a batch.
@@ -125,7 +126,8 @@ type job struct {
 	index   int
 	key     digest
 	subject []byte // encoded
-	crashes int    // workers that died of it, nobody knows why
+	crashes int    // workers that died while they were at it, nobody knows why
+	spent   time.Duration
 }
 
 func (p *Pool) newBatch(ctx context.Context, text string, all *outfit) (*batch, error) {
@@ -200,10 +202,12 @@ func (b *batch) run(ctx context.Context, jobs []job, deliver func(job, outcome))
 			}
 			continue
 		case death.cause == "":
-			if jobs[0].crashes++; jobs[0].crashes < maxCrashes {
+			jobs[0].crashes++
+			jobs[0].spent += time.Since(b.asked)
+			if jobs[0].crashes < maxCrashes && jobs[0].spent < b.pool.opts.Limits.Wall/2 {
 				continue
 			}
-			death.cause = fmt.Sprintf("the process that ran the program died %d times, perhaps for want of memory", maxCrashes)
+			death.cause = "the process that ran the program died, perhaps for want of memory"
 		}
 		broken := limitError(death.cause)
 		b.pool.strike(b.digest, broken)
@@ -284,12 +288,12 @@ func (b *batch) ask(w *worker, jobs []job, deliver func(job, outcome)) (asked bo
 			return false, answered, err
 		}
 		for ; answered < n; answered++ {
-			began := time.Now()
+			b.asked = time.Now()
 			k, body, err := w.receive(w.limits.Wall)
 			if err != nil {
 				return true, answered, err
 			}
-			o, err := b.outcome(jobs[answered].key, k, body, time.Since(began))
+			o, err := b.outcome(jobs[answered].key, k, body, time.Since(b.asked))
 			if err != nil {
 				return true, answered, err
 			}

@@ -200,10 +200,23 @@ func (p *Pool) warm(command []string) {
 
 func (p *Pool) warmed(w *worker) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.warming--
+	p.mu.Unlock()
 	if w != nil {
+		p.keep(w)
+	}
+}
+
+// keep makes a worker idle, or ends it when Run has ended and nobody would.
+func (p *Pool) keep(w *worker) {
+	p.mu.Lock()
+	select {
+	case <-p.stopped:
+		p.mu.Unlock()
+		p.discard(w)
+	default:
 		p.idle = append(p.idle, idleWorker{w, time.Now()})
+		p.mu.Unlock()
 	}
 }
 
@@ -302,19 +315,8 @@ func errStopped() error {
 
 // release gives a worker back.
 func (p *Pool) release(w *worker) {
-	p.mu.Lock()
-	ending := false
-	select {
-	case <-p.stopped:
-		ending = true
-	default:
-		p.idle = append(p.idle, idleWorker{w, time.Now()})
-	}
-	p.mu.Unlock()
+	p.keep(w)
 	<-p.slots
-	if ending {
-		p.discard(w)
-	}
 }
 
 // drop is release for a worker that is dead or should be. Nobody has to wait until the kernel has taken its memory back;

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -288,6 +289,31 @@ func TestRunEndsItsWorkers(t *testing.T) {
 	}
 }
 
+// Run may be ended at any moment, while workers are being started too, and always leaves none behind.
+func TestRunEndsAtAnyMoment(t *testing.T) {
+	for i := range 100 {
+		p := New(Options{Warm: 3})
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx) }()
+		for range i % 5 {
+			runtime.Gosched()
+		}
+		if i%3 == 0 {
+			evaluate(t, p, Request{Text: "1"})
+		}
+		cancel()
+		select {
+		case <-ended:
+		case <-within(t, patience).Done():
+			t.Fatal("Run does not end")
+		}
+		if len(p.all) > 0 {
+			t.Errorf("%d workers are left", len(p.all))
+		}
+	}
+}
+
 func TestEvaluateWaitsForRun(t *testing.T) {
 	p := New(Options{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -384,21 +410,27 @@ func TestRetire(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			evaluate(t, p, Request{Text: fmt.Sprintf("def template():\n  n = %d\n  for i in range(100000):\n    n += i\n  return n", i)})
+			evaluate(t, p, Request{Text: fmt.Sprintf("def template():\n  n = %d\n  for i in range(1000):\n    n += i\n  return n", i)})
 		})
 	}
 	wg.Wait()
-	p.retire(time.Now())
+	for ctx := within(t, patience); idle(p) > 1; p.retire(time.Now()) { // warm ones may still be on their way
+		if ctx.Err() != nil {
+			t.Fatalf("%d idle workers", idle(p))
+		}
+	}
+	evaluate(t, p, Request{Text: "1"})
+}
+
+func idle(p *Pool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.idle) > 1 {
-		t.Errorf("%d idle workers", len(p.idle))
-	}
+	return len(p.idle)
 }
 
 // The largest results that the limits allow stay within what this process may grow by.
 func TestLargestResults(t *testing.T) {
-	p := running(t, Options{})
+	p := running(t, Options{Limits: Limits{Memory: raceShare * defaultMemory, Wall: patience}})
 	settle(t, p)
 	before := resident(t)
 	for i, text := range []string{

@@ -223,10 +223,10 @@ func (w *worker) bury() {
 	w.out.Close()
 }
 
-// The Go runtime ends a process that gets no memory, or whose stack grows too far, with exit code 2 and one of these
-// texts; there is no other sign of it.
+// The Go runtime (and the race detector) ends a process that gets no memory, or whose stack grows too far, with exit code
+// 2 and one of these texts; there is no other sign of it.
 var (
-	outOfMemory = regexp.MustCompile(`out of memory|cannot allocate memory|cannot map pages|errno ?=? ?12\b`)
+	outOfMemory = regexp.MustCompile(`out of memory|cannot allocate memory|cannot map pages|failed to allocate|errno[ =:]*12\b`)
 	outOfStack  = regexp.MustCompile(`stack exceeds|stack overflow`)
 )
 

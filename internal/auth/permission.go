@@ -21,6 +21,10 @@ const (
 	WriteDevices   Permission = "devices.write"   // devices and their API keys
 	WriteSettings  Permission = "settings.write"  // modes, pins
 	ManageTokens   Permission = "tokens.manage"
+	ListSecrets    Permission = "secrets.list" // their names
+	WriteSecrets   Permission = "secrets.write"
+	ReadAudit      Permission = "audit.read"
+	ReadMetrics    Permission = "metrics.read"
 )
 
 // needs is the smallest role that holds a permission. A permission that is not here is held by nobody.
@@ -33,6 +37,10 @@ var needs = map[Permission]fleet.Role{
 	WriteDevices:   fleet.RoleAdmin,
 	WriteSettings:  fleet.RoleAdmin,
 	ManageTokens:   fleet.RoleAdmin,
+	ListSecrets:    fleet.RoleAuthor, // who writes templates has to know them
+	WriteSecrets:   fleet.RoleAdmin,
+	ReadAudit:      fleet.RoleOperator,
+	ReadMetrics:    fleet.RoleViewer,
 }
 
 // Needs is the smallest role that holds the permission, "" when no role does.

@@ -166,6 +166,7 @@ func pathParams(path string) []*huma.Param {
 	describe := map[string]string{
 		"deviceID": "Syncthing device ID, in any spelling", "tag": "A tag, percent-encoded, a slash too",
 		"folderID": "Syncthing folder ID, percent-encoded, a slash too", "templateID": "ID of a template", "name": "Name of a token",
+		"secret": "Name of a secret, percent-encoded, a slash too", "pendingID": "ID of something pending",
 		"rolloutID": "ID of a rollout", "number": "Number of a revision", "other": "Number of the revision to compare with",
 	}
 	var params []*huma.Param

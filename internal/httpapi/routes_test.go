@@ -34,7 +34,7 @@ func TestEveryRouteDeclaresAPermission(t *testing.T) {
 // fill makes a path of a pattern.
 func fill(pattern string) string {
 	return strings.NewReplacer("{deviceID}", string(idA), "{templateID}", "1", "{tag}", "x", "{folderID}", "f", "{name}", "n",
-		"{rolloutID}", "1", "{number}", "1", "{other}", "2").Replace(pattern)
+		"{rolloutID}", "1", "{number}", "1", "{other}", "2", "{secret}", "s", "{pendingID}", "p").Replace(pattern)
 }
 
 func TestEveryRouteHoldsToItsPermission(t *testing.T) {

@@ -49,6 +49,10 @@ type Options struct {
 	Audit     Audit // nil: what is no write of the store leaves no trace
 	Rollouts  Rollouts
 	Revisions Revisions
+	Overview  Overview
+	Pending   Pending
+	Secrets   Secrets
+	Metrics   http.Handler // writes the numbers of /metrics
 	Checker   Checker
 	Evaluator Evaluator
 	Events    Events // whose closing ends the streams: do that before the server is shut down
@@ -106,7 +110,8 @@ func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes, s.settingRoutes, s.templateRoutes,
-		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.healthRoutes, s.openAPIRoutes,
+		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.auditRoutes, s.pendingRoutes, s.overviewRoutes, s.metricRoutes,
+		s.healthRoutes, s.openAPIRoutes,
 	} {
 		all = append(all, of()...)
 	}

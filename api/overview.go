@@ -1,0 +1,30 @@
+package api
+
+// Overview is the fleet in numbers.
+type Overview struct {
+	Devices        int               `json:"devices"`
+	Connections    map[string]int    `json:"connections" doc:"Devices by connection state; states without a device are 0"`
+	Configurations map[string]int    `json:"configurations" doc:"Devices by configuration state; states without a device are 0"`
+	Folders        OverviewOfFolders `json:"folders"`
+	Pending        OverviewOfPending `json:"pending" doc:"What asks to be let in"`
+	Rollouts       []Rollout         `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
+	Mode           string            `json:"mode" enum:"on,observe,paused" doc:"Whether Muster writes to devices at all"`
+	Generation     int64             `json:"generation"`
+	Templates      int               `json:"templates"`
+	Tags           int               `json:"tags"`
+}
+
+// OverviewOfFolders are folders by the worst that holds for any of their devices.
+type OverviewOfFolders struct {
+	All        int `json:"all"`
+	InSync     int `json:"inSync"`
+	OutOfSync  int `json:"outOfSync" doc:"Some device still needs something"`
+	WithErrors int `json:"withErrors" doc:"Some device cannot go on"`
+	Unknown    int `json:"unknown" doc:"Of some device nobody knows, because it is not online or was not read yet"`
+}
+
+// OverviewOfPending is how much asks to be let in.
+type OverviewOfPending struct {
+	Devices int `json:"devices"`
+	Folders int `json:"folders"`
+}

@@ -1,0 +1,25 @@
+package api
+
+// Pending is a device or a folder that asks a managed daemon to be let in.
+type Pending struct {
+	ID          string `json:"id" doc:"Stands for it in paths; the same as long as it asks"`
+	Kind        string `json:"kind" enum:"device,folder"`
+	DeviceID    string `json:"deviceID" doc:"The managed device that was asked"`
+	Label       string `json:"label" doc:"Of that device"`
+	From        string `json:"from" doc:"Device ID of whoever asks"`
+	FromLabel   string `json:"fromLabel" doc:"Its label, if it is registered here"`
+	Name        string `json:"name" doc:"What it calls itself; blank for a folder"`
+	Address     string `json:"address" doc:"Where it asked from; blank for a folder"`
+	Folder      string `json:"folder" doc:"ID of the folder; blank for a device"`
+	FolderLabel string `json:"folderLabel"`
+	Encrypted   bool   `json:"encrypted" doc:"The folder would be kept encrypted on the device that was asked"`
+	Registered  bool   `json:"registered" doc:"Whoever asks is registered here"`
+	Since       Time   `json:"since" format:"date-time"`
+}
+
+// AcceptPending is the body of a POST that lets something in.
+type AcceptPending struct {
+	Name  *string `json:"name,omitempty" doc:"For a device: what to call it; what it calls itself when missing"`
+	Label *string `json:"label,omitempty" doc:"For a folder: its label; that of whoever offers it when missing"`
+	Path  *string `json:"path,omitempty" doc:"For a folder, needed: where the device keeps it"`
+}

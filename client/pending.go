@@ -1,0 +1,25 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"muster/api"
+)
+
+// Pending is what asks managed daemons to be let in.
+func (c *Client) Pending(ctx context.Context, l List) ([]api.Pending, error) {
+	return list[api.Pending](ctx, c, path("pending"), l)
+}
+
+// AcceptPending lets something in, by its ID in the list.
+func (c *Client) AcceptPending(ctx context.Context, id string, how api.AcceptPending) error {
+	_, err := c.call(ctx, http.MethodPost, path("pending", id, "accept"), how, nil)
+	return err
+}
+
+// DismissPending has the daemon forget it; whoever asks may ask again.
+func (c *Client) DismissPending(ctx context.Context, id string) error {
+	_, err := c.call(ctx, http.MethodDelete, path("pending", id), nil, nil)
+	return err
+}

@@ -1,0 +1,171 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+	"muster/internal/overview"
+)
+
+// with is the world with other options.
+func (w *world) with(change func(*Options)) *world {
+	options := w.api.Options
+	change(&options)
+	w.api = newServer(options)
+	return w
+}
+
+func read[T any](w *world, path string) (out T) {
+	w.t.Helper()
+	if err := json.Unmarshal([]byte(w.get(path)), &out); err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+func TestOverviewNamesEveryState(t *testing.T) {
+	counted := overview.New()
+	counted.Put(idA, fleet.Online, fleet.ConfigHeld)
+	counted.SetFolders(idA, []fleet.FolderLabel{{Folder: "p"}})
+	w, rollouts := rolling(t)
+	w.with(func(o *Options) {
+		o.Overview, o.Pending = counted, &pendings{all: []fleet.Pending{{Device: idA, From: idB}, {Device: idA, From: idB, Folder: "p"}, {Device: idA, From: idC}}}
+	})
+	w.template(`{"op":"set","key":"","template":"{}"}`)
+	got := read[api.Overview](w, Prefix+"/overview")
+	if got.Devices != 1 || got.Connections["online"] != 1 || got.Configurations["held"] != 1 || got.Folders != (api.OverviewOfFolders{All: 1, Unknown: 1}) {
+		t.Errorf("got %+v", got)
+	}
+	if len(got.Connections) != 7 || len(got.Configurations) != 9 {
+		t.Errorf("states without a device are left out: %+v", got)
+	}
+	if got.Pending != (api.OverviewOfPending{Devices: 2, Folders: 1}) || got.Mode != "on" || got.Templates != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if len(got.Rollouts) != len(rollouts.all)-1 || got.Rollouts[0].ID != 3 {
+		t.Errorf("got rollouts %+v, want those that are not over", got.Rollouts)
+	}
+}
+
+// pendings plays the inbox.
+type pendings struct {
+	all  []fleet.Pending
+	done []string
+}
+
+func (f *pendings) Pending() []fleet.Pending { return f.all }
+func (f *pendings) Accept(_ context.Context, asks fleet.Pending, name, path string) error {
+	f.done = append(f.done, strings.Join([]string{"accept", string(asks.From.Short()), asks.Folder, name, path}, " "))
+	return nil
+}
+func (f *pendings) Dismiss(_ context.Context, asks fleet.Pending) error {
+	f.done = append(f.done, "dismiss "+asks.From.Short())
+	return nil
+}
+
+func TestPendingIsListedLetInAndDismissed(t *testing.T) {
+	inbox := &pendings{all: []fleet.Pending{
+		{Device: idA, From: idC, Name: "new", Address: "192.0.2.7:22000"}, {Device: idA, From: idB, Folder: "p", FolderLabel: "Photos"}, {Device: idC, From: idA},
+	}}
+	w := newWorld(t).with(func(o *Options) { o.Pending = inbox })
+	w.device(idA, "one")
+	w.device(idB, "two")
+	w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA) + "/tags/x"})
+	all := read[[]api.Pending](w, Prefix+"/pending")
+	if len(all) != 2 { // idC is not registered any more
+		t.Fatalf("got %+v", all)
+	}
+	byKind := map[string]api.Pending{}
+	for _, one := range all {
+		byKind[one.Kind] = one
+	}
+	device, folder := byKind["device"], byKind["folder"]
+	if device.Label != "one" || device.Registered || device.Name != "new" || folder.FromLabel != "two" || !folder.Registered || folder.FolderLabel != "Photos" {
+		t.Errorf("got %+v", all)
+	}
+	for query, want := range map[string]int{"?q=photos": 1, "?tag=x": 2, "?tag=y": 0, "?limit=1": 1, "?q=two&limit=1": 1} {
+		if got := read[[]api.Pending](w, Prefix+"/pending"+query); len(got) != want {
+			t.Errorf("%s: got %+v, want %d", query, got, want)
+		}
+	}
+	first := w.do(call{method: http.MethodGet, path: Prefix + "/pending?limit=1"})
+	link := strings.TrimSuffix(strings.TrimPrefix(first.Header.Get("Link"), "<"), `>; rel="next"`)
+	if rest := read[[]api.Pending](w, link); len(rest) != 1 || rest[0] != all[1] {
+		t.Errorf("after the first comes %+v, want %+v", rest, all[1])
+	}
+	post := func(id, body string, role fleet.Role) call {
+		return call{method: http.MethodPost, path: Prefix + "/pending/" + id + "/accept", body: body, role: role}
+	}
+	w.problem(http.StatusUnprocessableEntity, post(folder.ID, `{}`, ""))
+	w.problem(http.StatusForbidden, post(device.ID, `{}`, fleet.RoleAuthor))
+	w.problem(http.StatusNotFound, post("x", `{}`, ""))
+	w.want(http.StatusNoContent, post(folder.ID, `{"path":" /srv/p ","label":"L"}`, ""))
+	w.want(http.StatusNoContent, post(device.ID, `{}`, ""))
+	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: Prefix + "/pending/" + device.ID, role: fleet.RoleOperator})
+	want := "accept " + idB.Short() + " p L /srv/p, accept " + idC.Short() + "   , dismiss " + idC.Short()
+	if got := strings.Join(inbox.done, ", "); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestSecretsAreWrittenAndNeverRead(t *testing.T) {
+	w := newWorld(t)
+	w.with(func(o *Options) { o.Secrets = w.store })
+	put := call{method: http.MethodPut, path: Prefix + "/secrets/backup%2Fpw", body: `{"value":"hunter2"}`}
+	if got := w.want(http.StatusCreated, put); got != `{"name":"backup/pw"}` {
+		t.Errorf("got %s", got)
+	}
+	w.want(http.StatusOK, put)
+	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/secrets", role: fleet.RoleAuthor}); got != `[{"name":"backup/pw"}]` {
+		t.Errorf("got %s", got)
+	}
+	w.problem(http.StatusForbidden, call{method: http.MethodGet, path: Prefix + "/secrets", role: fleet.RoleOperator})
+	w.problem(http.StatusForbidden, call{method: put.method, path: put.path, body: put.body, role: fleet.RoleAuthor})
+	for _, body := range []string{`{}`, `{"value":""}`, `{"value":"` + strings.Repeat("x", 65<<10) + `"}`} {
+		w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: put.path, body: body})
+	}
+	w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: Prefix + "/secrets/" + strings.Repeat("x", 129), body: put.body})
+	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: put.path})
+	w.problem(http.StatusNotFound, call{method: http.MethodDelete, path: put.path})
+	if log := w.log.String(); strings.Contains(log, "hunter2") {
+		t.Errorf("the log has it: %s", log)
+	}
+}
+
+func TestTheAuditSaysWhoDidWhat(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA) + "/tags/x", role: fleet.RoleOperator})
+	w.template(`{"op":"set","key":"","template":"{}"}`)
+	all := read[[]api.AuditEntry](w, Prefix+"/audit")
+	var got []string
+	for _, e := range all[:3] {
+		got = append(got, e.Who+" "+e.What+" "+e.Subject)
+	}
+	want := []string{"admin template.create 1", "operator device.tag " + string(idA), "admin device.create " + string(idA)}
+	if strings.Join(got, ", ") != strings.Join(want, ", ") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	resp := w.do(call{method: http.MethodGet, path: Prefix + "/audit?limit=2"})
+	link := strings.TrimSuffix(strings.TrimPrefix(resp.Header.Get("Link"), "<"), `>; rel="next"`)
+	if rest := read[[]api.AuditEntry](w, link); len(rest) == 0 || rest[0] != all[2] {
+		t.Errorf("after the first page comes %+v, want %+v", rest, all[2:])
+	}
+	w.problem(http.StatusForbidden, call{method: http.MethodGet, path: Prefix + "/audit", role: fleet.RoleViewer})
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/audit?after=x"})
+}
+
+func TestMetricsAreBehindAToken(t *testing.T) {
+	w := newWorld(t).with(func(o *Options) {
+		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("muster_devices 1\n")) })
+	})
+	w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: "/metrics", token: "-"})
+	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/metrics", role: fleet.RoleViewer}); got != "muster_devices 1" {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+// Pending is what asks managed daemons to be let in.
+type Pending interface {
+	// Pending is all of it, in any order, as last heard of.
+	Pending() []fleet.Pending
+	// Accept adds the device, or the folder shared with whoever offers it, to the configuration of the daemon that was
+	// asked. Names that are "" are those of whoever asks; a folder needs a path. It answers once the daemon has it.
+	Accept(ctx context.Context, asks fleet.Pending, name, path string) error
+	// Dismiss has the daemon forget it; whoever asks may ask again.
+	Dismiss(ctx context.Context, asks fleet.Pending) error
+}
+
+func (s *server) pendingRoutes() []route {
+	const all, one = Prefix + "/pending", Prefix + "/pending/{pendingID}"
+	off := s.Pending == nil
+	return []route{
+		{method: http.MethodGet, path: all, name: "listPending", summary: "Devices and folders that ask managed daemons to be let in", permission: auth.Read,
+			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Pending](), off: off, handle: s.listPending},
+		{method: http.MethodPost, path: one + "/accept", name: "acceptPending", summary: "Let it in: add the device, or the folder shared with whoever offers it, to the daemon that was asked",
+			permission: auth.WriteDevices, body: reflect.TypeFor[api.AcceptPending](), off: off, conflicts: true, handle: s.acceptPending},
+		{method: http.MethodDelete, path: one, name: "dismissPending", summary: "Have the daemon forget it; whoever asks may ask again", permission: auth.Apply,
+			off: off, handle: s.dismissPending},
+	}
+}
+
+func (s *server) listPending(r *request) (reply, error) {
+	q, err := r.listQuery()
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	var all []api.Pending
+	tags := map[string][]fleet.Tag{}
+	for _, asks := range s.Pending.Pending() {
+		if device := registry.Devices[asks.Device]; device != nil {
+			tags[string(asks.Device)] = device.Tags
+			all = append(all, wirePending(registry, asks))
+		}
+	}
+	slices.SortFunc(all, comparePending)
+	return showList(r, q, all, listing[api.Pending, api.Pending]{
+		matches: func(p api.Pending) bool {
+			return q.holds(p.Label, p.DeviceID, p.From, p.FromLabel, p.Name, p.Folder, p.FolderLabel) && q.carries(tags[p.DeviceID])
+		},
+		cursor: func(p api.Pending) string { return strings.Join([]string{p.DeviceID, p.From, p.Folder}, " ") },
+		beyond: func(cursor string, p api.Pending) (bool, error) {
+			device, rest, _ := strings.Cut(cursor, " ")
+			from, folder, _ := strings.Cut(rest, " ")
+			return comparePending(p, api.Pending{DeviceID: device, From: from, Folder: folder}) > 0, nil
+		},
+		wire: func(p api.Pending) api.Pending { return p },
+	})
+}
+
+func comparePending(a, b api.Pending) int {
+	return cmp.Or(cmp.Compare(a.DeviceID, b.DeviceID), cmp.Compare(a.From, b.From), cmp.Compare(a.Folder, b.Folder))
+}
+
+func wirePending(registry *fleet.Registry, asks fleet.Pending) api.Pending {
+	out := api.Pending{
+		ID: pendingID(asks), Kind: "device", DeviceID: string(asks.Device), From: string(asks.From), Name: asks.Name, Address: asks.Address,
+		Folder: asks.Folder, FolderLabel: asks.FolderLabel, Encrypted: asks.Encrypted, Since: api.Time{Time: asks.Since},
+	}
+	if asks.Folder != "" {
+		out.Kind = "folder"
+	}
+	out.Label = registry.Devices[asks.Device].Label
+	if from := registry.Devices[asks.From]; from != nil {
+		out.FromLabel, out.Registered = from.Label, true
+	}
+	return out
+}
+
+// pendingID names who asks whom for what, in a form that fits into a path.
+func pendingID(asks fleet.Pending) string {
+	sum := sha256.Sum256([]byte(string(asks.Device) + " " + string(asks.From) + " " + asks.Folder))
+	return hex.EncodeToString(sum[:12])
+}
+
+// asked is what the path names.
+func (s *server) asked(r *request) (fleet.Pending, error) {
+	id := r.segment("pendingID")
+	for _, asks := range s.Pending.Pending() {
+		if pendingID(asks) == id {
+			return asks, nil
+		}
+	}
+	return fleet.Pending{}, &fleet.Error{
+		Code: fleet.CodeNotFound, Message: "nothing of that ID asks to be let in, or not any more",
+		Hint: "GET " + Prefix + "/pending lists what does.",
+	}
+}
+
+func (s *server) acceptPending(r *request) (reply, error) {
+	asks, err := s.asked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.AcceptPending](r)
+	if err != nil {
+		return reply{}, err
+	}
+	name, path := or(body.Name, ""), strings.TrimSpace(or(body.Path, ""))
+	what := "device " + string(asks.From)
+	if asks.Folder != "" {
+		name, what = or(body.Label, ""), "folder "+asks.Folder+" of "+string(asks.From)
+		if path == "" {
+			return reply{}, &fleet.Error{
+				Code: fleet.CodeInvalid, Message: "a folder needs a path on the device", Hint: "Say in path where the device shall keep it; old daemons share the whole home directory without one.",
+				Details: []fleet.Detail{{Field: "path", Message: "path is needed"}},
+			}
+		}
+	}
+	if err := fleet.ValidateLabel(name); err != nil {
+		return reply{}, err
+	}
+	if err := s.record(r, "pending.accept", string(asks.Device), what); err != nil {
+		return reply{}, err
+	}
+	return nothing(s.Pending.Accept(r.Context(), asks, name, path))
+}
+
+func (s *server) dismissPending(r *request) (reply, error) {
+	asks, err := s.asked(r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := s.record(r, "pending.dismiss", string(asks.Device), strings.TrimSpace(string(asks.From)+" "+asks.Folder)); err != nil {
+		return reply{}, err
+	}
+	return nothing(s.Pending.Dismiss(r.Context(), asks))
+}

@@ -1,0 +1,61 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"muster/internal/fleet"
+	"muster/internal/overview"
+)
+
+var (
+	devicesByConnection = prometheus.NewDesc("muster_devices", "Registered devices by connection state.", []string{"connection"}, nil)
+	devicesByConfig     = prometheus.NewDesc("muster_configurations", "Registered devices by configuration state.", []string{"configuration"}, nil)
+	foldersByHealth     = prometheus.NewDesc("muster_folders", "Folders by the worst that holds for any of their devices.", []string{"health"}, nil)
+	rolloutsByStatus    = prometheus.NewDesc("muster_rollouts", "Rollouts that are not over, by status.", []string{"status"}, nil)
+)
+
+// fleetCollector asks for the counts when somebody reads.
+type fleetCollector struct{ counts func() overview.Counts }
+
+func (c fleetCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- devicesByConnection
+	to <- devicesByConfig
+	to <- foldersByHealth
+}
+
+func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
+	counts := c.counts()
+	gauge := func(desc *prometheus.Desc, n int, label string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), label)
+	}
+	for _, state := range []fleet.Connection{
+		fleet.NeverSeen, fleet.Online, fleet.Unreachable, fleet.KeyRefused, fleet.IdentityMismatch, fleet.PinMismatch, fleet.NotFound,
+	} {
+		gauge(devicesByConnection, counts.Connections[state], string(state))
+	}
+	for _, state := range []fleet.Configuration{
+		fleet.ConfigUnknown, fleet.ConfigUnmanaged, fleet.ConfigInSync, fleet.ConfigPending, fleet.ConfigApplying, fleet.ConfigHeld,
+		fleet.ConfigFailed, fleet.ConfigContended, fleet.ConfigUnstable,
+	} {
+		gauge(devicesByConfig, counts.Configurations[state], string(state))
+	}
+	gauge(foldersByHealth, counts.Folders.InSync, "inSync")
+	gauge(foldersByHealth, counts.Folders.OutOfSync, "outOfSync")
+	gauge(foldersByHealth, counts.Folders.WithErrors, "withErrors")
+	gauge(foldersByHealth, counts.Folders.Unknown, "unknown")
+}
+
+type rolloutCollector struct {
+	counts func() map[fleet.RolloutStatus]int
+}
+
+func (c rolloutCollector) Describe(to chan<- *prometheus.Desc) { to <- rolloutsByStatus }
+
+func (c rolloutCollector) Collect(to chan<- prometheus.Metric) {
+	counts := c.counts()
+	for _, status := range []fleet.RolloutStatus{
+		fleet.RolloutWaiting, fleet.RolloutRunning, fleet.RolloutPaused, fleet.RolloutHalted, fleet.RolloutUndoing,
+	} {
+		to <- prometheus.MustNewConstMetric(rolloutsByStatus, prometheus.GaugeValue, float64(counts[status]), string(status))
+	}
+}

@@ -1,0 +1,100 @@
+// Package metrics says what is measured, for Prometheus. There is never a series per device: with ten thousand of them
+// that would be more than everything else together.
+package metrics
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"muster/internal/fleet"
+	"muster/internal/overview"
+)
+
+// Options say where the numbers come from. All but Registry may be left out.
+type Options struct {
+	Registry *prometheus.Registry
+	Version  string
+	Counts   func() overview.Counts
+	Rollouts func() map[fleet.RolloutStatus]int // that are not over
+	Queues   map[string]func() int              // what waits, by the name of the queue
+}
+
+// Metrics are the numbers that have to be reported; the rest is asked for when somebody reads.
+type Metrics struct {
+	registry *prometheus.Registry
+	asked    *prometheus.HistogramVec
+	served   *prometheus.HistogramVec
+}
+
+// New registers everything.
+func New(o Options) (*Metrics, error) {
+	m := &Metrics{
+		registry: o.Registry,
+		asked: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "muster_daemon_request_seconds", Help: "Time that requests to daemons took, by what was asked. Polls for events wait up to 50 s for something to happen.",
+			Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 10, 30, 60},
+		}, []string{"call", "outcome"}),
+		served: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "muster_api_request_seconds", Help: "Time that requests to the REST API took, by operation. Event streams are left out.",
+			Buckets: []float64{.0005, .001, .005, .025, .1, .5, 2.5, 10},
+		}, []string{"operation", "outcome"}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "muster_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": o.Version},
+	})
+	build.Set(1)
+	all := []prometheus.Collector{
+		m.asked, m.served, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	}
+	if o.Counts != nil {
+		all = append(all, fleetCollector{o.Counts})
+	}
+	if o.Rollouts != nil {
+		all = append(all, rolloutCollector{o.Rollouts})
+	}
+	for name, depth := range o.Queues {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "muster_queue_depth", Help: "What waits to be worked off.", ConstLabels: prometheus.Labels{"queue": name},
+		}, func() float64 { return float64(depth()) }))
+	}
+	for _, one := range all {
+		if err := o.Registry.Register(one); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Asked notes a request to a daemon: "events", "config", "write", ...
+func (m *Metrics) Asked(call string, took time.Duration, err error) {
+	m.asked.WithLabelValues(call, outcomeOf(err)).Observe(took.Seconds())
+}
+
+// outcomeOf has few values.
+func outcomeOf(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return string(fleet.CodeOf(err))
+}
+
+// Served notes a request to the REST API.
+func (m *Metrics) Served(operation string, status int, took time.Duration) {
+	outcome := "ok"
+	switch {
+	case status >= http.StatusInternalServerError:
+		outcome = "failed"
+	case status >= http.StatusBadRequest:
+		outcome = "refused"
+	}
+	m.served.WithLabelValues(operation, outcome).Observe(took.Seconds())
+}
+
+// Handler writes all numbers in the format that is asked for.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 30 * time.Second})
+}

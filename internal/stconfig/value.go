@@ -166,6 +166,10 @@ func (v Value) indexNear(name string, i int) int {
 
 // distinct tells whether no two names are equal without regard to case. It may say no where it would take long to know.
 func distinct(names []string) bool {
+	const most = 1000 // no configuration has so large an object; comparing all names of one would take its square
+	if len(names) > most {
+		return false
+	}
 	var seen [16]uint64 // by a hash that does not see case
 	for i, name := range names {
 		hash := uint(len(name))

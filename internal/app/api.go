@@ -6,6 +6,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
 	"muster/internal/reconcile"
+	"muster/internal/store"
 )
 
 // whatIf answers what-if plans.
@@ -13,4 +14,25 @@ type whatIf struct{ engine *reconcile.Engine }
 
 func (w whatIf) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(httpapi.Effect)) error {
 	return w.engine.WhatIf(ctx, now, then, func(effect reconcile.Effect) { each(httpapi.Effect(effect)) })
+}
+
+// secrets tells the reconciler when one changed: what was sent with the old one is out of date.
+type secrets struct {
+	*store.Store
+	engine *reconcile.Engine
+}
+
+func (s secrets) PutSecret(ctx context.Context, name string, value fleet.Secret) (created bool, err error) {
+	if created, err = s.Store.PutSecret(ctx, name, value); err == nil {
+		s.engine.SecretsChanged()
+	}
+	return created, err
+}
+
+func (s secrets) DeleteSecret(ctx context.Context, name string) error {
+	err := s.Store.DeleteSecret(ctx, name)
+	if err == nil {
+		s.engine.SecretsChanged()
+	}
+	return err
 }

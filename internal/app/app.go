@@ -20,6 +20,7 @@ import (
 	"muster/internal/httpapi"
 	"muster/internal/logkey"
 	"muster/internal/mirror"
+	"muster/internal/overview"
 	"muster/internal/reconcile"
 	"muster/internal/rollout"
 	"muster/internal/sandbox"
@@ -85,6 +86,7 @@ type App struct {
 	restorer  *rollout.Restorer
 	causes    *causes
 	news      *news
+	overview  *rollup
 	discovery *discovery.Discovery
 	listener  net.Listener
 	url       string
@@ -174,14 +176,19 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		return err
 	}
 	a.news = a.newNews()
+	a.overview = &rollup{Overview: overview.New(), app: a}
+	measured, err := a.newMetrics()
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	big := make(chan struct{}, bigAnswers)
 	dial := func(t mirror.Target) *syncthing.Client {
-		return syncthing.New(syncthing.Target(t), syncthing.Options{Log: a.log, BigAnswers: big, Discovered: a.discovery.Control})
+		return syncthing.New(syncthing.Target(t), syncthing.Options{Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked})
 	}
 	a.mirror = mirror.New(mirror.Options{
 		Dial:     func(t mirror.Target) mirror.Daemon { return dial(t) },
 		Resolver: resolver{a.discovery}, Sink: sink{a.store}, Log: a.log, Seed: seed, Changed: a.mirrored,
-		ConfigSeen: func(id fleet.DeviceID, _ fleet.ObservedConfig) { a.engine.ConfigSeen(id) },
+		ConfigSeen: a.configSeen,
 	})
 	daemons := daemons{a.mirror, a.store, dial}
 	a.causes = newCauses()
@@ -193,15 +200,16 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: evaluator{pool}, Secrets: a.store,
 		DigestKey: digestKey, Log: a.log, Step: a.o.Step,
 		Admitted: a.runner.Admitted, HoldAll: a.runner.HoldAll, Applied: a.applied,
-		Changed: func(id fleet.DeviceID) { a.runner.Notice(id); a.news.planned(id) },
+		Changed: func(id fleet.DeviceID) { a.runner.Notice(id); a.news.planned(id); a.overview.stands(id) },
 	})
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: observed{a.store}, Folders: a.store, States: states{a.mirror, a.engine}, Plans: a.engine, WhatIf: whatIf{a.engine}, Audit: a.store, Events: a.news.hub,
+		Mirror: observed{a.store}, Folders: folders{a.store, a.overview.Overview}, States: states{a.mirror, a.engine}, Plans: a.engine, WhatIf: whatIf{a.engine}, Audit: a.store, Events: a.news.hub,
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts,
-		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
+		Rollouts:     rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
+		Overview: a.overview, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(),
 	})
 	return a.start(ctx, pool, handler)
 }
@@ -222,6 +230,7 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 	}
 	for id, device := range registry.Devices {
 		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
+		a.overview.seed(id)
 	}
 	a.life.background("events", a.news.Run, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)

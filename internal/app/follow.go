@@ -29,6 +29,7 @@ func (a *App) committed(changed fleet.Committed) {
 		} else {
 			a.mirror.Remove(id)
 		}
+		a.overview.stands(id)
 	}
 	a.news.committed()
 	if changed.Generation {
@@ -46,11 +47,26 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 		return
 	}
 	a.news.mirrored(id, aspect)
+	if aspect&mirror.ConnectionChanged != 0 {
+		a.overview.stands(id)
+	}
+	if aspect&mirror.FoldersChanged != 0 {
+		a.overview.SetSummaries(id, s.Summaries)
+	}
 	a.runner.Notice(id)
 	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Connection == fleet.Online {
 		a.proven(s)
 		a.engine.Online(id)
 	}
+}
+
+// configSeen is told of a configuration that was seen, once it is kept.
+func (a *App) configSeen(id fleet.DeviceID, config fleet.ObservedConfig) {
+	a.overview.SetFolders(id, config.Folders)
+	if s := a.mirror.Snapshot(id); s != nil {
+		a.overview.SetSummaries(id, s.Summaries)
+	}
+	a.engine.ConfigSeen(id)
 }
 
 // sink keeps what watchers observed.

@@ -45,6 +45,9 @@ type Options struct {
 	// net.Dialer.Control. Nil allows all.
 	Discovered func(network, address string, c syscall.RawConn) error
 
+	// Measured is told what each request to a daemon was for, how long it took and what came of it. It must be quick.
+	Measured func(during string, took time.Duration, err error)
+
 	// Dial replaces net.Dialer, and Discovered with it: for daemons that are simulated without sockets.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -58,6 +61,7 @@ type Client struct {
 	big      chan struct{}
 	dialer   func(ctx context.Context, network, address string) (net.Conn, error)
 	sessions tls.ClientSessionCache
+	measured func(during string, took time.Duration, err error)
 
 	kept   chan *conn    // holds the kept connection while nobody uses it, nil before it is opened
 	second chan struct{} // holds one token per running second connection
@@ -75,7 +79,7 @@ func New(t Target, o Options) *Client {
 		log = slog.New(slog.DiscardHandler)
 	}
 	c := &Client{
-		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin,
+		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin, measured: o.Measured,
 		kept: make(chan *conn, 1), second: make(chan struct{}, 1),
 	}
 	dialer := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute}
@@ -86,7 +90,7 @@ func New(t Target, o Options) *Client {
 		c.dialer = dialer.DialContext
 	}
 	c.sessions = tls.NewLRUClientSessionCache(1)
-	c.calls = calls{c.do, c.limits}
+	c.calls = calls{measured(c.do, c.measured), c.limits}
 	c.kept <- nil
 	return c
 }
@@ -210,7 +214,7 @@ func (c *Client) Session(ctx context.Context) (*Session, error) {
 		return nil, interrupted(ctx)
 	}
 	s := &Session{client: c}
-	s.calls = calls{s.do, c.limits}
+	s.calls = calls{measured(s.do, c.measured), c.limits}
 	return s, nil
 }
 

@@ -4,7 +4,11 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,9 +86,93 @@ func TestAPersonConsentsToWhatIsHeld(t *testing.T) {
 	if err != nil || state.Configuration != string(fleet.ConfigInSync) {
 		t.Fatalf("got %+v, %v", state, err)
 	}
-	config, err := s.Client.DeviceConfig(t.Context(), id)
-	if err != nil || !strings.Contains(string(config), `"user":"somebody"`) {
-		t.Errorf("got %s, %v", config, err)
+	server.Until(t, func() string { // what is seen is kept behind
+		config, err := s.Client.DeviceConfig(t.Context(), id)
+		if err == nil && strings.Contains(string(config), `"user":"somebody"`) {
+			return ""
+		}
+		return "the user is not in the configuration seen last"
+	})
+	entries, err := operator.Audit(t.Context(), 0, 0)
+	if err != nil || !slices.ContainsFunc(entries, func(e api.AuditEntry) bool {
+		return e.What == "device.apply" && e.Subject == id && e.Detail == "consent to GUI.user" && e.Who != "muster"
+	}) {
+		t.Errorf("got %+v, %v", entries, err)
+	}
+}
+
+func TestTheFleetInNumbers(t *testing.T) {
+	s, ids := quiet(t)
+	viewer := as(t, s, fleet.RoleViewer)
+	var got api.Overview
+	server.Until(t, func() string {
+		var err error
+		if got, err = viewer.Overview(t.Context()); err != nil {
+			return err.Error()
+		}
+		if got.Devices != daemons || got.Connections["online"] != daemons || got.Configurations["inSync"] != daemons || got.Folders.Unknown > 0 {
+			return fmt.Sprintf("%+v", got)
+		}
+		return ""
+	})
+	folders, err := viewer.Folders(t.Context(), client.List{})
+	if err != nil || len(folders) != got.Folders.All {
+		t.Errorf("%d folders listed, %+v, %v", len(folders), got.Folders, err)
+	}
+	for _, folder := range folders {
+		if summaries, err := viewer.FolderSummaries(t.Context(), folder.Folder); err != nil || len(summaries) == 0 {
+			t.Errorf("%s: got %v, %v", folder.Folder, summaries, err)
+		}
+	}
+	if err := s.Client.DeleteDevice(t.Context(), string(ids[0])); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = viewer.Overview(t.Context()); err != nil || got.Devices != daemons-1 || got.Connections["online"] != daemons-1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", s.Token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	for _, want := range []string{`muster_devices{connection="online"} 3`, `muster_daemon_request_seconds_count{call="write to the daemon",outcome="ok"} `, `muster_queue_depth{queue="devices"} `} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%v; %s is not in %s", err, want, text)
+		}
+	}
+	if strings.Contains(string(text), ids[1].Short()) {
+		t.Error("the metrics name a device")
+	}
+}
+
+func TestASecretReachesTheDaemonAndNobodyElse(t *testing.T) {
+	s, ids := quiet(t)
+	if _, err := s.Client.PutSecret(t.Context(), "ldap host", "ldap.example"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Client.TagDevice(t.Context(), string(ids[0]), "named"); err != nil {
+		t.Fatal(err)
+	}
+	s.Template("set", "options.urUniqueId", `secret("ldap host")`, "named")
+	server.Until(t, func() string {
+		config, err := s.Client.DeviceConfig(t.Context(), string(ids[0]))
+		if err == nil && strings.Contains(string(config), `"urUniqueId":"ldap.example"`) {
+			return ""
+		}
+		return "the secret did not reach the daemon"
+	})
+	if err := s.Client.DeleteSecret(t.Context(), "ldap host"); err != nil {
+		t.Fatal(err)
+	}
+	state := s.WaitConfiguration(ids[0], fleet.ConfigFailed)
+	if !strings.Contains(state.Reason, "ldap host") {
+		t.Errorf("got %+v", state)
 	}
 }
 

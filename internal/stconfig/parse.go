@@ -13,6 +13,10 @@ import (
 // MaxDepth is the deepest nesting that Parse takes. Real configurations have seven levels.
 const MaxDepth = 200
 
+// MaxMembers is the largest object that Parse takes: names are compared without regard to case, one with all others.
+// The largest object of a real configuration has about seventy members.
+const MaxMembers = 10_000
+
 // Parse reads one JSON document. Numbers stay exact; of a name that is there twice the later one counts. Texts share
 // the memory of one copy of data, and members that of a few blocks: decoding a fleet's configurations is most of what
 // planning costs. FuzzParse holds it to jsontext.
@@ -146,6 +150,9 @@ func (p *parser) object(depth int) (Value, error) {
 			return Value{}, err
 		}
 		p.names, p.values = append(p.names, name), append(p.values, v)
+		if len(p.names)-bottomNames > MaxMembers {
+			return Value{}, fmt.Errorf("an object has more than %d members", MaxMembers)
+		}
 		switch p.next() {
 		case ',':
 			p.at++

@@ -3,6 +3,7 @@ package stconfig
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -140,4 +141,20 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(Sample().JSON())
 	f.Fuzz(func(t *testing.T, data []byte) { checkParse(t, data) })
+}
+
+func TestAnObjectOfTooManyMembersIsRefused(t *testing.T) {
+	object := func(members int) []byte {
+		text := []byte("{")
+		for i := range members {
+			text = fmt.Appendf(text, `"m%d":0,`, i)
+		}
+		return append(text[:len(text)-1], '}')
+	}
+	if _, err := Parse(object(MaxMembers)); err != nil {
+		t.Errorf("the largest allowed: %v", err)
+	}
+	if _, err := Parse(object(MaxMembers + 1)); fleet.CodeOf(err) != fleet.CodeMalformed {
+		t.Errorf("one more: got %v, want malformed", err)
+	}
 }

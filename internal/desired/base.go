@@ -188,8 +188,13 @@ func rewind(observed stconfig.Value, entries []entry) stconfig.Value {
 // prune drops entries of keys that a person wrote over and nobody asks for any more, and of devices that were brought
 // along and that no folder will need again.
 func (r Result) prune(entries []entry) []entry {
+	var shared map[string]bool // by the base; made when it is needed
 	return slices.DeleteFunc(entries, func(e entry) bool {
-		gone := e.State == fleet.BaseOurs && e.Implied && !e.written.Exists() && !shares(r.Base, e.key.At(1).Name)
+		gone := e.State == fleet.BaseOurs && e.Implied && !e.written.Exists()
+		if gone && shared == nil {
+			shared = sharedBy(r.Base)
+		}
+		gone = gone && !shared[e.key.At(1).Name]
 		return gone || e.State == fleet.BaseTheirs && len(askers(r.asked, e.key)) == 0
 	})
 }

@@ -2,6 +2,7 @@ package desired
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"muster/internal/fleet"
@@ -127,9 +128,16 @@ func (f *fold) add(doc stconfig.Value, entries []stconfig.Value) (stconfig.Value
 // a folder did not mean to lose its devices.
 func (f *fold) keepAlong(entries []entry) error {
 	var along []stconfig.Value
+	var shared map[string]bool // by the base; made when it is needed
 	for _, e := range entries {
 		device := e.key.Len() == 2 && e.key.HasPrefix(devices)
-		if !device || e.State != fleet.BaseOurs || stconfig.Lookup(f.base, e.key).Exists() || !shares(f.base, e.key.At(1).Name) {
+		if !device || e.State != fleet.BaseOurs || stconfig.Lookup(f.base, e.key).Exists() {
+			continue
+		}
+		if shared == nil {
+			shared = sharedBy(f.base)
+		}
+		if !shared[e.key.At(1).Name] {
 			continue
 		}
 		if !e.Implied && !e.written.Exists() {
@@ -154,14 +162,13 @@ func (f *fold) keepAlong(entries []entry) error {
 	return err
 }
 
-// shares tells whether any folder of a document is shared with a device.
-func shares(doc stconfig.Value, device string) bool {
+// sharedBy are the devices that any folder of a document is shared with.
+func sharedBy(doc stconfig.Value) map[string]bool {
+	ids := map[string]bool{}
 	for folder := range doc.Get("folders").Values() {
-		if stconfig.Lookup(doc, folders.Child(folder.Get("id").Str()).Child("devices").Child(device)).Exists() {
-			return true
-		}
+		maps.Copy(ids, idsIn(folder.Get("devices")))
 	}
-	return false
+	return ids
 }
 
 // fill gives members that only Muster made the fields that the daemon has added to them since: nobody named these, and

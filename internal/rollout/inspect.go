@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	inspectors   = 8               // devices that are planned for a gate at the same time
-	inspectAgain = 2 * time.Second // without any news
+	inspectors   = 4                     // devices that are planned for a gate at the same time
+	inspectAgain = 2 * time.Second       // without any news
+	inspectShare = 10 * time.Millisecond // that every member adds to that at first: all wait for the same processors
 )
 
 // pool runs inspections, a few at a time.

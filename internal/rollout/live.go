@@ -32,6 +32,7 @@ type check struct {
 	dirty    bool      // something changed since
 	running  bool      // an inspection is under way
 	touched  bool
+	proven   bool // it was read back with an empty plan at the rollout's generation: how it stands is about that one
 	held     heldPlan
 }
 
@@ -43,17 +44,28 @@ func newLive(rollout fleet.Rollout, now time.Time) *live {
 	return l
 }
 
-// notice takes news about a device; generation is that of an intent that was finished, or 0.
-func (l *live) notice(id fleet.DeviceID, generation int64) (concerned bool) {
+// notice takes news about a device.
+func (l *live) notice(id fleet.DeviceID) (concerned bool) {
 	if !l.member[id] && l.Status != fleet.RolloutUndoing {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.check(id)
-	c.dirty = true
-	c.touched = c.touched || generation >= l.Generation
+	l.check(id).dirty = true
 	return true
+}
+
+// applied takes an intent that was finished.
+func (l *live) applied(intent fleet.Intent) {
+	generation := max(l.Generation, l.UndoneBy)
+	if intent.Generation < generation || !l.member[intent.Device] {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.check(intent.Device)
+	c.touched = true
+	c.proven = c.proven || intent.Outcome == fleet.OutcomeApplied
 }
 
 func (l *live) check(id fleet.DeviceID) *check {
@@ -203,14 +215,19 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 		}
 	}
 	busy := s.Configuration == fleet.ConfigApplying
+	settled := s.Configuration == fleet.ConfigInSync || s.Configuration == fleet.ConfigUnmanaged
+	if c.proven && settled && s.Summarised {
+		c.fact, c.observed, c.dirty = fact{kind: factGood}, s.Digest, false
+	}
 	if c.fact.kind == factGood && c.observed == s.Digest && !c.dirty {
 		return c.fact
 	}
-	waited := now.Sub(c.at)
+	waited, patience := now.Sub(c.at), inspectAgain
 	if c.at.IsZero() {
 		waited = now.Sub(later(l.since, l.WaveAt))
+		patience = max(inspectAgain, time.Duration(len(l.Members))*inspectShare)
 	}
-	if !c.running && !busy && (c.dirty && waited >= lookEvery || waited >= inspectAgain) {
+	if !c.running && !busy && (c.dirty && waited >= lookEvery || waited >= patience) {
 		c.running, c.dirty = true, false
 		if !pool.start(func(ctx context.Context) { r.inspect(ctx, l, m, c, generation) }) {
 			c.running, c.dirty = false, true

@@ -194,24 +194,27 @@ func (r *Runner) HoldAll(id fleet.DeviceID) string {
 }
 
 // Notice says that something about a device changed: its state, its folders, its configuration.
-func (r *Runner) Notice(id fleet.DeviceID) { r.notice(id, 0) }
-
-// Applied says that an intent was finished.
-func (r *Runner) Applied(intent fleet.Intent) {
-	if intent.Outcome != fleet.OutcomeAbandoned {
-		r.notice(intent.Device, intent.Generation)
-	}
-}
-
-func (r *Runner) notice(id fleet.DeviceID, generation int64) {
+func (r *Runner) Notice(id fleet.DeviceID) {
 	r.mu.RLock()
 	concerned := false
 	for _, l := range r.live {
-		concerned = l.notice(id, generation) || concerned
+		concerned = l.notice(id) || concerned
 	}
 	r.mu.RUnlock()
 	if concerned {
 		r.Wake()
+	}
+}
+
+// Applied says that an intent was finished. How the device stands then is told by Notice.
+func (r *Runner) Applied(intent fleet.Intent) {
+	if intent.Outcome == fleet.OutcomeAbandoned {
+		return
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, l := range r.live {
+		l.applied(intent)
 	}
 }
 

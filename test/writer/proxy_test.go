@@ -27,6 +27,7 @@ type proxy struct {
 
 // asked is one request of Muster's. The daemon was at work on it at some time between start and end.
 type asked struct {
+	connection   string
 	method, path string
 	start, end   time.Time
 }
@@ -46,7 +47,7 @@ func newProxy(t *testing.T, d *daemon.Daemon) *proxy {
 		},
 	}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := asked{method: r.Method, path: r.URL.EscapedPath(), start: time.Now()}
+		a := asked{connection: r.RemoteAddr, method: r.Method, path: r.URL.EscapedPath(), start: time.Now()}
 		reverse.ServeHTTP(w, r)
 		a.end = time.Now()
 		p.mu.Lock()
@@ -73,26 +74,25 @@ type window struct {
 }
 
 // windows are those of all writes so far. The daemon reads, merges and stores what it is sent in one go, so the window is
-// that of the call; of one whose body repeats what was read, it begins with that reading.
+// that of the call; of one whose body may repeat what was read over the same connection, it begins with that reading.
 func (p *proxy) windows() []window {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var all []window
-	var read time.Time
+	read := map[string]time.Time{}
 	for _, a := range p.seen {
 		place, config := strings.CutPrefix(a.path, "/rest/config")
 		switch {
 		case !config:
 		case !a.writes():
-			read = a.start
+			read[a.connection] = a.start
 		default:
 			w := window{place: strings.Trim(place, "/"), start: a.start, end: a.end}
-			if strings.HasPrefix(w.place, "folders") || w.place == "" || w.place == "devices" {
-				if !read.IsZero() {
-					w.start = read
-				}
+			if began, ok := read[a.connection]; ok && (strings.HasPrefix(w.place, "folders") || w.place == "" || w.place == "devices") {
+				w.start = began
 			}
-			all, read = append(all, w), time.Time{}
+			delete(read, a.connection)
+			all = append(all, w)
 		}
 	}
 	return all

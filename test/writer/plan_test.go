@@ -1,0 +1,125 @@
+package writer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+	"muster/test/daemon"
+	"muster/test/server"
+)
+
+// Random templates come and go. The plan is looked at while Muster only observes; then it may write. What the daemon has
+// afterwards differs from what it had by exactly the plan, and so it is again when a person consents to what was held.
+func TestNothingButThePlanChanges(t *testing.T) {
+	s, d, r := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{}), random(t)
+	d.Put("/rest/config/devices", fmt.Sprintf(`[{"deviceID": %q, "name": "a"}]`, peerA))
+	d.Put("/rest/config/folders", fmt.Sprintf(`[{"id": "here", "path": "~/here", "paused": true, "devices": [{"deviceID": %q}],
+		"versioning": {"type": "simple", "params": {"keep": "5"}}}, {"id": "with/slash", "path": "~/slash", "paused": true}]`, peerA))
+	s.Register(d.ID, d.APIKey, d.Address, d.Port, "t")
+	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+	w := &wishes{t: t, s: s, r: r, generation: generation(t, s, d)}
+	changed, consented := 0, 0
+	for round := range rounds(40, 1000) {
+		mode(t, s, fleet.ModeObserve)
+		w.shuffle()
+		made := w.plan(d.ID)
+		before := config(t, d)
+		mode(t, s, fleet.ModeOn)
+		w.atRest(d.ID)
+		after := config(t, d)
+		changed += sameAs(t, round, made.Changes, stconfig.Diff(before, after), isFree)
+
+		if held, consent := w.heldKeys(d.ID); len(consent) > 0 {
+			before = after
+			if _, err := s.Client.ApplyPlan(t.Context(), string(d.ID), api.ApplyPlan{Digest: &held.Digest, Consent: consent}); err != nil {
+				t.Fatalf("round %d: consent to %v: %v", round, consent, err)
+			}
+			consented += consentedTo(t, round, held, consent, stconfig.Diff(before, config(t, d)))
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d changes, %d of them with consent", changed+consented, consented)
+	if changed < 40 {
+		t.Errorf("only %d changes", changed)
+	}
+}
+
+func mode(t *testing.T, s *server.Server, mode fleet.Mode) {
+	t.Helper()
+	if err := s.Client.PutMode(t.Context(), string(mode)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isFree(c api.PlannedChange) bool {
+	return c.Class == string(plan.Free) || c.Class == string(plan.Implied)
+}
+
+// sameAs holds what happened against the changes of the plan that were to happen, and says how many those are.
+func sameAs(t *testing.T, round int, planned []api.PlannedChange, happened []stconfig.Change, sent func(api.PlannedChange) bool) int {
+	t.Helper()
+	want := map[string]string{}
+	for _, c := range planned {
+		if sent(c) {
+			want[c.Key] = canonical(t, c.To)
+		}
+	}
+	n := len(want)
+	for _, c := range happened {
+		key, got := c.Key.String(), "null"
+		if c.To.Exists() {
+			got = canonical(t, c.To.JSON())
+		}
+		to, isPlanned := want[key]
+		switch {
+		case !isPlanned:
+			t.Errorf("round %d: %s became %s, which was not planned", round, key, got)
+		case to != got:
+			t.Errorf("round %d: %s became %s, the plan said %s", round, key, got, to)
+		}
+		delete(want, key)
+	}
+	for key, to := range want {
+		t.Errorf("round %d: %s did not become %s", round, key, to)
+	}
+	return n
+}
+
+func canonical(t *testing.T, text []byte) string {
+	t.Helper()
+	return string(stconfig.Normalise(parse(t, text)).JSON())
+}
+
+// consentedTo checks that what a person said yes to happened, and nothing else but what had waited for it.
+func consentedTo(t *testing.T, round int, held api.Plan, consent []string, happened []stconfig.Change) int {
+	t.Helper()
+	left := slices.Clone(consent)
+	for _, c := range happened {
+		key := c.Key.String()
+		i := slices.IndexFunc(held.Changes, func(planned api.PlannedChange) bool { return planned.Key == key })
+		switch {
+		case i < 0:
+			t.Errorf("round %d: %s changed with the consent to %v, and was not in the plan", round, key, consent)
+		case held.Changes[i].Class == string(plan.Refused):
+			t.Errorf("round %d: %s was refused, and changed", round, key)
+		case held.Changes[i].Class == string(plan.Held) && !slices.Contains(consent, key) && !strings.Contains(held.Changes[i].Reason, "left out together with"):
+			t.Errorf("round %d: %s changed without consent: %s", round, key, held.Changes[i].Reason)
+		}
+		left = slices.DeleteFunc(left, func(k string) bool { return k == key })
+	}
+	for _, key := range left { // it may need something else that is still held
+		i := slices.IndexFunc(held.Changes, func(planned api.PlannedChange) bool { return planned.Key == key })
+		if !strings.Contains(held.Changes[i].Reason, "left out together with") && !strings.Contains(held.Changes[i].Reason, "still shared") {
+			t.Errorf("round %d: %s did not change in spite of consent (%s)", round, key, held.Changes[i].Reason)
+		}
+	}
+	return len(consent) - len(left)
+}

@@ -73,11 +73,11 @@ func (p place) canHold(value Value, name string) bool {
 // Patch is the document with the changes of a Diff done, one after the other.
 func Patch(doc Value, changes []Change) Value {
 	for len(changes) > 0 {
-		n := 1
-		if doc, n = patchMembers(doc, changes); n == 0 {
-			doc, n = Replace(doc, changes[0].Key, changes[0].To), 1
+		patched, n := patchMembers(doc, changes)
+		if n == 0 {
+			patched, n = Replace(doc, changes[0].Key, changes[0].To), 1
 		}
-		changes = changes[n:]
+		doc, changes = patched, changes[n:]
 	}
 	return doc
 }

@@ -65,10 +65,14 @@ func (a *applier) start(list *shape) Value {
 	if list.defaults == "" {
 		return list.blank
 	}
-	if base := a.defaults.Get(list.defaults); base.kind == Object {
-		return base
+	base := a.defaults.Get(list.defaults)
+	if base.kind != Object {
+		base = builtinDefaults().Get(list.defaults)
 	}
-	return builtinDefaults().Get(list.defaults)
+	if base.index(list.identity) < 0 { // no daemon writes such defaults, and no member is without its name
+		base = base.plus(list.identity, Text(""))
+	}
+	return base
 }
 
 // named gives a member's value its identity, which it may leave out where the key says it, but not contradict.

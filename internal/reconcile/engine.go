@@ -17,8 +17,11 @@ const (
 	workTime       = 5 * time.Minute // for one device, an API restart and a test of access included
 	firstPause     = time.Second     // after a failure that may pass
 	longestPause   = time.Minute
-	ignoresEvery   = 15 * time.Minute // ignore patterns are not in any event
-	factsPause     = time.Second      // versions of many devices come in together
+	ignoresEvery   = 15 * time.Minute      // ignore patterns are not in any event
+	factsPause     = time.Second           // versions of many devices come in together: they are taken in when it is quiet for so long,
+	factsLongest   = 15 * time.Second      // or when the first of them has waited for so long
+	fleetPause     = 50 * time.Microsecond // per device beyond smallFleet, between two looks at all of them
+	smallFleet     = 1000
 )
 
 // Engine works on devices as they need it, one worker per device at a time.
@@ -32,7 +35,10 @@ type Engine struct {
 	machines map[fleet.DeviceID]*machine
 	queue    []*machine
 	views    map[*fleet.Registry]*view
-	fleetDue *time.Timer // the facts of some device moved: look at all again
+	factsDue *time.Timer // the facts of some device moved: look at all again
+	moved    time.Time   // when the first of them did
+	fleetDue *time.Timer // the registry changed while all were looked at just before
+	looked   time.Time   // when all were looked at last
 	running  bool
 }
 
@@ -93,10 +99,12 @@ func (e *Engine) stop() {
 		m.timer.stop()
 		m.answer(&fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is shutting down"})
 	}
-	if e.fleetDue != nil {
-		e.fleetDue.Stop()
-		e.fleetDue = nil
+	for _, due := range []*time.Timer{e.factsDue, e.fleetDue} {
+		if due != nil {
+			due.Stop()
+		}
 	}
+	e.factsDue, e.fleetDue = nil, nil
 }
 
 // next waits for a device that needs work; nil when ctx ended.
@@ -189,21 +197,35 @@ func (e *Engine) Online(id fleet.DeviceID) {
 	e.mu.Lock()
 	m := e.machine(id)
 	moved := m.moved(e.o.Daemon.Known(id).Version)
-	if moved && e.running && e.fleetDue == nil {
-		e.fleetDue = time.AfterFunc(factsPause, func() {
-			e.mu.Lock()
-			e.fleetDue = nil
-			clear(e.views)
-			e.mu.Unlock()
-			e.RegistryChanged()
-		})
+	if moved && e.running {
+		e.factsMoved()
 	}
 	m.failures = 0
 	e.push(m)
 	e.mu.Unlock()
 }
 
-// RegistryChanged says that devices, templates, tags or modes changed. Devices that it does not concern cost little.
+// factsMoved has all devices looked at soon, for programs that look at others. The caller holds mu.
+func (e *Engine) factsMoved() {
+	switch {
+	case e.factsDue == nil:
+		e.moved = time.Now()
+		e.factsDue = time.AfterFunc(factsPause, func() {
+			e.mu.Lock()
+			e.factsDue = nil
+			clear(e.views)
+			e.mu.Unlock()
+			e.RegistryChanged()
+		})
+	case time.Since(e.moved) < factsLongest-factsPause:
+		if e.factsDue.Stop() { // else it is at work, and takes this one in too
+			e.factsDue.Reset(factsPause)
+		}
+	}
+}
+
+// RegistryChanged says that devices, templates, tags or modes changed. Devices that it does not concern cost little; but
+// thousands of changes in a row do not have thousands of devices looked at each time.
 func (e *Engine) RegistryChanged() {
 	registry, err := e.o.Store.Registry(context.Background())
 	if err != nil {
@@ -212,6 +234,19 @@ func (e *Engine) RegistryChanged() {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.fleetDue != nil {
+		return
+	}
+	if wait := time.Until(e.looked.Add(time.Duration(len(registry.Devices)-smallFleet) * fleetPause)); wait > 0 && e.running {
+		e.fleetDue = time.AfterFunc(wait, func() {
+			e.mu.Lock()
+			e.fleetDue = nil
+			e.mu.Unlock()
+			e.RegistryChanged()
+		})
+		return
+	}
+	e.looked = time.Now()
 	for id := range registry.Devices {
 		e.push(e.machine(id))
 	}

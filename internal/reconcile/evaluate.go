@@ -116,7 +116,7 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 		x.warn("evaluated over a sample configuration: the device was never looked at")
 		return nil
 	}
-	x.facts, x.fleet, x.out.Device = j.view.facts[device], j.view.fleet, device
+	x.facts, x.fleet, x.out.Device = j.view.facts(device), j.view.all().fleet, device
 	if err := x.observe(ctx, j); err != nil {
 		if !errors.Is(err, errNothingSeen) {
 			x.log.Info("evaluated over the sample", "err", err)
@@ -138,7 +138,7 @@ func (x *evaluating) soFar(ctx context.Context) error {
 		return t.ID == x.t.ID || x.t.ID != 0 && fleet.CompareTemplates(t, x.t) > 0 || x.t.ID == 0 && t.Priority > x.t.Priority
 	})
 	in := desired.Input{Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: before,
-		Registered: j.view.labels, Evaluate: x.evaluate(ctx, j), Secret: x.secrets.known}
+		Registered: j.view.labels(), Evaluate: x.evaluate(ctx, j), Secret: x.secrets.known}
 	r, err := desired.Fold(in)
 	if err != nil {
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
@@ -159,7 +159,7 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 	labels := map[fleet.DeviceID]string{}
 	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress}
 	if x.j != nil {
-		labels = x.j.view.labels
+		labels = x.j.view.labels()
 		facts = plan.Facts{APIPort: x.j.device.APIPort, APIAddress: hostOf(x.j.known.Address), AddressFixed: x.j.known.AddressFixed}
 	}
 	first := true

@@ -61,11 +61,16 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request) error {
 	if waiting, err := e.verifyUnfinished(ctx, j); waiting || err != nil {
 		return err
 	}
+	if r == nil && m.mem.settled(j) {
+		return nil
+	}
 	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
 		return err
 	}
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil {
 		e.say(m, fleet.ConfigUnmanaged, "no template applies and nothing is to return to what it was", "")
+		j.digest = j.known.Digest
+		m.mem.done(j)
 		return nil
 	}
 	if over, err := e.seen(ctx, j); over || err != nil {
@@ -256,12 +261,20 @@ func refuse(r *request, why string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why}
 }
 
+// settled is upToDate by what the mirror says, before anything is read from the store: daemons tell their status every
+// minute, and most of them have nothing new.
+func (m *memory) settled(j *job) bool {
+	return j.known.Digest != "" && m.lookedAt(j.known.Digest, j.print)
+}
+
 // upToDate tells whether this very state was looked at to its end.
-func (m *memory) upToDate(j *job) bool {
+func (m *memory) upToDate(j *job) bool { return m.lookedAt(j.digest, j.print) }
+
+func (m *memory) lookedAt(digest string, print fingerprint) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	aged := m.ignores != nil && time.Since(m.ignoresAt) >= ignoresEvery
-	return m.observed == j.digest && m.print == j.print && !aged
+	return m.observed == digest && m.print == print && !aged
 }
 
 // done notes that a state was looked at to its end.

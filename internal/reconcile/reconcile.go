@@ -57,6 +57,7 @@ type Known struct {
 	AddressFixed bool   // it reports guiAddressOverridden
 	TooOld       bool   // it has no /rest/config
 	Version      fleet.Version
+	Digest       string // of the newest configuration, "" when it was never read
 }
 
 // Access changes how a daemon is reached. Without it no change of gui.apiKey is sent.

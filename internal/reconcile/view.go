@@ -5,19 +5,31 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strings"
+	"sync"
 
 	"muster/internal/fleet"
 	"muster/internal/template"
 )
 
-// view is what a registry means to templates, made once for all devices.
+// view is what a registry means to templates, made once for all devices. What takes a walk through the fleet is made when
+// a template first asks for it.
 type view struct {
 	registry  *fleet.Registry
-	facts     map[fleet.DeviceID]template.Facts
-	fleet     *template.Fleet
-	labels    map[fleet.DeviceID]string
-	fleetSum  uint64           // of all facts
-	templates map[int64]uint64 // of each template
+	known     func(fleet.DeviceID) Known
+	templates map[int64]templateSum
+	all       func() wholeFleet // made once
+	labels    func() map[fleet.DeviceID]string
+}
+
+type templateSum struct {
+	sum  uint64
+	asks bool // for other devices than the one it is for
+}
+
+// wholeFleet is all that a template can ask of other devices.
+type wholeFleet struct {
+	fleet *template.Fleet
+	sum   uint64
 }
 
 // fingerprint tells whether what a device is planned from changed.
@@ -41,65 +53,123 @@ func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID, current *fleet.R
 		}
 	}
 	e.mu.Lock()
-	v := e.views[registry]
-	e.mu.Unlock()
-	if v != nil {
-		return v, nil
-	}
-	v = e.newView(registry)
-	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.views) >= keptViews {
-		clear(e.views)
+	v := e.views[registry]
+	if v == nil {
+		if len(e.views) >= keptViews {
+			clear(e.views)
+		}
+		v = e.newView(registry)
+		e.views[registry] = v
 	}
-	e.views[registry] = v
 	return v, nil
 }
 
 func (e *Engine) newView(r *fleet.Registry) *view {
-	v := &view{registry: r, facts: make(map[fleet.DeviceID]template.Facts, len(r.Devices)),
-		labels: make(map[fleet.DeviceID]string, len(r.Devices)), templates: make(map[int64]uint64, len(r.Templates))}
-	all := make([]template.Facts, 0, len(r.Devices))
-	for id, d := range r.Devices {
-		version := e.o.Daemon.Known(id).Version
-		facts := template.Facts{DeviceID: id, Label: d.Label, Tags: d.Tags, APIAddress: d.APIAddress, APIPort: d.APIPort,
-			OS: version.OS, Arch: version.Arch, Version: version.Version}
-		v.facts[id], v.labels[id] = facts, d.Label
-		v.fleetSum += e.sum(facts) // whatever the order
-		all = append(all, facts)
-	}
-	v.fleet = template.NewFleet(all)
+	v := &view{registry: r, known: e.o.Daemon.Known, templates: make(map[int64]templateSum, len(r.Templates))}
 	for _, t := range r.Templates {
-		v.templates[t.ID] = e.sum(t.ID, t.Priority, t.Op, t.Key, t.Text)
+		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text), asksForOthers(t.Template)}
 	}
+	v.all = sync.OnceValue(func() wholeFleet {
+		all := make([]template.Facts, 0, len(r.Devices))
+		var sum uint64
+		for id := range r.Devices {
+			facts := v.facts(id)
+			sum += e.sumFacts(facts) // whatever the order
+			all = append(all, facts)
+		}
+		return wholeFleet{template.NewFleet(all), sum}
+	})
+	v.labels = sync.OnceValue(func() map[fleet.DeviceID]string {
+		labels := make(map[fleet.DeviceID]string, len(r.Devices))
+		for id, d := range r.Devices {
+			labels[id] = d.Label
+		}
+		return labels
+	})
 	return v
+}
+
+// facts of one registered device, as they are now.
+func (v *view) facts(id fleet.DeviceID) template.Facts {
+	d := v.registry.Devices[id]
+	if d == nil {
+		return template.Facts{}
+	}
+	version := v.known(id).Version
+	return template.Facts{DeviceID: id, Label: d.Label, Tags: d.Tags, APIAddress: d.APIAddress, APIPort: d.APIPort,
+		OS: version.OS, Arch: version.Arch, Version: version.Version}
+}
+
+// fleetFor is what a template may see of other devices; nil for one that does not ask.
+func (v *view) fleetFor(t fleet.Template) *template.Fleet {
+	if asksForOthers(t) {
+		return v.all().fleet
+	}
+	return nil
+}
+
+// asksForOthers tells whether a template may depend on other devices than the one it is for: through devices() or tags(),
+// which a program has to name, or because it shares something with devices, whose labels then matter. A name in HJSON may
+// be escaped.
+func asksForOthers(t fleet.Template) bool {
+	for _, text := range []string{t.Key, t.Text} {
+		if text := strings.ToLower(text); strings.Contains(text, "devices") || strings.Contains(text, "tags") || strings.Contains(text, `\u`) {
+			return true
+		}
+	}
+	return false
 }
 
 // fingerprint of what a device is planned from.
 func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known Known) fingerprint {
-	templates := v.registry.TemplatesOf(id)
 	var sums []any
-	for _, t := range templates {
-		sums = append(sums, v.templates[t.ID])
+	asks := false
+	for _, t := range v.registry.TemplatesOf(id) {
+		known := v.templates[t.ID]
+		sums = append(sums, known.sum)
+		asks = asks || known.asks
 	}
 	print := fingerprint{templates: e.sum(sums...)}
-	fleetSum := v.fleetSum
-	if len(templates) == 0 {
-		fleetSum = 0
+	var others uint64
+	if asks {
+		others = v.all().sum
 	}
 	hold := ""
 	if e.o.HoldAll != nil {
 		hold = e.o.HoldAll(id)
 	}
-	print.inputs = e.sum(print.templates, v.facts[id], fleetSum, mode, known.Online, known.Address, known.AddressFixed, known.TooOld, hold)
+	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, string(mode), known.Online, known.Address, known.AddressFixed, known.TooOld, hold)
 	return print
 }
 
+func (e *Engine) sumFacts(f template.Facts) uint64 {
+	parts := []any{string(f.DeviceID), f.Label, f.APIAddress, f.APIPort, f.OS, f.Arch, f.Version}
+	for _, tag := range f.Tags {
+		parts = append(parts, string(tag))
+	}
+	return e.sum(parts...)
+}
+
+// sum is quick for the types that it names.
 func (e *Engine) sum(parts ...any) uint64 {
 	var h maphash.Hash
 	h.SetSeed(e.seed)
 	for _, part := range parts {
-		fmt.Fprintf(&h, "%#v\x00", part)
+		switch p := part.(type) {
+		case string:
+			maphash.WriteComparable(&h, p)
+		case uint64:
+			maphash.WriteComparable(&h, p)
+		case int64:
+			maphash.WriteComparable(&h, p)
+		case int:
+			maphash.WriteComparable(&h, p)
+		case bool:
+			maphash.WriteComparable(&h, p)
+		default:
+			fmt.Fprintf(&h, "%#v\x00", part)
+		}
 	}
 	return h.Sum64()
 }

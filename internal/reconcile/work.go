@@ -140,7 +140,7 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	for attempt := 0; ; attempt++ {
 		result, err := desired.Fold(desired.Input{
 			Device: j.m.id, Observed: withIgnores(j.doc, patterns), Entries: j.entries, Templates: j.templates,
-			Registered: j.view.labels, Evaluate: e.evaluate(ctx, j), Secret: secrets.known,
+			Registered: j.view.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.known,
 		})
 		if err == nil {
 			err = secrets.err
@@ -184,9 +184,9 @@ func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 
 // evaluate runs templates for a device.
 func (e *Engine) evaluate(ctx context.Context, j *job) func(fleet.Template, stconfig.Value) (desired.Fragment, error) {
-	facts := j.view.facts[j.m.id]
+	facts := j.view.facts(j.m.id)
 	return func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
-		r, err := e.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts, Config: config, Fleet: j.view.fleet})
+		r, err := e.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts, Config: config, Fleet: j.view.fleetFor(t)})
 		return desired.Fragment{Value: r.Value, ReadsConfig: r.Language == template.Starlark}, err
 	}
 }

@@ -20,7 +20,9 @@ import (
 	"muster/internal/httpapi"
 	"muster/internal/logkey"
 	"muster/internal/mirror"
+	"muster/internal/notify"
 	"muster/internal/overview"
+	"muster/internal/pending"
 	"muster/internal/reconcile"
 	"muster/internal/rollout"
 	"muster/internal/sandbox"
@@ -60,6 +62,8 @@ type Options struct {
 	KeepRevisions int           // of each device; 0: as many as usual
 	KeepFor       time.Duration // 0: as long as usual
 
+	Notify NotifyOptions
+
 	TLSOff          bool
 	TLSCert, TLSKey string
 	AllowHosts      []string // names that clients may address the server by
@@ -86,7 +90,9 @@ type App struct {
 	restorer  *rollout.Restorer
 	causes    *causes
 	news      *news
+	notifier  *notify.Notifier
 	overview  *rollup
+	inbox     *pending.Inbox
 	discovery *discovery.Discovery
 	listener  net.Listener
 	url       string
@@ -176,6 +182,9 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		return err
 	}
 	a.news = a.newNews()
+	if a.notifier, err = a.newNotifier(); err != nil {
+		return err
+	}
 	a.overview = &rollup{Overview: overview.New(), app: a}
 	measured, err := a.newMetrics()
 	if err != nil {
@@ -188,9 +197,10 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	a.mirror = mirror.New(mirror.Options{
 		Dial:     func(t mirror.Target) mirror.Daemon { return dial(t) },
 		Resolver: resolver{a.discovery}, Sink: sink{a.store}, Log: a.log, Seed: seed, Changed: a.mirrored,
-		ConfigSeen: a.configSeen,
+		ConfigSeen: a.configSeen, Event: func(id fleet.DeviceID, e fleet.DaemonEvent) { a.inbox.Event(id, e) },
 	})
 	daemons := daemons{a.mirror, a.store, dial}
+	a.inbox = a.newInbox(daemons)
 	a.causes = newCauses()
 	if a.runner, err = a.newRunner(ctx, evaluator{pool}, digestKey); err != nil {
 		return err
@@ -209,7 +219,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts,
 		Rollouts:     rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
-		Overview: a.overview, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(),
+		Overview: a.overview, Pending: a.inbox, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(),
 	})
 	return a.start(ctx, pool, handler)
 }
@@ -235,10 +245,12 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 	a.life.background("events", a.news.Run, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
+	a.life.background("pending", a.inbox.Run, a.fail)
 	a.life.background("causes of revisions", a.explaining, a.fail)
 	a.life.background("old revisions", a.forgetOld, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
+	a.life.background("notify", a.notifier.Run, a.fail)
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),

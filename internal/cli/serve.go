@@ -10,6 +10,7 @@ import (
 
 	"muster/internal/app"
 	"muster/internal/fleet"
+	"muster/internal/notify"
 	"muster/internal/sandbox"
 )
 
@@ -24,6 +25,15 @@ type serveCommand struct {
 	Soak                time.Duration `help:"How long each wave of a rollout is watched before the next; less for simulated daemons unless given." placeholder:"30s"`
 	KeepRevisions       int           `help:"Configurations kept of each device." default:"100"`
 	KeepFor             time.Duration `help:"How long a configuration is kept after another took its place." default:"8760h"`
+	NotifyURL           []string      `name:"notify-url" help:"Webhook that is told of problems by HTTP POST; may be given several times." placeholder:"URL"`
+	NotifySecret        string        `help:"Signs what webhooks get: a text, or whsec_ and base64." placeholder:"TEXT"`
+	NotifyAfter         time.Duration `help:"How long a problem stays before anybody is told." default:"10m"`
+	NotifyMailTo        []string      `help:"Mail address that is told of problems; may be given several times." placeholder:"ADDRESS"`
+	NotifyMailFrom      string        `help:"Address that the mail comes from." placeholder:"ADDRESS"`
+	SMTP                string        `name:"smtp" help:"Mail server; port 587 unless given." placeholder:"HOST:PORT"`
+	SMTPUser            string        `name:"smtp-user" help:"User to log in as at the mail server."`
+	SMTPPassword        string        `name:"smtp-password" help:"Password of that user."`
+	SMTPTLS             string        `name:"smtp-tls" help:"auto: TLS on port 465, STARTTLS on any other; starttls; tls; none: in clear text." default:"auto" enum:"auto,starttls,tls,none"`
 	TLS                 string        `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
 	TLSCert             string        `name:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile"`
 	TLSKey              string        `name:"tls-key" help:"Its key (PEM)." type:"existingfile"`
@@ -50,6 +60,11 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		Home: c.Home, Listen: c.Listen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
 		BlastLimit: c.BlastLimit, Soak: c.Soak, KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor,
+		Notify: app.NotifyOptions{
+			URLs: c.NotifyURL, Secret: fleet.NewSecret(c.NotifySecret), After: c.NotifyAfter,
+			MailTo: c.NotifyMailTo, MailFrom: c.NotifyMailFrom, SMTP: c.SMTP, SMTPUser: c.SMTPUser,
+			SMTPPassword: fleet.NewSecret(c.SMTPPassword), SMTPTLS: notify.MailTLS(c.SMTPTLS),
+		},
 		TLSOff: c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
 		Worker: []string{executable, "worker"}, Version: env.version,

@@ -13,7 +13,7 @@ import (
 // that is possible. Until then it is in override, above the contents.
 
 const (
-	keepTime  = 3 * time.Second // that somebody who sets a mode waits for the database
+	keepTime  = time.Second     // that somebody who sets a mode waits for the database
 	keepAgain = 5 * time.Second // between attempts to keep what could not be kept
 )
 
@@ -31,9 +31,7 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 	}
 	turn := s.model.force(scope, mode)
 	s.overridden(scope)
-	limited, cancel := context.WithTimeout(ctx, keepTime)
-	defer cancel()
-	err = s.keepMode(limited, scope, mode, turn)
+	err = s.keepSoon(ctx, scope, mode, turn)
 	switch fleet.CodeOf(err) {
 	case "":
 		return true, nil
@@ -63,6 +61,21 @@ func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {
 		return err
 	}
 	return nil
+}
+
+// keepSoon keeps a mode that is in force, or says that it takes too long. Then it goes on: a write that was begun is not
+// given up, and ends with the database at the latest.
+func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode, turn int64) error {
+	done := make(chan error, 1)
+	go func() { done <- s.keepMode(context.WithoutCancel(ctx), scope, mode, turn) }()
+	patience := time.NewTimer(keepTime)
+	defer patience.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-patience.C:
+		return &fleet.Error{Code: fleet.CodeUnavailable, During: "keep mode", Message: "the database did not answer in time"}
+	}
 }
 
 // notKept is the answer to whoever wants to know that a mode is on disk.
@@ -117,22 +130,25 @@ func (s *Store) keepLater(who string) {
 		s.keeping.Lock()
 		s.keepTimer = nil
 		s.keeping.Unlock()
-		ctx, cancel := context.WithTimeout(fleet.WithActor(context.Background(), who), keepTime)
-		defer cancel()
-		left := false
-		for scope, o := range s.model.forced() {
-			switch fleet.CodeOf(s.keepMode(ctx, scope, o.mode, o.turn)) {
-			case "":
-			case fleet.CodeNotFound: // the device was deleted
-				s.model.yield(scope, o.turn)
-			default:
-				left = true
-			}
-		}
-		if left && !s.writer.stopped() {
+		if !s.keepNow(fleet.WithActor(context.Background(), who)) && !s.writer.stopped() {
 			s.keepLater(who)
 		}
 	})
+}
+
+// keepNow tells whether everything that is in force is kept.
+func (s *Store) keepNow(ctx context.Context) (all bool) {
+	all = true
+	for scope, o := range s.model.forced() {
+		switch fleet.CodeOf(s.keepMode(ctx, scope, o.mode, o.turn)) {
+		case "":
+		case fleet.CodeNotFound: // the device was deleted
+			s.model.yield(scope, o.turn)
+		default:
+			all = false
+		}
+	}
+	return all
 }
 
 // stopKeeping ends the attempts; the database is being closed.

@@ -14,6 +14,11 @@ import (
 // generation in UndoneBy. All of it is one transaction.
 func (s *Store) UndoRollout(ctx context.Context, r fleet.Rollout) (generation int64, err error) {
 	return write(ctx, s, "undo rollout", func(t *tx) (int64, error) {
+		if !r.EndedAt.IsZero() {
+			if err := t.checkUnchanged(r.Carries); err != nil {
+				return 0, err
+			}
+		}
 		generation, err := t.generation(fmt.Sprintf("rollout %d undone: %s", r.ID, r.Cause))
 		if err != nil {
 			return 0, err
@@ -25,6 +30,33 @@ func (s *Store) UndoRollout(ctx context.Context, r fleet.Rollout) (generation in
 		_, err = t.putRollout(r)
 		return generation, err
 	})
+}
+
+// checkUnchanged answers conflict when something that these generations changed was changed again by another.
+func (t *tx) checkUnchanged(generations []int64) error {
+	for _, of := range []struct{ noun, table, columns, where string }{
+		{"template", `template_history`, `CAST(template_id AS TEXT), ''`, `CAST(template_id AS TEXT) = $1 AND $2 = ''`},
+		{"tag of template", templateTags.history, `CAST(template_id AS TEXT), tag`, `CAST(template_id AS TEXT) = $1 AND tag = $2`},
+		{"tag of device", deviceTags.history, `device_id, tag`, `device_id = $1 AND tag = $2`},
+	} {
+		firsts, err := t.firstChanges(of.table, of.columns, generations)
+		if err != nil {
+			return err
+		}
+		for _, f := range firsts {
+			var last int64
+			if err := t.row(`SELECT MAX(generation) FROM `+of.table+` WHERE `+of.where, f.id, f.tag).Scan(&last); err != nil {
+				return err
+			}
+			if !slices.Contains(generations, last) {
+				return &fleet.Error{
+					Code: fleet.CodeConflict, Message: fmt.Sprintf("%s %s was changed again since, in generation %d", of.noun, f.id, last),
+					Hint: "Change the template or the tags to what they should be.",
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // takeBack goes through the changes of some generations. Templates that went come back before the tags on them, and

@@ -1,0 +1,311 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+func fullRollout(generation int64, devices ...fleet.DeviceID) fleet.Rollout {
+	r := fleet.Rollout{
+		Generation: generation, Before: generation - 1, Carries: []int64{generation}, Cause: "template 1 changed", Status: fleet.RolloutHalted,
+		Reason: "reason", Next: "next", Waves: []int{1, 2}, Wave: 1, Blast: "too many", UndoneBy: 7, SupersededBy: 8,
+		Halt:      &fleet.RolloutHalt{By: "muster", Gate: fleet.GateFolders, Device: devices[0], Saw: "folder", At: seenAt},
+		Consents:  []fleet.RolloutConsent{{Key: "gui.user", Digest: "d", Keep: true, By: "anna"}},
+		StartedAt: seenAt, WaveAt: seenAt, EndedAt: seenAt,
+	}
+	for i, id := range devices {
+		r.Members = append(r.Members, fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync, Errors: []string{"a", "b"}, Waived: i == 1})
+	}
+	return r
+}
+
+func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		a, b := put(t, s, deviceN(1)), put(t, s, deviceN(2))
+		want := fullRollout(3, a.ID, b.ID)
+		id := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{
+			Settled: 3, Rollouts: []fleet.Rollout{want}, Hold: []fleet.Hold{{Device: a.ID, Generation: 2}, {Device: deviceN(9).ID, Generation: 2}},
+		}))(t)
+		got := must(s.Rollout(t.Context(), id))(t)
+		want.ID, want.CreatedAt = id, got.CreatedAt
+		if got.CreatedAt.IsZero() || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v\nwant %+v", got, want)
+		}
+		if got := must(s.Settled(t.Context()))(t); got != 3 {
+			t.Errorf("got %d settled, want 3", got)
+		}
+		if got := must(s.Holds(t.Context()))(t); !slices.Equal(got, []fleet.Hold{{Device: a.ID, Generation: 2, Rollout: id}}) {
+			t.Errorf("got %+v", got)
+		}
+		want.Status, want.Members = fleet.RolloutSucceeded, nil
+		if created := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{want}, Release: []fleet.DeviceID{a.ID}}))(t); created != 0 {
+			t.Errorf("got %d created", created)
+		}
+		if got := must(s.Rollout(t.Context(), id))(t); got.Status != fleet.RolloutSucceeded || len(got.Members) != 2 {
+			t.Errorf("got %s with %d members, want them kept", got.Status, len(got.Members))
+		}
+		if holds, open := must(s.Holds(t.Context()))(t), must(s.OpenRollouts(t.Context()))(t); len(holds)+len(open) != 0 {
+			t.Errorf("got %v, %v", holds, open)
+		}
+		if all := must(s.Rollouts(t.Context()))(t); len(all) != 1 || all[0].Members != nil {
+			t.Errorf("got %+v", all)
+		}
+		_, err := s.Rollout(t.Context(), 99)
+		wantCode(t, err, fleet.CodeNotFound)
+		_, err = s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: 4, Rollouts: []fleet.Rollout{{ID: 99}}})
+		wantCode(t, err, fleet.CodeNotFound)
+		if got := must(s.Settled(t.Context()))(t); got != 3 {
+			t.Errorf("a write that failed settled generation %d", got)
+		}
+	})
+}
+
+func TestGenerationsSayWhatTheyChanged(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		v := create(t, s, "one")
+		must(s.TagTemplate(t.Context(), v.ID, "x", nil))(t)
+		must(s.TagDevice(t.Context(), d.ID, "x", nil))(t)
+		if err := s.DeleteTemplate(t.Context(), v.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		must(s.DeleteTag(t.Context(), "x", nil))(t)
+		all := must(s.GenerationChanges(t.Context(), 0))(t)
+		var got []string
+		for _, c := range all {
+			line := fmt.Sprint(c.Number)
+			for _, v := range c.Templates {
+				line += fmt.Sprintf(" template %d %q deleted %v", v.Template.ID, v.Template.Label, v.Deleted)
+			}
+			for _, v := range c.TemplateTags {
+				line += fmt.Sprintf(" template %d %s %v", v.Template, v.Tag, v.Carried)
+			}
+			for _, v := range c.DeviceTags {
+				line += fmt.Sprintf(" device %s %v", v.Tag, v.Carried)
+			}
+			if c.Cause == "" || c.At.IsZero() {
+				t.Errorf("%+v has no cause or time", c)
+			}
+			got = append(got, line)
+		}
+		want := []string{
+			`1 template 1 "one" deleted false`, `2 template 1 x true`, `3 device x true`,
+			`4 template 1 "one" deleted true template 1 x false`, `5 device x false`,
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+		if later := must(s.GenerationChanges(t.Context(), 3))(t); len(later) != 2 || later[0].Number != 4 || len(later[0].Templates) != 1 {
+			t.Errorf("got %+v", later)
+		}
+		if none := must(s.GenerationChanges(t.Context(), 5))(t); len(none) != 0 {
+			t.Errorf("got %+v", none)
+		}
+	})
+}
+
+// changeAll does one of every kind of change.
+func changeAll(t *testing.T, s *Store, d fleet.DeviceID, edited, deleted, retagged fleet.Template) {
+	t.Helper()
+	edited.Text, edited.Label, edited.Priority = "true\n", "edited", 9
+	must(s.PutTemplate(t.Context(), edited, nil))(t)
+	if err := s.DeleteTemplate(t.Context(), deleted.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	must(s.UntagTemplate(t.Context(), retagged.ID, "x", nil))(t)
+	must(s.TagTemplate(t.Context(), retagged.ID, "y", nil))(t)
+	must(s.TagDevice(t.Context(), d, "new", nil))(t)
+	must(s.UntagDevice(t.Context(), d, "x", nil))(t)
+	made := create(t, s, "made")
+	must(s.TagTemplate(t.Context(), made.ID, "x", nil))(t)
+}
+
+func TestAnUndoneRolloutLeavesTemplatesAndTagsAsTheyWere(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d, other := put(t, s, deviceN(1)), put(t, s, deviceN(2))
+		edited, deleted, retagged, untouched := create(t, s, "a"), create(t, s, "b"), create(t, s, "c"), create(t, s, "d")
+		for _, v := range []fleet.Template{edited, deleted, retagged} {
+			must(s.TagTemplate(t.Context(), v.ID, "x", nil))(t)
+		}
+		must(s.TagDevice(t.Context(), d.ID, "x", nil))(t)
+		before := must(s.Registry(t.Context()))(t)
+
+		changeAll(t, s, d.ID, edited, deleted, retagged)
+		var carries []int64
+		for _, c := range must(s.GenerationChanges(t.Context(), before.Generation))(t) {
+			carries = append(carries, c.Number)
+		}
+		// Not the rollout's: it stays.
+		untouched.Text = "true # mine\n"
+		must(s.PutTemplate(t.Context(), untouched, nil))(t)
+		must(s.TagDevice(t.Context(), other.ID, "mine", nil))(t)
+
+		r := fullRollout(carries[0], d.ID)
+		r.Carries, r.Status, r.UndoneBy = carries, fleet.RolloutUndoing, 0
+		r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+		generation := must(s.UndoRollout(t.Context(), r))(t)
+		after := must(s.Registry(t.Context()))(t)
+		if after.Generation != generation || must(s.Rollout(t.Context(), r.ID))(t).UndoneBy != generation {
+			t.Errorf("got generation %d, rollout %+v", after.Generation, must(s.Rollout(t.Context(), r.ID))(t))
+		}
+		compareTemplates(t, after, before, untouched)
+		if got := after.Devices[d.ID].Tags; !slices.Equal(got, before.Devices[d.ID].Tags) {
+			t.Errorf("got tags %v of the device, want %v", got, before.Devices[d.ID].Tags)
+		}
+		if got := after.Devices[other.ID].Tags; !slices.Equal(got, []fleet.Tag{"mine"}) {
+			t.Errorf("got %v: another's tag was taken back", got)
+		}
+		if again := must(s.load(t.Context(), pool{s.reads}))(t); !sameRegistry(newView(again).registry, after) {
+			t.Error("what is in memory is not what is in the database")
+		}
+		past := must(s.RegistryAt(t.Context(), generation))(t)
+		compareTemplates(t, past, before, untouched)
+		next := create(t, s, "next") // an ID that was used stays used
+		if next.ID <= deleted.ID+3 {
+			t.Errorf("got ID %d", next.ID)
+		}
+	})
+}
+
+// compareTemplates ignores updatedAt, and the text of the one that was changed by somebody else.
+func compareTemplates(t *testing.T, got, want *fleet.Registry, but fleet.Template) {
+	t.Helper()
+	if len(got.Templates) != len(want.Templates) {
+		t.Errorf("got %d templates, want %d", len(got.Templates), len(want.Templates))
+		return
+	}
+	for i, v := range got.Templates {
+		w := want.Templates[i]
+		if v.ID == but.ID {
+			w.Text = but.Text
+		}
+		v.UpdatedAt = w.UpdatedAt
+		if v.Template != w.Template || !slices.Equal(v.Tags, w.Tags) {
+			t.Errorf("got %+v, want %+v", v, w)
+		}
+	}
+}
+
+func sameRegistry(a, b *fleet.Registry) bool {
+	return reflect.DeepEqual(a.Templates, b.Templates) && reflect.DeepEqual(a.Devices, b.Devices) && a.Generation == b.Generation
+}
+
+// A rollout that is over is undone only while nobody built on it.
+func TestAnEndedRolloutIsNotUndoneOverALaterChange(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		v := create(t, s, "a")
+		v.Text = "true\n"
+		v = must(s.PutTemplate(t.Context(), v, nil))(t)
+		r := fullRollout(2, deviceN(1).ID)
+		r.Status, r.Members = fleet.RolloutUndoing, nil
+		r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+		v.Text = "false # better\n"
+		must(s.PutTemplate(t.Context(), v, nil))(t)
+		_, err := s.UndoRollout(t.Context(), r)
+		wantCode(t, err, fleet.CodeConflict)
+		if got := must(s.Template(t.Context(), v.ID))(t); got.Text != v.Text {
+			t.Errorf("got %q", got.Text)
+		}
+	})
+}
+
+func TestTouchedDevicesAreThoseWithIntents(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		for n, outcome := range map[int]fleet.Outcome{1: fleet.OutcomeOpen, 2: fleet.OutcomeApplied, 3: fleet.OutcomeAbandoned, 4: fleet.OutcomeApplied} {
+			d := put(t, s, deviceN(n))
+			generation := int64(5)
+			if n == 4 {
+				generation = 4
+			}
+			id := must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID, Generation: generation}, nil))(t)
+			if outcome == fleet.OutcomeOpen {
+				continue
+			}
+			if err := s.FinishIntent(t.Context(), id, outcome, "", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := must(s.Touched(t.Context(), 5))(t)
+		if len(got) != 2 || !got[deviceN(1).ID] || !got[deviceN(2).ID] {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestOldRevisionsAreForgottenAndTheNewestNever(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: seenAt}
+		options.Now = clock.now
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		for n, digest := range []string{"a", "b", "a", "c", "d"} {
+			clock.move(24 * time.Hour)
+			observe(t, s, fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest, SeenAt: clock.now()}})
+			_ = n
+		}
+		numbers := func() (numbers []int64) {
+			for _, r := range must(s.Revisions(t.Context(), d.ID))(t) {
+				numbers = append(numbers, r.Number)
+			}
+			return numbers
+		}
+		if n := must(s.PruneRevisions(t.Context(), Retention{}))(t); n != 0 {
+			t.Errorf("forgot %d although everything is to be kept", n)
+		}
+		// 1 was current until 2 came, four days ago... 2 until three days ago.
+		if n := must(s.PruneRevisions(t.Context(), Retention{Age: 60 * time.Hour}))(t); n != 1 || !slices.Equal(numbers(), []int64{5, 4, 3, 2}) {
+			t.Errorf("forgot %d by age, left %v", n, numbers())
+		}
+		if n := must(s.PruneRevisions(t.Context(), Retention{Revisions: 2}))(t); n != 2 || !slices.Equal(numbers(), []int64{5, 4}) {
+			t.Errorf("forgot %d by count, left %v", n, numbers())
+		}
+		clock.move(1000 * 24 * time.Hour)
+		must(s.PruneRevisions(t.Context(), Retention{Revisions: 1, Age: time.Hour}))(t)
+		if got := must(s.ObservedConfig(t.Context(), d.ID))(t); string(got.JSON) != "d" || !slices.Equal(numbers(), []int64{5}) {
+			t.Errorf("got %q, %v", got.JSON, numbers())
+		}
+		if rows := rowsOf(t, s, "revision_bodies"); len(rows) != 1 {
+			t.Errorf("%d documents are kept for one revision", len(rows))
+		}
+	})
+}
+
+func TestRevisionsHaveTheirCause(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		see := func(digest string) {
+			observe(t, s, fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest, SeenAt: seenAt}})
+		}
+		explain := func(digest, cause string) {
+			if err := s.ExplainRevision(t.Context(), d.ID, digest, cause); err != nil {
+				t.Fatal(err)
+			}
+		}
+		see("first")
+		see("person")
+		explain("before", fleet.CauseRestore) // known before it is seen
+		see("before")
+		see("after")
+		explain("after", fleet.CauseTemplate) // and the other way round
+		see("person again")
+		var got []string
+		for _, r := range must(s.Revisions(t.Context(), d.ID))(t) {
+			got = append(got, r.Digest+": "+r.Cause)
+		}
+		slices.Reverse(got)
+		if want := []string{"first: ", "person: daemon", "before: restore", "after: template", "person again: daemon"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// readOnly makes the database refuse writes until the returned function is called, also on a new connection.
+func readOnly(t *testing.T, s *Store, options Options) (end func()) {
+	t.Helper()
+	if options.DSN == "" {
+		other := must(sqliteDialect{home: options.Home}.openWrites())(t)
+		if _, err := s.writer.session.conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 1"); err != nil {
+			t.Fatal(err)
+		}
+		tx := must(other.BeginTx(t.Context(), nil))(t)
+		return func() {
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+			_ = other.Close()
+		}
+	}
+	var name string
+	if err := s.reads.QueryRowContext(t.Context(), `SELECT current_database()`).Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	set := func(value string) {
+		for _, text := range []string{`ALTER DATABASE "` + name + `" SET default_transaction_read_only = ` + value} {
+			if _, err := s.reads.ExecContext(context.Background(), `SET default_transaction_read_only = off`); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.reads.ExecContext(context.Background(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.writer.session != nil {
+			if _, err := s.writer.session.conn.ExecContext(context.Background(), `SET default_transaction_read_only = `+value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set("on")
+	return func() { set("off") }
+}
+
+func TestTheStopSwitchWorksWhileNothingCanBeWritten(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		var mu sync.Mutex
+		var told fleet.Committed
+		options.Committed = func(c fleet.Committed) {
+			mu.Lock()
+			defer mu.Unlock()
+			told.Merge(c)
+		}
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		must(s.TagDevice(t.Context(), d.ID, "site", nil))(t)
+		end := readOnly(t, s, options)
+		mu.Lock()
+		told = fleet.Committed{}
+		mu.Unlock()
+		for name, scope := range map[string]fleet.ModeScope{"fleet": {}, "tag": {Tag: "site"}, "device": {Device: d.ID}} {
+			kept, err := s.SwitchMode(t.Context(), scope, fleet.ModeObserve)
+			if err != nil || kept {
+				t.Fatalf("%s: got kept %v, %v", name, kept, err)
+			}
+		}
+		r := must(s.Registry(t.Context()))(t)
+		if r.Mode != fleet.ModeObserve || r.TagModes["site"] != fleet.ModeObserve || r.Devices[d.ID].Settings.Mode != fleet.ModeObserve {
+			t.Errorf("got %s, %v, %s: the switch is not in force", r.Mode, r.TagModes, r.Devices[d.ID].Settings.Mode)
+		}
+		mu.Lock()
+		if !told.Modes || !told.Devices[d.ID] {
+			t.Errorf("got %+v: the engines were not told", told)
+		}
+		mu.Unlock()
+		// The older way says so with an error, and works nevertheless.
+		wantUnavailable(t, s.PutFleetMode(t.Context(), fleet.ModeOn), "in force")
+		if got := must(s.FleetMode(t.Context()))(t); got != fleet.ModeOn {
+			t.Errorf("got %s", got)
+		}
+		wantUnavailable(t, s.PutFleetMode(t.Context(), fleet.ModeObserve), "in force")
+		end()
+		s.keepNow(t.Context())
+		if left := s.model.forced(); len(left) != 0 {
+			t.Errorf("%v is not kept although the database can be written again", left)
+		}
+		again := must(s.load(t.Context(), pool{s.reads}))(t)
+		if again.mode != fleet.ModeObserve || again.tagModes["site"] != fleet.ModeObserve || again.devices[d.ID].Settings.Mode != fleet.ModeObserve {
+			t.Errorf("the database has %s, %v, %s", again.mode, again.tagModes, again.devices[d.ID].Settings.Mode)
+		}
+	})
+}
+
+// A newer mode that was kept is not undone by an older one that waits.
+func TestAnOlderSwitchDoesNotComeBack(t *testing.T) {
+	options := Options{Home: t.TempDir(), Seal: key(t, 1)}
+	s := open(t, options)
+	put(t, s, deviceN(1))
+	end := readOnly(t, s, options)
+	if kept, err := s.SwitchMode(t.Context(), fleet.ModeScope{}, fleet.ModeObserve); kept || err != nil {
+		t.Fatal(kept, err)
+	}
+	end()
+	if err := s.PutFleetMode(t.Context(), fleet.ModeOn); err != nil {
+		t.Fatal(err)
+	}
+	s.keepNow(t.Context())
+	if got := must(s.FleetMode(t.Context()))(t); got != fleet.ModeOn {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestASwitchOfNothingIsRefusedAndChangesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		for name, test := range map[string]struct {
+			scope fleet.ModeScope
+			mode  fleet.Mode
+			code  fleet.Code
+		}{
+			"unknown device": {fleet.ModeScope{Device: deviceN(1).ID}, fleet.ModeObserve, fleet.CodeNotFound},
+			"unknown mode":   {fleet.ModeScope{}, "off", fleet.CodeInvalid},
+			"two things":     {fleet.ModeScope{Device: deviceN(1).ID, Tag: "x"}, fleet.ModeOn, fleet.CodeInvalid},
+			"no tag":         {fleet.ModeScope{Tag: "a\nb"}, fleet.ModeOn, fleet.CodeInvalid},
+		} {
+			if _, err := s.SwitchMode(t.Context(), test.scope, test.mode); fleet.CodeOf(err) != test.code {
+				t.Errorf("%s: got %v, want %s", name, err, test.code)
+			}
+		}
+		if got := must(s.FleetMode(t.Context()))(t); got != fleet.ModeOn {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// What is in force is kept by itself once that is possible.
+func TestAModeInForceIsKeptByItself(t *testing.T) {
+	options := Options{Home: t.TempDir(), Seal: key(t, 1)}
+	s := open(t, options)
+	put(t, s, deviceN(1))
+	end := readOnly(t, s, options)
+	if _, err := s.SwitchMode(t.Context(), fleet.ModeScope{}, fleet.ModeObserve); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	for tick := time.NewTicker(10 * time.Millisecond); ; {
+		if c := must(s.load(t.Context(), pool{s.reads}))(t); c.mode == fleet.ModeObserve {
+			tick.Stop()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatal("it was not kept")
+		}
+	}
+}

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"muster/internal/fleet"
 	"muster/internal/mirror"
@@ -12,6 +14,11 @@ import (
 type states struct {
 	mirror *mirror.Mirror
 	engine *reconcile.Engine
+}
+
+// joined are those of the texts that say something.
+func joined(by string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), by)
 }
 
 // State of a registered device. While the daemon cannot be reached that is what a person must hear first; else the
@@ -29,7 +36,10 @@ func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error)
 	if snapshot.Connection != fleet.Online {
 		if state.Configuration != fleet.ConfigFailed {
 			state.Configuration = fleet.ConfigUnknown // stale: nobody knows what the daemon has now
+			return state, nil
 		}
+		state.Reason = joined("; ", state.Reason, configuration.Reason)
+		state.Next = joined(" ", state.Next, configuration.Next)
 		return state, nil
 	}
 	if configuration.Reason != "" {

@@ -7,14 +7,69 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
+	"muster/internal/stconfig"
 )
 
 const apiKeyKey = "gui.apiKey"
 
 // record is what an intent says about its writes. It may hold secrets: the store seals it.
 type record struct {
-	Writes []recorded `json:"writes"`
-	NewKey string     `json:"newKey,omitempty"` // the daemon's API key from then on
+	Writes []recorded  `json:"writes"`
+	NewKey string      `json:"newKey,omitempty"` // the daemon's API key from then on
+	Access *accessMove `json:"access,omitempty"`
+}
+
+// accessMove is how the daemon's API is reached before and after a change, for a person; it holds no key.
+type accessMove struct {
+	Old string `json:"old"`
+	New string `json:"new"`
+}
+
+// accessMoveOf is what a plan does to the access, nil when that stays as it is.
+func accessMoveOf(p plan.Plan, observed stconfig.Value) *accessMove {
+	gui := observed.Get("gui")
+	move := accessMove{Old: accessOf(gui)}
+	moves := false
+	for _, c := range p.Sendable() {
+		if !c.Access {
+			continue
+		}
+		moves = true
+		gui = gui.With(c.Key.At(1).Name, c.Sending())
+	}
+	if !moves {
+		return nil
+	}
+	move.New = accessOf(gui)
+	if !gui.Get("apiKey").Equal(observed.Get("gui").Get("apiKey")) {
+		move.New, move.Old = move.New+" with the new API key", move.Old+" with the old one"
+	}
+	return &move
+}
+
+func accessOf(gui stconfig.Value) string {
+	if gui.Get("useTLS").IsTrue() {
+		return "https://" + gui.Get("address").Str()
+	}
+	return "http://" + gui.Get("address").Str()
+}
+
+// lost says that the daemon answers in neither way.
+func (m accessMove) lost(why error) *fleet.Error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: "change how the daemon is reached", Err: why,
+		Message: fmt.Sprintf("access lost: the daemon answers neither at %s nor at %s: %s", m.New, m.Old, reasonOf(why)),
+		Hint:    "Look at the daemon on its own machine (Actions > Settings > GUI, or its config.xml) and correct the device's record. Muster goes on trying."}
+}
+
+// orLost is the error of a daemon that does not answer after its access was changed.
+func (a *attempt) orLost(ctx context.Context, err error) error {
+	if a.access == nil || ctx.Err() != nil {
+		return err
+	}
+	lost := a.access.lost(err)
+	a.say(a.j.m, fleet.ConfigFailed, lost.Message, lost.Hint)
+	a.j.lost = true
+	return lost
 }
 
 type recorded struct {
@@ -24,8 +79,8 @@ type recorded struct {
 	Keys   []string        `json:"keys"`
 }
 
-func recordOf(writes []plan.Write, newKey fleet.Secret) ([]byte, error) {
-	r := record{Writes: []recorded{}, NewKey: newKey.Reveal()}
+func recordOf(writes []plan.Write, newKey fleet.Secret, access *accessMove) ([]byte, error) {
+	r := record{Writes: []recorded{}, NewKey: newKey.Reveal(), Access: access}
 	for _, w := range writes {
 		entry := recorded{Method: w.Method, Path: w.Path}
 		if w.Body.Exists() {

@@ -83,6 +83,7 @@ type attempt struct {
 	begun   []fleet.BaseEntry // with it
 	intent  fleet.Intent
 	newKey  fleet.Secret // of the daemon's API, when that changes
+	access  *accessMove  // nil when the plan does not change how the daemon is reached
 
 	acknowledged []stconfig.Key
 	rejected     []rejection
@@ -113,7 +114,8 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 		sent = append(sent, s)
 	}
 	a.begun = j.result.Begin(sent)
-	record, err := recordOf(plan.Writes(j.plan, j.result.Observed()), a.newKey)
+	a.access = accessMoveOf(j.plan, j.result.Observed())
+	record, err := recordOf(plan.Writes(j.plan, j.result.Observed()), a.newKey, a.access)
 	if err != nil {
 		return nil, err
 	}
@@ -226,10 +228,10 @@ func (a *attempt) verify(ctx context.Context) error {
 		a.j.hangUp() // its key may be the old one
 	}
 	if err := a.settleAccess(ctx); err != nil {
-		return a.leaveOpen(err)
+		return a.leaveOpen(a.orLost(ctx, err))
 	}
 	if err := a.readBack(ctx); err != nil {
-		return a.leaveOpen(err)
+		return a.leaveOpen(a.orLost(ctx, err))
 	}
 	patterns := map[string][]string(nil)
 	if len(a.j.result.Ignores) > 0 {

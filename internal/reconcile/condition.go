@@ -34,6 +34,9 @@ func (e *Engine) say(m *machine, c fleet.Configuration, reason, next string) {
 
 // conclude says how a device stands by the plan that was made last.
 func (e *Engine) conclude(j *job) {
+	if j.lost {
+		return
+	}
 	c := j.condition()
 	e.say(j.m, c.Configuration, c.Reason, c.Next)
 }

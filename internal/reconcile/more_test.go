@@ -134,6 +134,44 @@ func TestAccessLostIsSaid(t *testing.T) {
 	})
 }
 
+// The API moves and is not there: whatever happens next, both ways to reach it are said until the daemon is back.
+func TestALostAddressIsSaidUntilTheDaemonIsBack(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(1, fleet.OpMerge, "gui", `{address: "0.0.0.0:8384", useTLS: true}`))
+		b.daemon.before = func(d *daemon, _ string) error { // taken, and nobody listens any more
+			d.before = nil
+			d.online = false
+			return nil
+		}
+		b.start()
+		defer func() { b.stop() }()
+		err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.address", "gui.useTLS"}, nil)
+		if fleet.CodeOf(err) != fleet.CodeUnavailable {
+			t.Errorf("apply: %v", err)
+		}
+		for range 2 {
+			for _, part := range []string{"access lost", "https://0.0.0.0:8384", "http://127.0.0.1:8384"} {
+				b.wantState(fleet.ConfigFailed, part)
+			}
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+		}
+		b.stop()
+		b.start() // another process knows it as well
+		b.wantState(fleet.ConfigFailed, "access lost")
+		b.daemon.mu.Lock()
+		b.daemon.online = true
+		b.daemon.mu.Unlock()
+		b.engine.Online(b.id)
+		synctest.Wait()
+		b.wantState(fleet.ConfigInSync, "")
+		b.wantWrites(1)
+		if got := outcomesOf(b.store.outcomes()); got != "[applied]" {
+			t.Error(got)
+		}
+	})
+}
+
 // Muster is killed after the daemon took the new key and before it knew: the record still has the old one.
 func TestANewAPIKeySurvivesACrash(t *testing.T) {
 	in(t, func(t *testing.T) {

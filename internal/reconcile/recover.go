@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"muster/internal/desired"
 	"muster/internal/fleet"
@@ -41,15 +42,11 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 	}
 	last := open[len(open)-1]
 	if err := e.recoverAccess(ctx, j, last); err != nil {
-		if fleet.CodeOf(err) == fleet.CodeKeyRefused {
-			e.say(j.m, fleet.ConfigFailed, reasonOf(err), "Read the key at the daemon (Actions > Settings > GUI) and put it into the device's record.")
-		} else {
-			e.say(j.m, fleet.ConfigPending, unverified, "It is verified as soon as the daemon answers.")
-		}
+		e.sayUnverified(j, last, err)
 		return true, err
 	}
 	if !e.o.Daemon.Known(j.m.id).Online {
-		e.say(j.m, fleet.ConfigPending, unverified, "It is verified as soon as the daemon answers.")
+		e.sayUnverified(j, last, &fleet.Error{Code: fleet.CodeUnavailable, Message: "it cannot be reached"})
 		return true, nil
 	}
 	j.known.Online = true
@@ -84,16 +81,40 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 	return false, nil
 }
 
+// sayUnverified says that the outcome of an intent is not known, because the daemon does not answer. When the intent was
+// to change how it is reached, and its API had the time to restart, that is the reason.
+func (e *Engine) sayUnverified(j *job, last fleet.Intent, why error) {
+	move := recordIn(last).Access
+	restarting := restartTime - time.Since(last.CreatedAt)
+	switch {
+	case fleet.CodeOf(why) == fleet.CodeKeyRefused:
+		e.say(j.m, fleet.ConfigFailed, reasonOf(why), "Read the key at the daemon (Actions > Settings > GUI) and put it into the device's record.")
+	case move != nil && restarting <= 0:
+		lost := move.lost(why)
+		e.say(j.m, fleet.ConfigFailed, lost.Message, lost.Hint)
+	default:
+		e.say(j.m, fleet.ConfigPending, unverified, "It is verified as soon as the daemon answers.")
+		if move != nil {
+			e.later(j.m, restarting)
+		}
+	}
+}
+
+// recordIn is what an intent says about its writes; of one that is not understood, nothing.
+func recordIn(intent fleet.Intent) (r record) {
+	if json.Unmarshal(intent.Writes, &r) != nil {
+		return record{}
+	}
+	return r
+}
+
 // recoverAccess finds out which API key the daemon takes, where an open intent was to change it.
 func (e *Engine) recoverAccess(ctx context.Context, j *job, intent fleet.Intent) error {
-	var r record
-	if json.Unmarshal(intent.Writes, &r) != nil || r.NewKey == "" {
-		return nil // older intents are verified by reading alone
+	newKey := recordIn(intent).NewKey
+	if newKey == "" || j.known.Online {
+		return nil // verified by reading alone
 	}
-	if j.known.Online {
-		return nil
-	}
-	return e.tryAccess(ctx, j, fleet.NewSecret(r.NewKey))
+	return e.tryAccess(ctx, j, fleet.NewSecret(newKey))
 }
 
 // ignoresIn are the folders whose ignore patterns have entries.

@@ -21,5 +21,5 @@ type Pending struct {
 type AcceptPending struct {
 	Name  *string `json:"name,omitempty" doc:"For a device: what to call it; what it calls itself when missing"`
 	Label *string `json:"label,omitempty" doc:"For a folder: its label; that of whoever offers it when missing"`
-	Path  *string `json:"path,omitempty" doc:"For a folder, needed: where the device keeps it"`
+	Path  *string `json:"path,omitempty" doc:"For a folder, needed unless the device has it already: where to keep it"`
 }

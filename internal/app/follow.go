@@ -28,6 +28,7 @@ func (a *App) committed(changed fleet.Committed) {
 			a.mirror.Retry(id)
 		} else {
 			a.mirror.Remove(id)
+			a.inbox.Forget(id)
 		}
 		a.overview.stands(id)
 	}
@@ -49,6 +50,9 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 	a.news.mirrored(id, aspect)
 	if aspect&mirror.ConnectionChanged != 0 {
 		a.overview.stands(id)
+		if s.Connection == fleet.Online {
+			a.inbox.Online(id)
+		}
 	}
 	if aspect&mirror.FoldersChanged != 0 {
 		a.overview.SetSummaries(id, s.Summaries)

@@ -101,7 +101,6 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 	post := func(id, body string, role fleet.Role) call {
 		return call{method: http.MethodPost, path: Prefix + "/pending/" + id + "/accept", body: body, role: role}
 	}
-	w.problem(http.StatusUnprocessableEntity, post(folder.ID, `{}`, ""))
 	w.problem(http.StatusForbidden, post(device.ID, `{}`, fleet.RoleAuthor))
 	w.problem(http.StatusNotFound, post("x", `{}`, ""))
 	w.want(http.StatusNoContent, post(folder.ID, `{"path":" /srv/p ","label":"L"}`, ""))

@@ -22,7 +22,8 @@ type Pending interface {
 	// Pending is all of it, in any order, as last heard of.
 	Pending() []fleet.Pending
 	// Accept adds the device, or the folder shared with whoever offers it, to the configuration of the daemon that was
-	// asked. Names that are "" are those of whoever asks; a folder needs a path. It answers once the daemon has it.
+	// asked. Names that are "" are those of whoever asks; a folder that the daemon does not have needs a path: invalid
+	// without. It answers once the daemon took it.
 	Accept(ctx context.Context, asks fleet.Pending, name, path string) error
 	// Dismiss has the daemon forget it; whoever asks may ask again.
 	Dismiss(ctx context.Context, asks fleet.Pending) error
@@ -125,12 +126,6 @@ func (s *server) acceptPending(r *request) (reply, error) {
 	what := "device " + string(asks.From)
 	if asks.Folder != "" {
 		name, what = or(body.Label, ""), "folder "+asks.Folder+" of "+string(asks.From)
-		if path == "" {
-			return reply{}, &fleet.Error{
-				Code: fleet.CodeInvalid, Message: "a folder needs a path on the device", Hint: "Say in path where the device shall keep it; old daemons share the whole home directory without one.",
-				Details: []fleet.Detail{{Field: "path", Message: "path is needed"}},
-			}
-		}
 	}
 	if err := fleet.ValidateLabel(name); err != nil {
 		return reply{}, err

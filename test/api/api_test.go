@@ -16,6 +16,7 @@ import (
 	"muster/api"
 	"muster/client"
 	"muster/internal/fleet"
+	"muster/internal/stsim"
 	"muster/test/server"
 )
 
@@ -82,10 +83,10 @@ func TestAPersonConsentsToWhatIsHeld(t *testing.T) {
 	stale := "0" + held.Digest[1:]
 	_, err = s.Client.ApplyPlan(t.Context(), id, api.ApplyPlan{Digest: &stale, Consent: answer.Consent})
 	wantCode(t, err, fleet.CodeConflict)
-	state, err := s.Client.ApplyPlan(t.Context(), id, answer)
-	if err != nil || state.Configuration != string(fleet.ConfigInSync) {
-		t.Fatalf("got %+v, %v", state, err)
+	if _, err := s.Client.ApplyPlan(t.Context(), id, answer); err != nil {
+		t.Fatal(err)
 	}
+	s.WaitConfiguration(ids[0], fleet.ConfigInSync) // a change of gui starts the daemon's API anew
 	server.Until(t, func() string { // what is seen is kept behind
 		config, err := s.Client.DeviceConfig(t.Context(), id)
 		if err == nil && strings.Contains(string(config), `"user":"somebody"`) {
@@ -257,4 +258,73 @@ func TestEventsTellWhatHappens(t *testing.T) {
 			return
 		}
 	}
+}
+
+func TestWhatIsPendingIsLetIn(t *testing.T) {
+	farm, err := stsim.New(stsim.Options{Count: 2, Seed: 7, Folders: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := farm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = farm.Close() })
+	s := server.Start(t, server.Options{})
+	asked, asking := farm.Daemons()[0], farm.Daemons()[1]
+	stranger := fleet.DeviceIDOf([32]byte{7})
+	asked.AddPendingDevice(stranger, "a stranger", "192.0.2.7:22000")
+	s.Register(asked.ID(), asked.APIKey(), asked.Host(), asked.Port())
+	s.Register(asking.ID(), asking.APIKey(), asking.Host(), asking.Port())
+	find := func(kind string) (found api.Pending) {
+		server.Until(t, func() string {
+			all, err := s.Client.Pending(t.Context(), client.List{})
+			if err != nil {
+				return err.Error()
+			}
+			for _, one := range all {
+				if one.Kind == kind && one.DeviceID == string(asked.ID()) {
+					found = one
+					return ""
+				}
+			}
+			return fmt.Sprintf("no %s is pending: %+v", kind, all)
+		})
+		return found
+	}
+	device := find("device")
+	if device.From != string(stranger) || device.Name != "a stranger" || device.Registered {
+		t.Errorf("got %+v", device)
+	}
+	if err := s.Client.AcceptPending(t.Context(), device.ID, api.AcceptPending{}); err != nil {
+		t.Fatal(err)
+	}
+	asked.AddPendingFolder("offered/1", "Offered", stranger) // told by an event
+	folder := find("folder")
+	if folder.Folder != "offered/1" || folder.FolderLabel != "Offered" {
+		t.Errorf("got %+v", folder)
+	}
+	wantCode(t, s.Client.AcceptPending(t.Context(), folder.ID, api.AcceptPending{}), fleet.CodeInvalid)
+	path := "/srv/offered"
+	if err := s.Client.AcceptPending(t.Context(), folder.ID, api.AcceptPending{Path: &path}); err != nil {
+		t.Fatal(err)
+	}
+	server.Until(t, func() string {
+		config, err := s.Client.DeviceConfig(t.Context(), string(asked.ID()))
+		if err != nil {
+			return err.Error()
+		}
+		if !strings.Contains(string(config), `"path":"/srv/offered"`) || !strings.Contains(string(config), `"name":"a stranger"`) {
+			return "what was let in is not in the configuration"
+		}
+		return ""
+	})
+	asked.AddPendingFolder("unwanted", "", stranger)
+	unwanted := find("folder")
+	if err := s.Client.DismissPending(t.Context(), unwanted.ID); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.Client.Pending(t.Context(), client.List{}); err != nil || len(all) > 0 {
+		t.Errorf("got %+v, %v", all, err)
+	}
+	wantCode(t, s.Client.DismissPending(t.Context(), unwanted.ID), fleet.CodeNotFound)
 }

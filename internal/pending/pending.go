@@ -1,0 +1,240 @@
+// Package pending keeps what asks managed daemons to be let in, as they tell it, and lets it in or has it forgotten when
+// a person says so. Daemons are read once they are online; after that their events say what changes. Nothing is kept on
+// disk: the daemons have it.
+package pending
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// Daemon talks to the daemon of a device.
+type Daemon interface {
+	// Pending is what asks the daemon now, without Device: soon, over a connection of its own, or when it costs nothing.
+	Pending(ctx context.Context, id fleet.DeviceID, soon bool) ([]fleet.Pending, error)
+	DismissPending(ctx context.Context, id fleet.DeviceID, asks fleet.Pending) error
+	Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
+	Write(ctx context.Context, id fleet.DeviceID, method, path string, body []byte) error
+}
+
+// Options make an Inbox.
+type Options struct {
+	Daemon Daemon
+	Mode   func(fleet.DeviceID) fleet.Mode // of writing to the device
+	Log    *slog.Logger
+	// Changed is told that something else is pending at a device than before. It must not block.
+	Changed func(fleet.DeviceID)
+	// Quiet is how long after a daemon came online it is read; 0: a few seconds, when its watcher is done.
+	Quiet time.Duration
+}
+
+const (
+	readsASecond = 100
+	readers      = 16
+	readTime     = 2 * time.Minute // a read waits for the long poll before it
+	defaultQuiet = 3 * time.Second
+	fewDue       = 50   // devices to be read: no more are worth a connection of their own
+	mostOfOne    = 2000 // entries of one daemon: those of a hostile one cost no more
+)
+
+// Inbox is what is pending at all devices.
+type Inbox struct {
+	o    Options
+	log  *slog.Logger
+	wake chan struct{} // of capacity 1
+
+	mu      sync.Mutex // guards the rest
+	devices map[fleet.DeviceID]map[key]fleet.Pending
+	due     map[fleet.DeviceID]time.Time // when to read it
+	told    map[fleet.DeviceID]bool      // an event came since the read that is under way began
+}
+
+// key is who asks for what.
+type key struct {
+	from   fleet.DeviceID
+	folder string // "" for itself
+}
+
+func keyOf(asks fleet.Pending) key { return key{asks.From, asks.Folder} }
+
+// New makes an empty inbox; Run fills it.
+func New(o Options) *Inbox {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Quiet == 0 {
+		o.Quiet = defaultQuiet
+	}
+	return &Inbox{
+		o: o, log: o.Log.With(logkey.Component, "pending"), wake: make(chan struct{}, 1),
+		devices: map[fleet.DeviceID]map[key]fleet.Pending{}, due: map[fleet.DeviceID]time.Time{}, told: map[fleet.DeviceID]bool{},
+	}
+}
+
+// Online says that a daemon can be reached: it is read soon.
+func (i *Inbox) Online(id fleet.DeviceID) {
+	i.mu.Lock()
+	if _, waits := i.due[id]; !waits {
+		i.due[id] = time.Now().Add(i.o.Quiet)
+	}
+	i.mu.Unlock()
+	i.rouse()
+}
+
+// Forget drops a device that is registered no more.
+func (i *Inbox) Forget(id fleet.DeviceID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.devices, id)
+	delete(i.due, id)
+	delete(i.told, id)
+}
+
+// Pending is all of it, in any order.
+func (i *Inbox) Pending() []fleet.Pending {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var all []fleet.Pending
+	for _, asking := range i.devices {
+		for _, asks := range asking {
+			all = append(all, asks)
+		}
+	}
+	return all
+}
+
+// Of is what is pending at one device.
+func (i *Inbox) Of(id fleet.DeviceID) []fleet.Pending {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var all []fleet.Pending
+	for _, asks := range i.devices[id] {
+		all = append(all, asks)
+	}
+	return all
+}
+
+func (i *Inbox) rouse() {
+	select {
+	case i.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run reads daemons that came online until ctx ends.
+func (i *Inbox) Run(ctx context.Context) error {
+	pace := rate.NewLimiter(readsASecond, 1)
+	slots := make(chan struct{}, readers)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		id, soon, wait := i.next()
+		if id == "" {
+			if wait >= 0 {
+				timer.Reset(wait)
+			}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-timer.C:
+			case <-i.wake:
+			}
+			continue
+		}
+		if err := pace.Wait(ctx); err != nil {
+			return ctx.Err()
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		reading.Go(func() {
+			defer func() { <-slots }()
+			i.read(ctx, id, soon)
+		})
+	}
+}
+
+// next is a device to read now, or how long to wait for one; less than 0: until somebody says so.
+func (i *Inbox) next() (id fleet.DeviceID, soon bool, wait time.Duration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	soonest := time.Duration(-1)
+	soon = len(i.due) <= fewDue
+	now := time.Now()
+	for id, due := range i.due {
+		wait := due.Sub(now)
+		if wait <= 0 {
+			delete(i.due, id)
+			if i.devices[id] == nil {
+				i.devices[id] = map[key]fleet.Pending{}
+			}
+			return id, soon, 0
+		}
+		if soonest < 0 || wait < soonest {
+			soonest = wait
+		}
+	}
+	return "", false, soonest
+}
+
+// read asks a daemon for all of it. One that does not answer is read when it is online again. When an event came
+// meanwhile, nobody knows whether the answer is from before it: it is read again.
+func (i *Inbox) read(ctx context.Context, id fleet.DeviceID, soon bool) {
+	i.mu.Lock()
+	delete(i.told, id)
+	i.mu.Unlock()
+	bounded, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	all, err := i.o.Daemon.Pending(bounded, id, soon)
+	if err != nil {
+		if ctx.Err() == nil {
+			i.log.Info("what is pending was not read", logkey.Device, id, logkey.Err(err))
+		}
+		return
+	}
+	i.change(id, func(asking map[key]fleet.Pending) {
+		if i.told[id] {
+			i.due[id] = time.Now().Add(i.o.Quiet)
+		}
+		clear(asking)
+		for _, asks := range all {
+			asks.Device = id
+			asking[keyOf(asks)] = asks
+		}
+	})
+}
+
+// change does something to what is pending at a device, unless it was forgotten, and tells when that made a difference.
+func (i *Inbox) change(id fleet.DeviceID, do func(map[key]fleet.Pending)) {
+	i.mu.Lock()
+	asking := i.devices[id]
+	if asking == nil {
+		i.mu.Unlock()
+		return
+	}
+	before := make(map[key]bool, len(asking))
+	for k := range asking {
+		before[k] = true
+	}
+	do(asking)
+	same := len(before) == len(asking)
+	for k := range asking {
+		same = same && before[k]
+	}
+	i.mu.Unlock()
+	i.rouse()
+	if !same && i.o.Changed != nil {
+		i.o.Changed(id)
+	}
+}

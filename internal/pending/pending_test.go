@@ -1,0 +1,254 @@
+package pending
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
+var id, other, third = stconfig.SampleID, fleet.DeviceIDOf([32]byte{1}), fleet.DeviceIDOf([32]byte{2})
+
+// daemon is one Syncthing, as far as pending things go.
+type daemon struct {
+	mu      sync.Mutex
+	asked   []fleet.Pending
+	doc     stconfig.Value
+	calls   []string
+	err     error
+	reading func() // while an answer is on its way
+}
+
+func (d *daemon) Pending(context.Context, fleet.DeviceID, bool) ([]fleet.Pending, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := slices.Clone(d.asked)
+	if d.reading != nil {
+		reading := d.reading
+		d.reading = nil
+		d.mu.Unlock()
+		reading()
+		d.mu.Lock()
+	}
+	return all, d.err
+}
+
+func (d *daemon) DismissPending(_ context.Context, _ fleet.DeviceID, asks fleet.Pending) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls = append(d.calls, "dismiss "+string(asks.From)+asks.Folder)
+	return d.err
+}
+
+func (d *daemon) Config(context.Context, fleet.DeviceID) (fleet.ObservedConfig, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return fleet.ObservedConfig{JSON: d.doc.JSON()}, d.err
+}
+
+func (d *daemon) Write(_ context.Context, _ fleet.DeviceID, method, path string, body []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls = append(d.calls, method+" "+path+" "+string(body))
+	return d.err
+}
+
+// inbox runs one in a bubble until the test ends.
+func inbox(t *testing.T, d *daemon, o Options) *Inbox {
+	t.Helper()
+	o.Daemon = d
+	i := New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- i.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return i
+}
+
+func (i *Inbox) text() string {
+	all := i.Pending()
+	slices.SortFunc(all, func(a, b fleet.Pending) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Folder, b.Folder))
+	})
+	var out []string
+	for _, asks := range all {
+		out = append(out, strings.TrimSpace(map[fleet.DeviceID]string{other: "other", third: "third"}[asks.From]+" "+asks.Folder))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+func event(kind string, data any) fleet.DaemonEvent {
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	return fleet.DaemonEvent{Type: kind, Data: text}
+}
+
+type fields = map[string]any
+
+func online(t *testing.T, i *Inbox) {
+	t.Helper()
+	i.Online(id)
+	synctest.Wait()
+	waited := make(chan struct{})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*defaultQuiet) // simulated time
+	defer cancel()
+	go func() { <-ctx.Done(); close(waited) }()
+	<-waited
+	synctest.Wait()
+}
+
+func TestADaemonIsReadOnceAndThenItsEventsTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &daemon{asked: []fleet.Pending{{From: other, Name: "new"}, {From: third, Folder: "p"}}}
+		changed := 0
+		i := inbox(t, d, Options{Changed: func(fleet.DeviceID) { changed++ }})
+		want := func(when, want string, changes int) {
+			t.Helper()
+			if got := i.text(); got != want || changed != changes {
+				t.Errorf("%s: got %q after %d changes, want %q after %d", when, got, changed, want, changes)
+			}
+		}
+		i.Event(id, event(devicesChanged, fields{"added": []fields{{"deviceID": third}}}))
+		want("before it is read", "", 0)
+		online(t, i)
+		want("read", "other, third p", 1)
+		if all := i.Pending(); all[0].Device != id {
+			t.Errorf("got %+v", all)
+		}
+		i.Event(id, event(devicesChanged, fields{"removed": []fields{{"deviceID": other}}, "added": []fields{{"deviceID": third, "name": "x"}}}))
+		want("devices changed", "third, third p", 2)
+		i.Event(id, event(foldersChanged, fields{"added": []fields{{"deviceID": other, "folderID": "p", "receiveEncrypted": "true"}, {"deviceID": other, "folderID": "q"}}}))
+		want("folders came", "other p, other q, third, third p", 3)
+		if all := i.Of(id); !slices.ContainsFunc(all, func(p fleet.Pending) bool { return p.Encrypted && p.Folder == "p" }) {
+			t.Errorf("got %+v", all)
+		}
+		i.Event(id, event(foldersChanged, fields{"removed": []fields{{"folderID": "p"}}}))
+		want("a folder is gone everywhere", "other q, third", 4)
+		i.Event(id, event(foldersChanged, fields{"removed": []fields{{"folderID": "unknown", "deviceID": "nonsense"}}}))
+		i.Event(id, fleet.DaemonEvent{Type: devicesChanged, Data: []byte("[1]")})
+		i.Event(id, fleet.DaemonEvent{Type: "ConfigSaved"})
+		want("nothing new", "other q, third", 4)
+		d.asked = nil
+		online(t, i)
+		want("read again", "", 5)
+		i.Forget(id)
+		i.Event(id, event(devicesChanged, fields{"added": []fields{{"deviceID": third}}}))
+		want("forgotten", "", 5)
+	})
+}
+
+func TestAnEventDuringAReadHasItReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &daemon{}
+		i := inbox(t, d, Options{})
+		d.reading = func() {
+			i.Event(id, event(devicesChanged, fields{"added": []fields{{"deviceID": other}}}))
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.asked = []fleet.Pending{{From: other}}
+		}
+		online(t, i)
+		if got := i.text(); got != "other" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestAHostileDaemonFillsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := inbox(t, &daemon{}, Options{})
+		online(t, i)
+		var many []fields
+		for n := range mostOfOne + 10 {
+			many = append(many, fields{"deviceID": other, "folderID": fmt.Sprint(n), "folderLabel": strings.Repeat("x", 2*maxText)})
+		}
+		i.Event(id, event(foldersChanged, fields{"added": many}))
+		all := i.Pending()
+		if len(all) != mostOfOne || len(all[0].FolderLabel) != maxText {
+			t.Errorf("got %d with labels of %d bytes", len(all), len(all[0].FolderLabel))
+		}
+	})
+}
+
+func TestWhatIsLetInIsOneNarrowWrite(t *testing.T) {
+	sample := stconfig.Normalise(stconfig.Sample())
+	folder := "photos/2026"
+	known := sample.With("devices", stconfig.List(append(slices.Collect(sample.Get("devices").Values()),
+		stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(other))}))...))
+	has := known.With("folders", stconfig.List(stconfig.Obj(
+		stconfig.Member{Name: "id", Value: stconfig.Text(folder)}, stconfig.Member{Name: "path", Value: stconfig.Text("/p")},
+		stconfig.Member{Name: "devices", Value: stconfig.List(stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(third))}))})))
+	for name, one := range map[string]struct {
+		doc        stconfig.Value
+		asks       fleet.Pending
+		name, path string
+		want       string // the one write; "": none
+		code       fleet.Code
+	}{
+		"a device":                    {sample, fleet.Pending{From: other, Name: "new"}, "", "", `PUT /rest/config/devices [{"deviceID":"` + string(other) + `","name":"new","addresses":["dynamic"]}]`, ""},
+		"a device by another name":    {sample, fleet.Pending{From: other, Name: "new"}, "N", "", `PUT /rest/config/devices [{"deviceID":"` + string(other) + `","name":"N","addresses":["dynamic"]}]`, ""},
+		"a device that is in already": {known, fleet.Pending{From: other}, "", "", "", ""},
+		"a folder": {known, fleet.Pending{From: other, Folder: folder, FolderLabel: "P"}, "", "/srv/p",
+			`PUT /rest/config/folders [{"id":"photos/2026","label":"P","path":"/srv/p","devices":[{"deviceID":"` + string(other) + `"}]}]`, ""},
+		"an encrypted folder": {known, fleet.Pending{From: other, Folder: folder, Encrypted: true}, "L", "/srv/p",
+			`PUT /rest/config/folders [{"id":"photos/2026","label":"L","path":"/srv/p","devices":[{"deviceID":"` + string(other) + `"}],"type":"receiveencrypted"}]`, ""},
+		"a folder that is there": {has, fleet.Pending{From: other, Folder: folder}, "", "",
+			`PUT /rest/config/folders [{"id":"photos/2026","path":"/p","devices":[{"deviceID":"` + string(third) + `"},{"deviceID":"` + string(other) + `"}]}]`, ""},
+		"a folder without a path":    {known, fleet.Pending{From: other, Folder: folder}, "", "", "", fleet.CodeInvalid},
+		"a folder of nobody we know": {sample, fleet.Pending{From: other, Folder: folder}, "", "/srv/p", "", fleet.CodeConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one.asks.Device = id
+			d := &daemon{doc: one.doc}
+			err := New(Options{Daemon: d}).Accept(t.Context(), one.asks, one.name, one.path)
+			if got := strings.Join(d.calls, "; "); got != one.want || fleet.CodeOf(err) != one.code {
+				t.Errorf("got %s, %v; want %s, %s", got, err, one.want, one.code)
+			}
+		})
+	}
+}
+
+func TestAnswersDropWhatAskedAndRespectTheMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mode := fleet.ModeOn
+		d := &daemon{doc: stconfig.Sample(), asked: []fleet.Pending{{From: other}, {From: third}}}
+		i := inbox(t, d, Options{Mode: func(fleet.DeviceID) fleet.Mode { return mode }})
+		online(t, i)
+		asks := fleet.Pending{Device: id, From: other}
+		mode = fleet.ModeObserve
+		if err := i.Accept(t.Context(), asks, "", ""); fleet.CodeOf(err) != fleet.CodeConflict {
+			t.Errorf("got %v", err)
+		}
+		if err := i.Dismiss(t.Context(), asks); fleet.CodeOf(err) != fleet.CodeConflict || len(d.calls) > 0 {
+			t.Errorf("got %v, %v", err, d.calls)
+		}
+		mode = fleet.ModeOn
+		if err := i.Accept(t.Context(), asks, "", ""); err != nil || i.text() != "third" {
+			t.Errorf("got %v, left %q", err, i.text())
+		}
+		if err := i.Dismiss(t.Context(), fleet.Pending{Device: id, From: third}); err != nil || i.text() != "" || d.calls[len(d.calls)-1] != "dismiss "+string(third) {
+			t.Errorf("got %v, left %q, %v", err, i.text(), d.calls)
+		}
+		d.err = &fleet.Error{Code: fleet.CodeUnavailable, Message: "gone"}
+		if err := i.Dismiss(t.Context(), asks); fleet.CodeOf(err) != fleet.CodeUnavailable {
+			t.Errorf("got %v", err)
+		}
+	})
+}

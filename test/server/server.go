@@ -64,6 +64,7 @@ func serve() error {
 		Home: o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
 		BlastLimit: o.BlastLimit, Soak: o.Soak, Patience: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
+		Notify: app.NotifyOptions{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
 		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: killAt(o.KillAt),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Out: os.Stdout,
 	})
@@ -96,6 +97,10 @@ type Options struct {
 
 	DiscoveryServers    []string // none: discovery is off
 	DiscoveryAllowLocal bool
+
+	NotifyURLs   []string
+	NotifySecret string
+	NotifyAfter  time.Duration
 }
 
 // Server is a running Muster.

@@ -80,11 +80,11 @@ func (w *world) run(t *testing.T, r recipe) {
 		w.create(t, fmt.Sprintf("%s, part %d", r.title, i+1), text)
 	}
 	w.mode(t, "on")
-	w.settled(t)
+	w.settled(t, r)
 	for _, l := range w.alive {
 		w.consent(t, l, r)
 	}
-	w.settled(t)
+	w.settled(t, r)
 	for _, result := range r.results {
 		w.check(t, r, result)
 	}

@@ -27,6 +27,7 @@ type news struct {
 	registry func(context.Context) (*fleet.Registry, error)
 	snapshot func(fleet.DeviceID) *mirror.Snapshot
 	state    func(context.Context, fleet.DeviceID) (fleet.State, error)
+	pending  func(fleet.DeviceID) []fleet.Pending
 	wake     chan struct{}
 
 	mu         sync.Mutex // guards what follows
@@ -48,6 +49,7 @@ const (
 	newFolders
 	newConfig
 	newPlan
+	newPending
 )
 
 func (a *App) newNews() *news {
@@ -58,7 +60,8 @@ func (a *App) newNews() *news {
 		state: func(ctx context.Context, id fleet.DeviceID) (fleet.State, error) {
 			return states{a.mirror, a.engine}.State(ctx, id)
 		},
-		wake: make(chan struct{}, 1), marks: map[fleet.DeviceID]mark{}, told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
+		pending: func(id fleet.DeviceID) []fleet.Pending { return a.inbox.Of(id) },
+		wake:    make(chan struct{}, 1), marks: map[fleet.DeviceID]mark{}, told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
 	}
 }
 
@@ -77,6 +80,9 @@ func (n *news) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 
 // planned is told that a device's plan, or how its configuration stands, changed.
 func (n *news) planned(id fleet.DeviceID) { n.mark(id, newPlan) }
+
+// asked is told that something else asks a device to be let in than before.
+func (n *news) asked(id fleet.DeviceID) { n.mark(id, newPending) }
 
 // committed is told that people changed something.
 func (n *news) committed() {
@@ -202,6 +208,20 @@ func (n *news) tell(ctx context.Context, id fleet.DeviceID, m mark) {
 	if m&newPlan != 0 {
 		n.stand(ctx, event.TypePlan, id, tags)
 	}
+	if m&newPending != 0 {
+		n.publish(event.TypePending, id, tags, countPending(n.pending(id)))
+	}
+}
+
+func countPending(all []fleet.Pending) (counts api.OverviewOfPending) {
+	for _, asks := range all {
+		if asks.Folder == "" {
+			counts.Devices++
+		} else {
+			counts.Folders++
+		}
+	}
+	return counts
 }
 
 // stand publishes how a device stands now.

@@ -218,6 +218,29 @@ func TestEachAspectIsToldOnce(t *testing.T) {
 	})
 }
 
+func TestWhoAsksToBeLetInIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newNewsroom()
+		r.put("A", "x")
+		r.news.pending = func(fleet.DeviceID) []fleet.Pending {
+			return []fleet.Pending{{Device: "A", From: "B"}, {Device: "A", From: "C", Folder: "f"}, {Device: "A", From: "D", Folder: "f"}}
+		}
+		events, err := r.news.hub.Subscribe(event.Filter{Types: []event.Type{event.TypePending}}, event.Latest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = r.news.Run(t.Context()) }()
+		synctest.Wait()
+		for range 1000 {
+			r.news.asked("A")
+		}
+		batch, err := events.Next(t.Context())
+		if err != nil || string(batch[0].Data) != `{"devices":1,"folders":2}` || !slices.Equal(batch[0].Tags, []fleet.Tag{"x"}) {
+			t.Errorf("got %s, %v", batch[0].Data, err)
+		}
+	})
+}
+
 func TestOfADeletedDeviceNothingIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newNewsroom()

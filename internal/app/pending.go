@@ -3,38 +3,13 @@ package app
 import (
 	"context"
 
-	"muster/api"
-	"muster/internal/event"
 	"muster/internal/fleet"
-	"muster/internal/logkey"
 	"muster/internal/pending"
 )
 
 // newInbox makes what keeps an eye on devices and folders that ask to be let in.
 func (a *App) newInbox(d daemons) *pending.Inbox {
-	return pending.New(pending.Options{Daemon: askers{d}, Mode: managed{a}.mode, Log: a.log, Changed: a.pendingChanged})
-}
-
-// pendingChanged tells whoever follows the events.
-func (a *App) pendingChanged(id fleet.DeviceID) {
-	registry, err := a.store.Registry(context.Background())
-	if err != nil {
-		a.log.Warn("the registry is not readable", logkey.Err(err))
-		return
-	}
-	device := registry.Devices[id]
-	if device == nil {
-		return
-	}
-	var counts api.OverviewOfPending
-	for _, asks := range a.inbox.Of(id) {
-		if asks.Folder == "" {
-			counts.Devices++
-		} else {
-			counts.Folders++
-		}
-	}
-	a.news.publish(event.TypePending, id, device.Tags, counts)
+	return pending.New(pending.Options{Daemon: askers{d}, Mode: managed{a}.mode, Log: a.log, Changed: a.news.asked})
 }
 
 // askers lets the inbox talk to daemons.

@@ -219,7 +219,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts,
 		Rollouts:     rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
-		Overview: a.overview, Pending: a.inbox, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(),
+		Overview: a.overview, Pending: a.inbox, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
 	})
 	return a.start(ctx, pool, handler)
 }

@@ -13,6 +13,7 @@ import (
 
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/overview"
 )
 
 type fixedRegistry struct{ registry *fleet.Registry }
@@ -36,16 +37,45 @@ func bigFleet(size int) *fleet.Registry {
 	return registry
 }
 
+// steady is a fleet that stands still.
+type steady struct{ state fleet.State }
+
+func (s steady) State(context.Context, fleet.DeviceID) (fleet.State, error) { return s.state, nil }
+
+// manyFolders plays a fleet in which every device has two folders of its own.
+func manyFolders(devices int) *overview.Overview {
+	all := overview.New()
+	for i := range devices {
+		id := fleet.DeviceIDOf([32]byte{byte(i), byte(i >> 8)})
+		all.Put(id, fleet.Online, fleet.ConfigInSync)
+		all.SetFolders(id, []fleet.FolderLabel{{Folder: fmt.Sprintf("photos-%d", i), Label: "Photos"}, {Folder: fmt.Sprintf("scans-%d", i), Label: "Scans"}})
+	}
+	return all
+}
+
+type listedFolders struct{ all *overview.Overview }
+
+func (f listedFolders) Folders(context.Context) ([]fleet.FolderLabel, error) {
+	return f.all.Folders(), nil
+}
+
+func (listedFolders) FolderSummaries(context.Context, string) ([]fleet.FolderSummary, error) {
+	return nil, nil
+}
+
 // BenchmarkReads puts the API's reads with 10,000 devices beside a bare net/http handler that writes the same bytes.
 func BenchmarkReads(b *testing.B) {
 	registry := bigFleet(10_000)
-	srv := newServer(Options{Log: slog.New(slog.DiscardHandler), Registry: fixedRegistry{registry}, Auth: everybody{}})
+	srv := newServer(Options{
+		Log: slog.New(slog.DiscardHandler), Registry: fixedRegistry{registry}, Auth: everybody{}, Folders: listedFolders{manyFolders(10_000)},
+		States: steady{fleet.State{Connection: fleet.Online, Configuration: fleet.ConfigInSync, LastSeen: time.Now(), Reason: "the daemon has what its templates ask for"}},
+	})
 	var one fleet.DeviceID
 	for one = range registry.Devices {
 		break
 	}
 	for name, path := range map[string]string{
-		"one": "/devices/" + string(one), "list of 500": "/devices?limit=500", "whole list": "/devices",
+		"one": "/devices/" + string(one), "list of 500": "/devices?limit=500", "whole list": "/devices", "folders": "/folders", "states": "/states",
 	} {
 		rec := httptest.NewRecorder()
 		srv.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost"+Prefix+path, nil))

@@ -3,9 +3,11 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"muster/api"
 	"muster/internal/fleet"
@@ -165,6 +167,22 @@ func TestMetricsAreBehindAToken(t *testing.T) {
 	})
 	w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: "/metrics", token: "-"})
 	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/metrics", role: fleet.RoleViewer}); got != "muster_devices 1" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestRequestsAreMeasuredByOperation(t *testing.T) {
+	var seen []string
+	w := newWorld(t).with(func(o *Options) {
+		o.Measured = func(operation string, status int, _ time.Duration) {
+			seen = append(seen, fmt.Sprint(operation, " ", status))
+		}
+	})
+	w.device(idA, "one")
+	w.get(Prefix + "/devices/" + string(idA))
+	w.problem(http.StatusNotFound, call{method: http.MethodGet, path: Prefix + "/devices/" + string(idB)})
+	w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: Prefix + "/devices", token: "-"})
+	if got := strings.Join(seen, ", "); got != "putDevice 201, getDevice 200, getDevice 404, listDevices 401" {
 		t.Errorf("got %s", got)
 	}
 }

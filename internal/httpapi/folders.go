@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"strconv"
+	"unsafe"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -14,7 +16,8 @@ import (
 
 // Folders gives what devices whose current configuration has a folder say about it.
 type Folders interface {
-	// Folders is one entry per folder, sorted by it. The label is the one that most devices use, ties by label.
+	// Folders is one entry per folder, sorted by it. The label is the one that most devices use, ties by label. What one
+	// call returned is never changed: the next one returns the same slice, or another.
 	Folders(ctx context.Context) ([]fleet.FolderLabel, error)
 	// FolderSummaries is sorted by device; not_found for a folder that no device has.
 	FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error)
@@ -38,11 +41,13 @@ func (s *server) listFolders(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return showList(r, q, folders, listing[fleet.FolderLabel, api.Folder]{
-		matches: func(f fleet.FolderLabel) bool { return q.holds(f.Folder, f.Label) },
-		cursor:  func(f fleet.FolderLabel) string { return f.Folder },
-		beyond:  func(cursor string, f fleet.FolderLabel) (bool, error) { return f.Folder > cursor, nil },
-		wire:    func(f fleet.FolderLabel) api.Folder { return api.Folder{Folder: f.Folder, Label: f.Label} },
+	return s.folderLists.cached(unsafe.SliceData(folders), r, strconv.Itoa(len(folders)), func() (reply, error) {
+		return showList(r, q, folders, listing[fleet.FolderLabel, api.Folder]{
+			matches: func(f fleet.FolderLabel) bool { return q.holds(f.Folder, f.Label) },
+			cursor:  func(f fleet.FolderLabel) string { return f.Folder },
+			beyond:  func(cursor string, f fleet.FolderLabel) (bool, error) { return f.Folder > cursor, nil },
+			wire:    func(f fleet.FolderLabel) api.Folder { return api.Folder{Folder: f.Folder, Label: f.Label} },
+		})
 	})
 }
 

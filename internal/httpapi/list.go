@@ -88,7 +88,7 @@ type listing[T, Wire any] struct {
 // showList encodes the part of a list that a client asked for.
 func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, Wire]) (reply, error) {
 	page := []Wire{}
-	last := ""
+	var last T
 	for _, member := range members {
 		if !as.matches(member) {
 			continue
@@ -103,14 +103,37 @@ func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, W
 			}
 		}
 		if q.limit > 0 && len(page) == q.limit {
-			out, err := show(page)
-			out.link = r.next(last)
+			out, err := showPage(page)
+			out.link = r.next(as.cursor(last))
 			return out, err
 		}
 		page = append(page, as.wire(member))
-		last = as.cursor(member)
+		last = member
 	}
-	return show(page)
+	return showPage(page)
+}
+
+// encoded is a member of a list that was encoded before.
+type encoded []byte
+
+// showPage is show; members that are encoded already are only joined.
+func showPage[Wire any](page []Wire) (reply, error) {
+	members, done := any(page).([]encoded)
+	if !done {
+		return show(page)
+	}
+	size := len("[]\n")
+	for _, member := range members {
+		size += len(member) + 1
+	}
+	body := append(make([]byte, 0, size), '[')
+	for i, member := range members {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, member...)
+	}
+	return reply{body: append(body, "]\n"...)}, nil
 }
 
 // next is the Link to the members after a place.
@@ -120,21 +143,22 @@ func (r *request) next(after string) string {
 	return "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
 }
 
-// listCache keeps encoded lists of one registry: they are encoded once, not per request.
-type listCache struct {
-	mu       sync.Mutex
-	registry *fleet.Registry  // guarded by mu
-	replies  map[string]reply // guarded by mu
-	size     int              // guarded by mu; bytes of the bodies
+// listCache keeps encoded lists made from one source that never changes, like a registry: they are encoded once, not per
+// request.
+type listCache[Source comparable] struct {
+	mu      sync.Mutex
+	source  Source           // guarded by mu
+	replies map[string]reply // guarded by mu
+	size    int              // guarded by mu; bytes of the bodies
 }
 
-// cached gives the reply for the request from this registry, made by build the first time. key tells apart what two
+// cached gives the reply for the request from this source, made by build the first time. key tells apart what two
 // people who ask the same see.
-func (c *listCache) cached(registry *fleet.Registry, r *request, key string, build func() (reply, error)) (reply, error) {
+func (c *listCache[Source]) cached(source Source, r *request, key string, build func() (reply, error)) (reply, error) {
 	key += " " + r.URL.EscapedPath() + "?" + r.URL.RawQuery
 	c.mu.Lock()
-	if c.registry != registry {
-		c.registry, c.replies, c.size = registry, map[string]reply{}, 0
+	if c.source != source || c.replies == nil {
+		c.source, c.replies, c.size = source, map[string]reply{}, 0
 	}
 	out, ok := c.replies[key]
 	c.mu.Unlock()
@@ -148,7 +172,7 @@ func (c *listCache) cached(registry *fleet.Registry, r *request, key string, bui
 	out.etag = etagOf(out.body)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.registry == registry && len(c.replies) < maxCachedLists && c.size+len(out.body) <= maxCachedBytes {
+	if c.source == source && len(c.replies) < maxCachedLists && c.size+len(out.body) <= maxCachedBytes {
 		c.replies[key] = out
 		c.size += len(out.body)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"muster/api"
 	"muster/internal/fleet"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
@@ -137,5 +138,40 @@ func TestEvaluate(t *testing.T) {
 	w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/templates/evaluate", body: w.get(template)}) // what was read
 	if gotTemplate.Key != "options.natEnabled" {
 		t.Errorf("evaluated %+v", gotTemplate)
+	}
+}
+
+func TestStatesAreNeverOlderThanTheRequest(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	w.device(idB, "two")
+	w.fakes.states = map[fleet.DeviceID]fleet.State{idA: {Connection: fleet.Online}, idB: {Connection: fleet.Online}}
+	first := w.get(Prefix + "/states")
+	if again := w.get(Prefix + "/states"); again != first {
+		t.Errorf("got %s, then %s", first, again)
+	}
+	w.fakes.states[idB] = fleet.State{Connection: fleet.Unreachable, Reason: "<gone>"}
+	got := read[[]api.ListedState](w, Prefix+"/states")
+	if len(got) != 2 || got[0].Connection != "online" || got[1].Connection != "unreachable" || got[1].Reason != "<gone>" {
+		t.Errorf("got %+v", got)
+	}
+	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: Prefix + "/devices/" + string(idA)})
+	if got = read[[]api.ListedState](w, Prefix+"/states"); len(got) != 1 || got[0].DeviceID != string(idB) {
+		t.Errorf("got %+v", got)
+	}
+	if len(w.api.states.texts) != 1 {
+		t.Error("a deleted device is remembered")
+	}
+}
+
+func TestFoldersFollowWhatDevicesHave(t *testing.T) {
+	w := newWorld(t)
+	for _, folders := range [][]fleet.FolderLabel{{}, {{Folder: "p", Label: "P"}}, {{Folder: "p", Label: "Q"}, {Folder: "q"}}, nil} {
+		w.fakes.folders = folders
+		for range 2 {
+			if got := read[[]api.Folder](w, Prefix+"/folders"); len(got) != len(folders) || len(got) > 0 && got[0].Label != folders[0].Label {
+				t.Errorf("got %+v, want %+v", got, folders)
+			}
+		}
 	}
 }

@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
 )
@@ -44,7 +46,11 @@ func (s *server) register(spec huma.API, rt route) {
 	spec.OpenAPI().AddOperation(op)
 	spec.Adapter().Handle(op, func(ctx huma.Context) {
 		r, w := humago.Unwrap(ctx)
+		began := time.Now()
 		s.answer(w, r, rt)
+		if rec, ok := w.(*recorder); ok && s.Measured != nil && rt.media != api.EventStream {
+			s.Measured(rt.name, rec.status, time.Since(began))
+		}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
@@ -59,6 +60,9 @@ type Options struct {
 	Auth      Authenticator
 	Tokens    Tokens
 
+	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
+	// Nil: nobody wants to know.
+	Measured func(operation string, status int, took time.Duration)
 	// AllowedHosts are names, without port, that the server may be called by in a Host header, besides localhost, the
 	// loopback addresses and the address that a connection came in on.
 	AllowedHosts []string
@@ -75,7 +79,9 @@ type server struct {
 	methods     map[string][]string // of every path pattern
 	hosts       map[string]bool
 	crossOrigin *http.CrossOriginProtection
-	lists       listCache
+	lists       listCache[*fleet.Registry]
+	folderLists listCache[*fleet.FolderLabel]
+	states      stateCache
 	streaming   streaming
 	whatIfs     chan struct{} // holds a token for each that is under way
 	openAPI     reply

@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	"maps"
 	"net/http"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -49,29 +52,78 @@ func (s *server) listStates(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	type standing struct {
-		device *fleet.Registered
-		state  fleet.State
-	}
-	var all []standing
-	for _, device := range sortedDevices(registry) {
+	devices := s.states.sorted(registry)
+	all := make([]standing, 0, len(devices))
+	for _, device := range devices {
 		state, err := s.States.State(r.Context(), device.ID)
 		switch {
 		case fleet.CodeOf(err) == fleet.CodeNotFound: // deleted since
+			continue
 		case err != nil:
 			return reply{}, err
-		default:
-			all = append(all, standing{device, state})
 		}
+		text, err := s.states.encoded(device.ID, state)
+		if err != nil {
+			return reply{}, err
+		}
+		all = append(all, standing{device, text})
 	}
-	return showList(r, q, all, listing[standing, api.ListedState]{
+	return showList(r, q, all, listing[standing, encoded]{
 		matches: func(one standing) bool { return q.picks(one.device) },
 		cursor:  func(one standing) string { return deviceCursor(one.device) },
 		beyond:  func(cursor string, one standing) (bool, error) { return beyondDevice(cursor, one.device) },
-		wire: func(one standing) api.ListedState {
-			return api.ListedState{DeviceID: string(one.device.ID), DeviceState: wireState(one.state)}
-		},
+		wire:    func(one standing) encoded { return one.text },
 	})
+}
+
+// standing is how a device stands, as the list shows it.
+type standing struct {
+	device *fleet.Registered
+	text   encoded
+}
+
+// stateCache keeps the members of the list of states: of ten thousand devices, few change between two requests, and
+// the list is never older than the request.
+type stateCache struct {
+	mu       sync.Mutex // guards the rest
+	registry *fleet.Registry
+	devices  []*fleet.Registered // of the registry, in the order of the device list
+	texts    map[fleet.DeviceID]encodedState
+}
+
+type encodedState struct {
+	state fleet.State
+	text  encoded
+}
+
+// sorted are the devices of a registry. Another one than the last drops what is no longer registered.
+func (c *stateCache) sorted(registry *fleet.Registry) []*fleet.Registered {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.registry != registry {
+		c.registry, c.devices = registry, sortedDevices(registry)
+		maps.DeleteFunc(c.texts, func(id fleet.DeviceID, _ encodedState) bool { return registry.Devices[id] == nil })
+	}
+	return c.devices
+}
+
+// encoded is the member of the list for a device in this state.
+func (c *stateCache) encoded(id fleet.DeviceID, state fleet.State) (encoded, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.texts[id]; ok && known.state == state {
+		return known.text, nil
+	}
+	text, err := encode(api.ListedState{DeviceID: string(id), DeviceState: wireState(state)})
+	if err != nil {
+		return nil, err
+	}
+	if c.texts == nil {
+		c.texts = map[fleet.DeviceID]encodedState{}
+	}
+	text = bytes.TrimSuffix(text, []byte("\n"))
+	c.texts[id] = encodedState{state, text}
+	return text, nil
 }
 
 func wireState(state fleet.State) api.DeviceState {

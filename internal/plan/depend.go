@@ -30,7 +30,7 @@ func (p *Plan) leaveOutDependents(in Input) {
 
 func (p *Plan) anyLeftOut() bool {
 	for _, c := range p.Changes {
-		if !c.Sendable() {
+		if !c.Sendable() || c.resumes {
 			return true
 		}
 	}
@@ -57,6 +57,8 @@ func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, strin
 	}
 	member := c.Key.Len() == 2
 	switch {
+	case c.resumes:
+		return p.lacksIgnores(c.Key.At(1).Name)
 	case section(c.Key) == "folders":
 		return p.lacksDevice(c, after, own)
 	case section(c.Key) == "ignores" && c.Key.Len() > 1:

@@ -34,6 +34,7 @@ func Make(in Input) (Plan, error) {
 		in.hold(&c)
 		p.Changes = append(p.Changes, c)
 	}
+	p.startLater(in.Skipped)
 	slices.SortStableFunc(p.Changes, compareChanges)
 	p.leaveOutDependents(in)
 	for _, s := range in.Skipped {
@@ -128,6 +129,7 @@ const (
 	rankDefaults
 	rankFolders
 	rankIgnores
+	rankResumed
 	rankOther
 	rankFoldersGone
 	rankDevicesGone
@@ -135,6 +137,9 @@ const (
 )
 
 func rank(c Change) int {
+	if c.resumes {
+		return rankResumed
+	}
 	gone := c.Key.Len() == 2 && !c.To.Exists()
 	switch section(c.Key) {
 	case "devices":

@@ -43,10 +43,13 @@ type Change struct {
 	implied   bool
 	recreates bool
 	with      string
-	send      stconfig.Value // To with its secrets
+	send      stconfig.Value // To with its secrets, and as it is sent first
+
+	startsPaused bool // a new folder that waits for its ignore patterns
+	resumes      bool // such a folder starts
 }
 
-// Sending is To with the secrets that it names.
+// Sending is To with the secrets that it names. A new folder that waits for its ignore patterns is sent paused.
 func (c Change) Sending() stconfig.Value { return c.send }
 
 // Shown is From and To as a person may see them.

@@ -59,6 +59,7 @@ func Writes(p Plan, fresh stconfig.Value) []Write {
 	w.defaults()
 	w.members(rankFolders, folders)
 	w.ignores()
+	w.members(rankResumed, folders)
 	w.whole()
 	w.removals(rankFoldersGone)
 	w.removals(rankDevicesGone)

@@ -204,12 +204,13 @@ func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 }
 
 // buildsOnRejected tells whether a write needs what the daemon just refused: folders need their devices, ignore
-// patterns their folder, and nothing is removed when something could not be added.
+// patterns their folder and a folder that starts its patterns, and nothing is removed when something could not be added.
 func (a *attempt) buildsOnRejected(w plan.Write) bool {
 	for _, key := range w.Keys {
 		for _, r := range a.rejected {
 			for _, refused := range r.keys {
-				if order(refused) < order(key) {
+				resumes := order(refused) == order(patterns) && order(key) == order(patterns)-1 && refused.At(1) == key.At(1)
+				if order(refused) < order(key) || resumes {
 					return true
 				}
 			}
@@ -217,6 +218,8 @@ func (a *attempt) buildsOnRejected(w plan.Write) bool {
 	}
 	return false
 }
+
+var patterns = stconfig.Key{}.Child("ignores")
 
 func order(key stconfig.Key) int {
 	return slices.Index([]string{"", "devices", "folders", "ignores"}, strings.ToLower(key.At(0).Name))
@@ -261,7 +264,8 @@ func (a *attempt) verify(ctx context.Context) error {
 }
 
 func (a *attempt) judge() (fleet.Outcome, string) {
-	switch left := a.j.plan.Sendable(); {
+	follows := func(c plan.Change) bool { return a.planned.Follows(c) }
+	switch left := slices.DeleteFunc(a.j.plan.Sendable(), follows); {
 	case len(a.rejected) > 0:
 		return fleet.OutcomeRejected, a.rejected[0].reason
 	case len(left) > 0:

@@ -510,7 +510,14 @@ func TestIgnoresFollowTheirFolder(t *testing.T) {
 			t.Errorf("ignore patterns %s", got)
 		}
 		b.wantState(fleet.ConfigInSync, "")
-		b.wantWrites(3)
+		b.want("folders.photos.paused", "false")
+		calls := b.daemon.written() // made paused, so that nothing is offered that is to be ignored
+		if len(calls) != 4 || !strings.Contains(calls[1], `"paused":true`) || calls[2] != "ignores photos" || !strings.HasSuffix(calls[3], `{"paused":false}`) {
+			t.Errorf("calls:\n%s", strings.Join(calls, "\n"))
+		}
+		if got := outcomesOf(b.store.outcomes()); got != "[applied applied]" {
+			t.Error(got)
+		}
 		b.daemon.mu.Lock()
 		b.daemon.ignores["photos"] = []string{"mine"}
 		b.daemon.mu.Unlock()
@@ -524,6 +531,44 @@ func TestIgnoresFollowTheirFolder(t *testing.T) {
 			t.Errorf("ignore patterns %s", got)
 		}
 	})
+}
+
+// Killed between the making of a folder and its patterns: it is still Muster's, gets them, and starts only then.
+func TestAFolderIsNotStartedWithoutItsIgnores(t *testing.T) {
+	for _, step := range []string{reconcile.StepAfterWrite + "2", reconcile.StepBeforeOutcome} {
+		t.Run(step, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := newBench(t, photos, tmpl(3, fleet.OpSet, "ignores.photos", `["*.tmp"]`))
+				b.step = func(name string) {
+					if name == step {
+						killed()
+					}
+				}
+				b.start()
+				b.stop()
+				b.want("folders.photos.paused", "true")
+				b.step = nil
+				b.daemon.before = func(_ *daemon, call string) error {
+					if strings.HasPrefix(call, "ignores") {
+						return rejected("bad pattern")
+					}
+					return nil
+				}
+				b.start()
+				defer func() { b.stop() }()
+				b.want("folders.photos.paused", "true")
+				b.wantState(fleet.ConfigFailed, "bad pattern")
+				b.daemon.before = nil
+				if err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, nil); err != nil {
+					t.Fatal(err)
+				}
+				b.want("folders.photos.paused", "false")
+				b.wantState(fleet.ConfigInSync, "")
+				b.changed()
+				b.wantState(fleet.ConfigHeld, "folders.photos") // it was not there before Muster
+			})
+		})
+	}
 }
 
 func TestATemplatesErrorStopsTheDevice(t *testing.T) {

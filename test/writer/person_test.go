@@ -159,7 +159,8 @@ func (p *person) pause() {
 }
 
 // check says which edits are gone, and which of them were in a window that nobody can close.
-func (p *person) check(windows []window) (lost []string, excused int) {
+func (p *person) check(muster *proxy) (lost []string, excused int) {
+	windows := muster.windows()
 	doc := config(p.t, p.d)
 	for _, key := range slices.Sorted(maps.Keys(p.wanted)) {
 		e := p.wanted[key]
@@ -172,7 +173,7 @@ func (p *person) check(windows []window) (lost []string, excused int) {
 		}) {
 			excused++
 		} else {
-			lost = append(lost, fmt.Sprintf("%s is %s, the person wanted %s", key, shown(now), shown(e.to)))
+			lost = append(lost, fmt.Sprintf("%s is %s, the person wanted %s; %s", key, shown(now), shown(e.to), muster.around(e)))
 		}
 		e.to = now
 		p.wanted[key] = e

@@ -40,7 +40,7 @@ func TestNothingButThePlanChanges(t *testing.T) {
 			if _, err := s.Client.ApplyPlan(t.Context(), string(d.ID), api.ApplyPlan{Digest: &held.Digest, Consent: consent}); err != nil {
 				t.Fatalf("round %d: consent to %v: %v", round, consent, err)
 			}
-			consented += consentedTo(t, round, held, consent, stconfig.Diff(before, config(t, d)))
+			consented += consentedTo(t, round, held, consent, stconfig.Diff(before, config(t, d)), w.plan(d.ID))
 		}
 		if t.Failed() {
 			return
@@ -98,8 +98,9 @@ func canonical(t *testing.T, text []byte) string {
 	return string(stconfig.Normalise(parse(t, text)).JSON())
 }
 
-// consentedTo checks that what a person said yes to happened, and nothing else but what had waited for it.
-func consentedTo(t *testing.T, round int, held api.Plan, consent []string, happened []stconfig.Change) int {
+// consentedTo checks that what a person said yes to happened, and nothing else but what had waited for it. after is the
+// plan then.
+func consentedTo(t *testing.T, round int, held api.Plan, consent []string, happened []stconfig.Change, after api.Plan) int {
 	t.Helper()
 	left := slices.Clone(consent)
 	for _, c := range happened {
@@ -116,9 +117,12 @@ func consentedTo(t *testing.T, round int, held api.Plan, consent []string, happe
 		left = slices.DeleteFunc(left, func(k string) bool { return k == key })
 	}
 	for _, key := range left { // it may need something else that is still held
-		i := slices.IndexFunc(held.Changes, func(planned api.PlannedChange) bool { return planned.Key == key })
-		if !strings.Contains(held.Changes[i].Reason, "left out together with") && !strings.Contains(held.Changes[i].Reason, "still shared") {
-			t.Errorf("round %d: %s did not change in spite of consent (%s)", round, key, held.Changes[i].Reason)
+		i := slices.IndexFunc(after.Changes, func(planned api.PlannedChange) bool { return planned.Key == key })
+		switch {
+		case i < 0:
+			t.Errorf("round %d: %s did not change in spite of consent, and is planned no more", round, key)
+		case !strings.Contains(after.Changes[i].Reason, "left out together with") && !strings.Contains(after.Changes[i].Reason, "still shared"):
+			t.Errorf("round %d: %s did not change in spite of consent (%s)", round, key, after.Changes[i].Reason)
 		}
 	}
 	return len(consent) - len(left)

@@ -2,6 +2,7 @@ package writer_test
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -48,11 +49,13 @@ func newProxy(t *testing.T, d *daemon.Daemon) *proxy {
 	}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := asked{connection: r.RemoteAddr, method: r.Method, path: r.URL.EscapedPath(), start: time.Now()}
+		defer func() { // also when the connection breaks
+			a.end = time.Now()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.seen = append(p.seen, a)
+		}()
 		reverse.ServeHTTP(w, r)
-		a.end = time.Now()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.seen = append(p.seen, a)
 	}))
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -65,6 +68,35 @@ func newProxy(t *testing.T, d *daemon.Daemon) *proxy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// around says what Muster did at the time of an edit.
+func (p *proxy) around(e edit) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	const before = time.Second
+	var lines []string
+	for _, a := range p.seen {
+		if a.end.After(e.start.Add(-before)) && a.start.Before(e.end.Add(before)) && strings.HasPrefix(a.path, "/rest/config") {
+			lines = append(lines, fmt.Sprintf("%6.1f to %6.1f ms: %s %s", ms(a.start.Sub(e.start)), ms(a.end.Sub(e.start)), a.method, a.path))
+		}
+	}
+	return fmt.Sprintf("the edit took %.1f ms; around it Muster's calls:\n%s", ms(e.end.Sub(e.start)), strings.Join(lines, "\n"))
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// writes are Muster's writes so far.
+func (p *proxy) writes() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for _, a := range p.seen {
+		if a.writes() {
+			all = append(all, a.method+" "+a.path)
+		}
+	}
+	return all
 }
 
 // window is a time in which an edit by somebody else at a place is lost, because there is no ETag.

@@ -76,7 +76,7 @@ func TestAPersonsEditsAreNeverUndone(t *testing.T) {
 			t.Fatal(err)
 		}
 		settled(s, d.ID)
-		lost, unlucky := p.check(through.windows())
+		lost, unlucky := p.check(through)
 		excused += unlucky
 		for _, what := range lost {
 			t.Errorf("round %d: %s", round, what)

@@ -29,6 +29,7 @@ type dialect interface {
 	// openWrites gives connections for the one writer and for migrations, openReads the pool for everything else.
 	openWrites() (*sql.DB, error)
 	openReads() (*sql.DB, error)
+	parsesEveryTime() bool // the driver keeps no statements by itself
 
 	// lockHome and lockSession keep a second server out. Where the lock is a session's it dies with the connection that
 	// writes: a server that lost it cannot write any more.
@@ -93,6 +94,9 @@ func (d sqliteDialect) openWrites() (*sql.DB, error) {
 	}
 	return d.pool(1, "_txlock=immediate")
 }
+
+func (sqliteDialect) parsesEveryTime() bool   { return true }
+func (postgresDialect) parsesEveryTime() bool { return false }
 
 func (d sqliteDialect) openReads() (*sql.DB, error) {
 	return d.pool(max(4, 2*runtime.NumCPU()), "_pragma=query_only(1)")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"muster/internal/fleet"
 )
@@ -157,12 +158,20 @@ func (s *Store) revision(ctx context.Context, id fleet.DeviceID, text string, ar
 	return r, err
 }
 
+// packers are kept: making one costs more than packing a usual configuration.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
+	if err != nil { // the level is one that exists
+		panic(err)
+	}
+	return w
+}}
+
 func (s *Store) sealDocument(id fleet.DeviceID, digest string, document []byte) ([]byte, error) {
 	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
+	w := packers.Get().(*flate.Writer)
+	defer packers.Put(w)
+	w.Reset(&packed)
 	if _, err := w.Write(document); err != nil {
 		return nil, err
 	}

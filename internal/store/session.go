@@ -139,7 +139,7 @@ func (s *session) row(ctx context.Context, text string, args ...any) scanner {
 }
 
 // pool makes the pool of readers a querier.
-type pool struct{ *sql.DB }
+type pool struct{ *reads }
 
 func (p pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	return p.QueryContext(ctx, text, args...)

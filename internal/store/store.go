@@ -9,7 +9,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"log/slog"
 	"sync"
@@ -46,7 +45,7 @@ type Store struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	reads  *sql.DB
+	reads  *reads
 	model  model
 	writer *writer
 	lock   func() error // gives up the lock on the home; nil without one
@@ -91,9 +90,11 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := s.writer.checkSeal(ctx); err != nil {
 		return err
 	}
-	if s.reads, err = s.dialect.openReads(); err != nil {
+	pool, err := s.dialect.openReads()
+	if err != nil {
 		return err
 	}
+	s.reads = newReads(pool, s.dialect.parsesEveryTime())
 	_, err = s.writer.reload(ctx)
 	return err
 }

@@ -27,7 +27,7 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 	reading := Reading{Digest: stconfig.Digest(doc), Paused: map[string]bool{}}
 	seen := map[string]bool{}
 	for folder := range doc.Get("folders").Values() {
-		id, label := folder.Get("id").Str(), folder.Get("label").Str()
+		id, label := strings.Clone(folder.Get("id").Str()), strings.Clone(folder.Get("label").Str()) // parts of the document's text would keep all of it
 		switch {
 		case id == "" || strings.ContainsRune(id+label, 0):
 			return Reading{}, unusable("it has a folder without a usable ID or label", nil)

@@ -20,6 +20,7 @@ const (
 	apiKeyHeader   = "X-API-Key"
 	deviceIDHeader = "X-Syncthing-Id"
 	bigAnswer      = 1 << 20
+	readAhead      = 1 << 10 // headers are small, bodies are read past the buffer
 )
 
 // conn is one HTTP/1.1 connection. net/http's own would cost two more goroutines and twice the memory for each of the
@@ -38,7 +39,7 @@ type conn struct {
 
 func newConn(tcp, stream net.Conn, host, fingerprint string) *conn {
 	m := &meter{source: stream}
-	return &conn{tcp: tcp, stream: stream, meter: m, reader: bufio.NewReader(m), host: host, fingerprint: fingerprint}
+	return &conn{tcp: tcp, stream: stream, meter: m, reader: bufio.NewReaderSize(m, readAhead), host: host, fingerprint: fingerprint}
 }
 
 func (cn *conn) close() {

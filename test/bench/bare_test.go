@@ -9,20 +9,18 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // bareOrder is what the bare client is told to do.
 type bareOrder struct {
-	Do      string  `json:"do"` // contact, hold
+	Do      string  `json:"do"` // contact, count
 	Daemons []place `json:"daemons"`
 	Decode  bool    `json:"decode"`
+	Hold    bool    `json:"hold"` // go on with polls on the same connections
 }
 
 type bareOutcome struct {
-	Took   time.Duration `json:"took"`
-	Polls  int64         `json:"polls"` // that hang now
-	Failed string        `json:"failed"`
+	Polls int64 `json:"polls"` // that hang now
 }
 
 // runBare is the yardstick's process: net/http with nothing around it, which does to every daemon what Muster does.
@@ -32,16 +30,8 @@ func runBare(in io.Reader, out io.Writer) error {
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1: the cheaper one
 	}}}
 	return obey(in, out, func(o bareOrder) (bareOutcome, error) {
-		began := time.Now()
-		switch o.Do {
-		case "contact":
-			err := b.contactAll(o.Daemons, o.Decode)
-			return bareOutcome{Took: time.Since(began)}, err
-		case "hold":
-			for i := range o.Daemons {
-				go b.hold(&o.Daemons[i])
-			}
-			return bareOutcome{}, nil
+		if o.Do == "contact" {
+			return bareOutcome{}, b.contactAll(o)
 		}
 		return bareOutcome{Polls: b.hanging.Load()}, nil
 	})
@@ -54,28 +44,31 @@ type bareClient struct {
 
 const bareAtOnce = 32 // contacts
 
-func (b *bareClient) contactAll(daemons []place, decode bool) error {
+func (b *bareClient) contactAll(o bareOrder) error {
 	next := make(chan *place)
 	failed := make(chan error, 1)
 	var all sync.WaitGroup
 	for range bareAtOnce {
 		all.Go(func() {
 			for d := range next {
-				if err := b.contact(d, decode); err != nil {
+				err := b.contact(d, o.Decode)
+				if err != nil {
 					select {
 					case failed <- err:
 					default:
 					}
 				}
+				if o.Hold {
+					go b.hold(d)
+				}
 			}
 		})
 	}
-	for i := range daemons {
-		next <- &daemons[i]
+	for i := range o.Daemons {
+		next <- &o.Daemons[i]
 	}
 	close(next)
 	all.Wait()
-	b.http.CloseIdleConnections()
 	select {
 	case err := <-failed:
 		return err
@@ -110,13 +103,13 @@ const eventsPath = "/rest/events?events=ConfigSaved,FolderSummary,StateChanged,D
 // hold polls for ever, with the status in between, as Muster does.
 func (b *bareClient) hold(d *place) {
 	for {
-		if _, err := b.get(d, "/rest/system/status"); err != nil {
-			return
-		}
 		b.hanging.Add(1)
 		_, err := b.get(d, eventsPath+"&since=0&timeout=50")
 		b.hanging.Add(-1)
 		if err != nil {
+			return
+		}
+		if _, err := b.get(d, "/rest/system/status"); err != nil {
 			return
 		}
 	}

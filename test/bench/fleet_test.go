@@ -46,6 +46,13 @@ func seedHome(b testing.TB, daemons []place) string {
 	if err == nil {
 		_, err = s.TagTemplate(b.Context(), made.ID, allTag, nil)
 	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	registry, err := s.Registry(b.Context())
+	if err == nil { // else the template would be rolled out
+		_, err = s.PutRollouts(b.Context(), fleet.RolloutWrite{Settled: registry.Generation})
+	}
 	if err == nil {
 		err = s.Close()
 	}

@@ -40,6 +40,12 @@ func TestOverviewNamesEveryState(t *testing.T) {
 	})
 	w.template(`{"op":"set","key":"","template":"{}"}`)
 	got := read[api.Overview](w, Prefix+"/overview")
+	text := w.get(Prefix + "/overview")
+	for range 5 { // maps have no order of their own
+		if again := w.get(Prefix + "/overview"); again != text {
+			t.Fatalf("the same is told in two ways: %s and %s", text, again)
+		}
+	}
 	if got.Devices != 1 || got.Connections["online"] != 1 || got.Configurations["held"] != 1 || got.Folders != (api.OverviewOfFolders{All: 1, Unknown: 1}) {
 		t.Errorf("got %+v", got)
 	}

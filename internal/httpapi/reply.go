@@ -39,9 +39,9 @@ func showCreated(v any, created bool, location string) (reply, error) {
 func nothing(err error) (reply, error) { return reply{status: http.StatusNoContent}, err }
 
 // encode writes JSON as the contract wants it: no list is null, "<" stays "<". Bytes of daemons that are not UTF-8 are
-// replaced, not refused.
+// replaced, not refused. The same value gives the same bytes, and so the same ETag.
 func encode(v any) ([]byte, error) {
-	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func TestAPersonConsentsToWhatIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.WaitConfiguration(ids[0], fleet.ConfigInSync) // a change of gui starts the daemon's API anew
-	server.Until(t, func() string { // what is seen is kept behind
+	server.Until(t, func() string {                 // what is seen is kept behind
 		config, err := s.Client.DeviceConfig(t.Context(), id)
 		if err == nil && strings.Contains(string(config), `"user":"somebody"`) {
 			return ""

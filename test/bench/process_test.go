@@ -69,6 +69,8 @@ func family(pid int) []int {
 	return all
 }
 
-func perDevice(bytes int64) string { return fmt.Sprintf("%.1f KiB", float64(bytes)/1024/float64(daemons())) }
+func perDevice(bytes int64) string {
+	return fmt.Sprintf("%.1f KiB", float64(bytes)/1024/float64(daemons()))
+}
 
 func cores(used, over time.Duration) float64 { return float64(used) / float64(over) }

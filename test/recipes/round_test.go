@@ -55,7 +55,9 @@ func (w *world) settled(t *testing.T, r recipe) {
 		concerned := w.concerns(r, l)
 		var state api.DeviceState
 		var plan api.Plan
-		eventually(t, func() string { return fmt.Sprintf("%s does not settle: %+v\n%+v", l.label, state, plan) }, func() bool {
+		eventually(t, func() string {
+			return fmt.Sprintf("%s does not settle: %+v\n%+v\n%s", l.label, state, plan, w.debug(t))
+		}, func() bool {
 			state, plan = w.state(t, l), w.plan(t, l)
 			switch state.Configuration {
 			case "inSync", "held":
@@ -81,15 +83,53 @@ func (w *world) concerns(r recipe, l *living) bool {
 	return false
 }
 
+// takeAway deletes every template: each daemon has again what it had before, once a person consented to what goes with
+// a folder or device.
+func (w *world) takeAway(t *testing.T) {
+	t.Helper()
+	w.deleteTemplates(t, t.Context())
+	for _, l := range w.alive {
+		var state api.DeviceState
+		eventually(t, func() string { return fmt.Sprintf("%s does not return: %+v\n%+v", l.label, state, w.plan(t, l)) }, func() bool {
+			state = w.state(t, l)
+			if state.Configuration != "held" {
+				return state.Configuration == "unmanaged"
+			}
+			plan := w.plan(t, l)
+			var held []string
+			for _, change := range plan.Changes {
+				if change.Class == "held" {
+					held = append(held, change.Key)
+				}
+			}
+			if len(held) == len(plan.Changes) && len(held) > 0 {
+				w.apply(t, l, plan.Digest, held)
+			}
+			return false
+		})
+		if changes := stconfig.Diff(l.start, l.call(t, "GET", "/rest/config", nil)); len(changes) > 0 {
+			t.Errorf("%s is not as it was: %v", l.label, changes)
+		}
+		if left := l.doc(t).Get("ignores").Get("photos"); left.Len() > 0 {
+			t.Errorf("%s still ignores %s", l.label, left.JSON())
+		}
+	}
+}
+
 // consent checks that a device's plan waits for exactly what the page says, and says yes to it.
 func (w *world) consent(t *testing.T, l *living, r recipe) {
 	t.Helper()
 	plan := w.plan(t, l)
 	consent := w.names.checkHeld(t, l.label, plan, r.results)
-	if len(consent) == 0 {
-		return
+	if len(consent) > 0 && !w.apply(t, l, plan.Digest, consent) {
+		t.Fatalf("%s: the plan moved while it was looked at", l.label)
 	}
-	body, err := json.Marshal(map[string]any{"digest": plan.Digest, "consent": consent})
+}
+
+// apply says yes to what waits; false says that the plan is another by now.
+func (w *world) apply(t *testing.T, l *living, digest string, consent []string) bool {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"digest": digest, "consent": consent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,9 +145,13 @@ func (w *world) consent(t *testing.T, l *living, r recipe) {
 	}
 	defer response.Body.Close()
 	answer, _ := io.ReadAll(response.Body)
-	if response.StatusCode/100 != 2 {
+	switch {
+	case response.StatusCode == http.StatusConflict:
+		return false
+	case response.StatusCode/100 != 2:
 		t.Fatalf("apply on %s: %s %s", l.label, response.Status, answer)
 	}
+	return true
 }
 
 // check compares one line of the page with the daemon that it is about.
@@ -193,4 +237,20 @@ func (w *world) tagOfAll(t *testing.T) []string {
 	}
 	t.Fatal("the page's devices have no tag in common")
 	return nil
+}
+
+func (w *world) debug(t *testing.T) string {
+	out := ""
+	for _, p := range []string{"rollouts", "templates", "devices", "configurator", "audit"} {
+		request, _ := http.NewRequest("GET", w.muster.URL+"/api/v1/"+p, nil)
+		request.Header.Set("Authorization", "Bearer "+w.muster.Token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			continue
+		}
+		b, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		out += p + ": " + string(b) + "\n"
+	}
+	return out
 }

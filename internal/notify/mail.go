@@ -87,12 +87,12 @@ func mailServer(text string) (host string, port int, err error) {
 	if text == "" {
 		return "", 0, wrongMail("mail needs a server that takes it", "Name it with --smtp HOST:PORT.")
 	}
-	host, service, err := net.SplitHostPort(text)
-	if err != nil {
-		return strings.Trim(text, "[]"), submissionPort, nil
+	host, service, portErr := net.SplitHostPort(text)
+	if portErr != nil {
+		host, service = strings.Trim(text, "[]"), strconv.Itoa(submissionPort)
 	}
 	port, err = strconv.Atoi(service)
-	if err != nil || host == "" || port < 1 || port > 65535 {
+	if err != nil || host == "" || port < 1 || port > 65535 || fleet.ValidateAddress(host) != nil {
 		return "", 0, wrongMail(fmt.Sprintf("%q is no HOST:PORT of a mail server", text), "For example --smtp mail.example.org:587.")
 	}
 	return host, port, nil

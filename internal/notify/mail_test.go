@@ -330,6 +330,8 @@ func TestWrongMailOptionsAreExplained(t *testing.T) {
 		"no server":       func(o *MailOptions) { o.Server = "" },
 		"no port":         func(o *MailOptions) { o.Server = "mail.example.org:" },
 		"a port too high": func(o *MailOptions) { o.Server = "mail.example.org:70000" },
+		"two ports":       func(o *MailOptions) { o.Server = "mail.example.org:25:26" },
+		"a URL":           func(o *MailOptions) { o.Server = "smtp://mail.example.org" },
 		"a policy":        func(o *MailOptions) { o.TLS = "maybe" },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -341,7 +341,10 @@ func retrying(ctx context.Context, patience time.Duration, call func() error) er
 
 // finish records what became of the intent.
 func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error {
-	if err := a.o.Store.FinishIntent(ctx, a.intent.ID, outcome, detail, entries); err != nil {
+	switch err := a.o.Store.FinishIntent(ctx, a.intent.ID, outcome, detail, entries); {
+	case fleet.CodeOf(err) == fleet.CodeNotFound: // it went with the device: there is nothing to verify
+		return during("record outcome", err)
+	case err != nil:
 		return a.leaveOpen(during("record outcome", err))
 	}
 	a.log.Info("intent finished", logkey.Device, a.j.m.id, logkey.Intent, a.intent.ID, "outcome", outcome, "detail", detail)

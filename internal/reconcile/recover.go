@@ -66,12 +66,17 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		outcome, detail = fleet.OutcomeApplied, "verified after an interruption"
 	}
 	for _, intent := range open {
-		if err := e.o.Store.FinishIntent(ctx, intent.ID, outcome, detail, j.entries); err != nil {
+		err := e.o.Store.FinishIntent(ctx, intent.ID, outcome, detail, j.entries)
+		gone := fleet.CodeOf(err) == fleet.CodeNotFound // with the device, which was deleted and registered anew
+		if err != nil && !gone {
 			return true, during("record outcome", err)
 		}
 		mem.mu.Lock()
 		mem.unfinished = mem.unfinished[1:]
 		mem.mu.Unlock()
+		if gone {
+			continue
+		}
 		e.log.Info("unfinished intent verified", logkey.Device, j.m.id, logkey.Intent, intent.ID, "outcome", outcome)
 		if e.o.Applied != nil {
 			intent.Outcome, intent.Detail, intent.Writes = outcome, detail, nil

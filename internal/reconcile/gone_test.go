@@ -1,0 +1,45 @@
+package reconcile_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+func TestAnIntentThatWentWithItsDeviceIsNotVerifiedForEver(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, noNAT)
+		b.store.fail = func(call string) error {
+			if call == "finish" {
+				return fleet.NotFoundf("there is no open intent 1")
+			}
+			return nil
+		}
+		b.start()
+		defer b.stop()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		b.wantState(fleet.ConfigInSync, "")
+		b.wantWrites(1)
+	})
+}
+
+func TestAnIntentLeftOpenWentWithItsDevice(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t)
+		b.store.intents = []fleet.Intent{{ID: 1, Device: b.id}}
+		b.store.fail = func(call string) error {
+			if call == "finish" {
+				return fleet.NotFoundf("there is no open intent 1")
+			}
+			return nil
+		}
+		b.start()
+		defer b.stop()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		b.wantState(fleet.ConfigUnmanaged, "")
+	})
+}

@@ -43,7 +43,7 @@ func (m managed) Standing(id fleet.DeviceID) rollout.Standing {
 	s := rollout.Standing{Mode: m.mode(id)}
 	snapshot := m.app.mirror.Snapshot(id)
 	if snapshot == nil {
-		s.Tried, s.Reason = true, "it is not registered any more"
+		s.Gone, s.Tried, s.Reason = true, true, "it is not registered any more"
 		return s
 	}
 	s.Online = snapshot.Connection == fleet.Online

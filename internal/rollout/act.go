@@ -73,6 +73,15 @@ func (l *live) shown() fleet.Rollout {
 			waiting = fmt.Sprintf("%s: %s", m.Device, m.Reason)
 		}
 	}
+	if shown.Status == fleet.RolloutUndoing && l.watch != nil {
+		back := 0
+		for id := range l.watch {
+			if l.check(id).fact.kind == factGood {
+				back++
+			}
+		}
+		shown.Next = fmt.Sprintf("%d of %s that it reached are back.", back, devices(len(l.watch)))
+	}
 	if shown.Status == fleet.RolloutRunning {
 		shown.Reason = fmt.Sprintf("wave %d of %d: %d of %s passed the gates", shown.Wave, len(shown.Waves), good, devices(in))
 		if !l.steady.IsZero() {

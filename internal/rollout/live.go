@@ -47,7 +47,7 @@ func newLive(rollout fleet.Rollout, now time.Time) *live {
 // notice takes news about a device.
 func (l *live) notice(id fleet.DeviceID) (concerned bool) {
 	if !l.member[id] && l.Status != fleet.RolloutUndoing {
-		return false
+		return false // of an undo anybody may be one that comes back
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *live) notice(id fleet.DeviceID) (concerned bool) {
 // applied takes an intent that was finished.
 func (l *live) applied(intent fleet.Intent) {
 	generation := max(l.Generation, l.UndoneBy)
-	if intent.Generation < generation || !l.member[intent.Device] {
+	if intent.Generation < generation || !l.member[intent.Device] && l.Status != fleet.RolloutUndoing {
 		return
 	}
 	l.mu.Lock()
@@ -205,6 +205,9 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.check(m.Device)
+	if !s.Online && !s.Tried && now.Sub(l.since) < startGrace {
+		return fact{kind: factPending, saw: s.Reason} // Muster has just started
+	}
 	if !s.Online {
 		c.dirty = true
 		return fact{kind: factAway, touched: c.touched, saw: s.Reason}
@@ -246,24 +249,51 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// reached are the devices that a rollout to be undone reached, or may have.
+// reached are the devices that a rollout to be undone reached, and those that the ones which it took over had reached;
+// nil while that cannot be read.
 func (r *Runner) reached(ctx context.Context, l *live) map[fleet.DeviceID]int64 {
-	touched, err := r.o.Store.Touched(ctx, l.Carries[0])
+	chain, err := r.tookOver(ctx, l)
 	if err != nil {
+		r.log.Warn("undo waits", "rollout", l.ID, logkey.Err(err))
 		return nil
 	}
 	watch := map[fleet.DeviceID]int64{}
-	for _, m := range l.Members {
-		if m.Wave > 0 && m.Wave <= l.Wave || touched[m.Device] {
-			watch[m.Device] = l.UndoneBy
+	for _, rollout := range append(chain, l.Rollout) {
+		for _, m := range rollout.Members {
+			if m.Wave > 0 && m.Wave <= rollout.Wave {
+				watch[m.Device] = l.UndoneBy
+			}
 		}
 	}
 	return watch
 }
 
+// tookOver are the superseded rollouts whose changes this one carries.
+func (r *Runner) tookOver(ctx context.Context, l *live) ([]fleet.Rollout, error) {
+	all, err := r.o.Store.Rollouts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var chain []fleet.Rollout
+	for _, old := range all {
+		foreign := slices.ContainsFunc(old.Carries, func(g int64) bool { return !slices.Contains(l.Carries, g) })
+		if old.Status != fleet.RolloutSuperseded || foreign {
+			continue
+		}
+		if old, err = r.o.Store.Rollout(ctx, old.ID); err != nil {
+			return nil, err
+		}
+		chain = append(chain, old)
+	}
+	return chain, nil
+}
+
 func (r *Runner) returning(ctx context.Context, l *live, pool *pool, now time.Time) map[fleet.DeviceID]fact {
 	facts := make(map[fleet.DeviceID]fact, len(l.watch))
 	for id, generation := range l.watch {
+		if r.o.Fleet.Standing(id).Gone {
+			continue
+		}
 		m, _ := l.Member(id)
 		m.Device = id
 		facts[id] = r.see(l, m, generation, pool, now)

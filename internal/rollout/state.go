@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -75,7 +76,8 @@ type candidate struct {
 }
 
 // start freezes the members: one device first, a healthy one if there is any, then a tenth of all, then the rest. Those
-// that already are in trouble come early in the second wave: the change may be what mends them.
+// that already are in trouble come early in the second wave: the change may be what mends them. A rollout that has to
+// start anew keeps the waves that it had.
 func (s state) start(candidates []candidate, now time.Time) (state, command) {
 	var c command
 	var healthy, unwell, absent []fleet.RolloutMember
@@ -96,16 +98,19 @@ func (s state) start(candidates []candidate, now time.Time) (state, command) {
 	}
 	first := min(1, len(healthy))
 	members := slices.Concat(healthy[:first], unwell, healthy[first:])
-	s.Waves = wavesOf(n)
 	i := 0
-	for wave, size := range s.Waves {
+	for wave, size := range wavesOf(n) {
 		for range size {
-			members[i].Wave = wave + 1
+			members[i].Wave = s.Wave + wave + 1
 			i++
 		}
 	}
-	s.Members = append(members, absent...)
-	s.StartedAt = now
+	s.Waves = append(slices.Clone(s.Waves[:s.Wave]), wavesOf(n)...)
+	had := slices.DeleteFunc(slices.Clone(s.Members), func(m fleet.RolloutMember) bool { return m.Wave == 0 || m.Wave > s.Wave })
+	s.Members = slices.Concat(had, members, absent)
+	if s.StartedAt.IsZero() {
+		s.StartedAt = now
+	}
 	s.Status = fleet.RolloutRunning
 	c.members = true
 	c.keep(StepBeforeStart, "")
@@ -184,7 +189,7 @@ func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (stat
 		case f.kind == factFailed:
 			return s.halt(fleet.RolloutHalt{By: muster, Gate: f.gate, Device: m.Device, Saw: f.saw, At: now})
 		case f.kind == factAway && !f.touched:
-			gone[m.Device] = true
+			gone[m.Device] = s.Status == fleet.RolloutRunning // a paused one admits nobody in its place
 		case f.kind == factAway && late:
 			return s.halt(fleet.RolloutHalt{By: muster, Gate: fleet.GateAPI, Device: m.Device, At: now,
 				Saw: fmt.Sprintf("it was written to and has not answered for %v: %s", r.patience, f.saw)})
@@ -196,8 +201,7 @@ func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (stat
 			s.trouble[m.Device] = t
 		}
 	}
-	s, c = s.putBack(gone, c)
-	if s.Status == fleet.RolloutWaiting {
+	if s, c = s.putBack(gone, c); s.Status == fleet.RolloutWaiting {
 		return s, c
 	}
 	if len(s.trouble) > 0 {
@@ -219,59 +223,34 @@ func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (stat
 const muster = "muster"
 
 // putBack takes members out that went away before anything was sent to them. A wave that is empty then would prove
-// nothing: the next member takes the place.
+// nothing: the rollout starts anew with those that are left.
 func (s state) putBack(gone map[fleet.DeviceID]bool, c command) (state, command) {
-	if len(gone) == 0 {
+	if !slices.Contains(slices.Collect(maps.Values(gone)), true) {
 		return s, c
 	}
 	s.Members, s.Waves = slices.Clone(s.Members), slices.Clone(s.Waves)
-	left := 0
 	for i := range s.Members {
-		m := &s.Members[i]
-		if gone[m.Device] {
+		if m := &s.Members[i]; gone[m.Device] {
 			s.Waves[m.Wave-1]--
 			m.Wave = 0
 			c.hold = append(c.hold, m.Device)
-		} else if m.Wave == s.Wave {
-			left++
 		}
 	}
 	c.members = true
 	c.keep("", "")
-	if left > 0 {
+	if s.Waves[s.Wave-1] > 0 {
 		return s, c
 	}
-	next := slices.IndexFunc(s.Members, func(m fleet.RolloutMember) bool { return m.Wave > s.Wave })
-	if next >= 0 {
-		m := &s.Members[next]
-		s.Waves[m.Wave-1]--
-		m.Wave = s.Wave
-		s.Waves[s.Wave-1]++
-		c.admit = append(c.admit, m.Device)
-		s.steady = time.Time{}
-		s.Waves = trimmed(s.Waves, s.Members)
-		return s, c
+	s.Wave--
+	s.Waves = s.Waves[:s.Wave+1] // the next one is empty: it is to be made
+	for i := range s.Members {
+		if s.Members[i].Wave > s.Wave {
+			s.Members[i].Wave = 0
+		}
 	}
-	if s.anybody() {
-		return s, c
-	}
-	s.Status, s.Wave, s.Waves = fleet.RolloutWaiting, 0, nil
-	s.Reason, s.Next = "every device went away before it was written to", "It starts anew when one of them can be reached."
+	s.Reason, s.Next = "whoever had its turn went away before it was written to", "It starts anew when one of its devices can be reached."
+	s.Status, s.steady = fleet.RolloutWaiting, time.Time{}
 	return s, c
-}
-
-// anybody tells whether a member was admitted in an earlier wave.
-func (s state) anybody() bool {
-	return slices.ContainsFunc(s.Members, func(m fleet.RolloutMember) bool { return m.Wave > 0 && m.Wave < s.Wave })
-}
-
-// trimmed drops the last waves when nobody is left in them.
-func trimmed(waves []int, members []fleet.RolloutMember) []int {
-	last := 0
-	for _, m := range members {
-		last = max(last, m.Wave)
-	}
-	return waves[:last]
 }
 
 func (s state) halt(h fleet.RolloutHalt) (state, command) {
@@ -342,12 +321,17 @@ func (s state) resume(who string, now time.Time) (state, command, error) {
 	}
 	s.Status, s.trouble, s.steady = fleet.RolloutRunning, nil, time.Time{}
 	s.Reason, s.Next = fmt.Sprintf("wave %d of %d, resumed by %s", s.Wave, len(s.Waves), who), "The next wave follows when all gates are passed."
-	if s.Wave == 0 {
+	if s.unmade() {
 		s.Status = fleet.RolloutWaiting
 		s.Reason, s.Next = waitingReason, waitingNext
 	}
 	c.keep("", "")
 	return s, c, nil
+}
+
+// unmade tells whether the next wave is still to be made of whoever can be reached.
+func (s state) unmade() bool {
+	return len(s.Waves) == 0 || s.Wave < len(s.Waves) && s.Waves[s.Wave] == 0
 }
 
 const (
@@ -377,13 +361,13 @@ func (s state) undo(who string, now time.Time) (state, error) {
 	return s, nil
 }
 
-// back tells what is left to come back after an undo, and ends the rollout when nothing is.
+// back ends an undone rollout when everybody is back. Whoever is away is waited for: nobody is held up by that.
 func (s state) back(facts map[fleet.DeviceID]fact, now time.Time) (state, command) {
 	var c command
 	good, failed := 0, []fleet.DeviceID(nil)
 	for id, f := range facts {
 		switch f.kind {
-		case factPending, factHeld:
+		case factPending, factHeld, factAway:
 			return s, c
 		case factFailed:
 			failed = append(failed, id)
@@ -394,9 +378,6 @@ func (s state) back(facts map[fleet.DeviceID]fact, now time.Time) (state, comman
 	slices.Sort(failed)
 	s.Status, s.EndedAt = fleet.RolloutUndone, now
 	s.Reason, s.Next = fmt.Sprintf("undone: %s back", devicesAre(good)), ""
-	if away := len(facts) - good - len(failed); away > 0 {
-		s.Next = fmt.Sprintf("%s cannot be reached now and follow when they are seen again.", devices(away))
-	}
 	if len(failed) > 0 {
 		s.Next = fmt.Sprintf("%s failed: %s.", failed[0], facts[failed[0]].saw)
 	}

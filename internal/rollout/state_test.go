@@ -132,29 +132,48 @@ func TestWhatWaitsForAPersonNeitherFailsNorPasses(t *testing.T) {
 	}
 }
 
-// A member that goes away before anything was sent to it proves nothing: another takes its place, and it waits.
+// A member that goes away before anything was sent to it proves nothing: it waits, and another goes first.
 func TestAMemberThatVanishesUntouchedIsReplaced(t *testing.T) {
 	s := begun(t, 20)
-	gone, next := s.Members[0].Device, s.Members[1].Device
+	gone := s.Members[0].Device
 	s, c := s.look(seen(s, factAway, nil), testRules, t0)
-	if !slices.Equal(c.hold, []fleet.DeviceID{gone}) || !slices.Equal(c.admit, []fleet.DeviceID{next}) || s.Wave != 1 || s.Status != fleet.RolloutRunning {
+	if !slices.Equal(c.hold, []fleet.DeviceID{gone}) || len(c.admit) > 0 || s.Wave != 0 || s.Status != fleet.RolloutWaiting {
 		t.Fatalf("got %+v in wave %d, %s", c, s.Wave, s.Status)
 	}
+	var candidates []candidate
+	for _, m := range s.Members {
+		candidates = append(candidates, candidate{device: m.Device, ready: m.Device != gone, healthy: true})
+	}
+	s, c = s.start(candidates, t0)
 	m, _ := s.Member(gone)
-	if m.Wave != 0 || s.Waves[0] != 1 || s.Waves[1] != 1 {
-		t.Errorf("got wave %d of the one that vanished, waves %v", m.Wave, s.Waves)
+	if m.Wave != 0 || !slices.Equal(s.Waves, []int{1, 2, 16}) || len(c.admit) != 1 || c.admit[0] == gone {
+		t.Errorf("got wave %d of the one that vanished, waves %v, %+v", m.Wave, s.Waves, c)
 	}
 }
 
-func TestARolloutOfWhichEverybodyVanishesStartsAnew(t *testing.T) {
-	s := begun(t, 1)
-	s, c := s.look(seen(s, factAway, nil), testRules, t0)
-	if s.Status != fleet.RolloutWaiting || s.Wave != 0 || len(c.hold) != 1 {
-		t.Fatalf("got %s in wave %d, %+v", s.Status, s.Wave, c)
+// A later wave of which everybody vanishes is made up anew; those before it stay.
+func TestAWaveOfWhichEverybodyVanishesIsMadeAnew(t *testing.T) {
+	s := begun(t, 20)
+	first := s.Members[0].Device
+	s, _ = s.look(seen(s, factGood, nil), testRules, t0)
+	s, _ = s.look(seen(s, factGood, nil), testRules, t0.Add(30*time.Second))
+	s, c := s.look(seen(s, factAway, map[fleet.DeviceID]fact{first: {kind: factGood}}), testRules, t0.Add(31*time.Second))
+	if s.Status != fleet.RolloutWaiting || s.Wave != 1 || len(c.hold) != 2 || !slices.Equal(s.Waves, []int{1, 0}) {
+		t.Fatalf("got %s in wave %d of %v, %+v", s.Status, s.Wave, s.Waves, c)
 	}
-	s, c = s.start([]candidate{{device: deviceN(0), ready: true}}, t0)
-	if s.Wave != 1 || len(c.admit) != 1 {
-		t.Errorf("got wave %d, %+v", s.Wave, c)
+	s, _, _ = s.pause("anna")
+	if s, _, _ = s.resume("anna", t0); s.Status != fleet.RolloutWaiting {
+		t.Errorf("got %s after a pause", s.Status)
+	}
+	var candidates []candidate
+	for _, m := range s.Members {
+		if m.Device != first {
+			candidates = append(candidates, candidate{device: m.Device, ready: true, healthy: true})
+		}
+	}
+	s, c = s.start(candidates, t0.Add(time.Minute))
+	if s.Wave != 2 || !slices.Equal(s.Waves, []int{1, 1, 2, 16}) || len(c.admit) != 1 || len(s.Members) != 20 {
+		t.Errorf("got wave %d of %v, %+v, %d members", s.Wave, s.Waves, c, len(s.Members))
 	}
 }
 
@@ -230,7 +249,10 @@ func TestAnUndoneRolloutEndsWhenWhatItReachedIsBack(t *testing.T) {
 	if s, _ := s.back(map[fleet.DeviceID]fact{deviceN(0): {kind: factPending}, deviceN(1): {kind: factGood}}, t0); s.Status != fleet.RolloutUndoing {
 		t.Error("it ended while a device was on its way back")
 	}
-	s, c := s.back(map[fleet.DeviceID]fact{deviceN(0): {kind: factAway}, deviceN(1): {kind: factGood}}, t0)
+	if s, _ := s.back(map[fleet.DeviceID]fact{deviceN(0): {kind: factAway}, deviceN(1): {kind: factGood}}, t0); s.Status != fleet.RolloutUndoing {
+		t.Error("it ended while a device was away: it may need a person's answer when it is back")
+	}
+	s, c := s.back(map[fleet.DeviceID]fact{deviceN(0): {kind: factFailed, saw: "line 3"}, deviceN(1): {kind: factGood}}, t0)
 	if s.Status != fleet.RolloutUndone || !c.persist || s.Next == "" {
 		t.Errorf("got %s, %q", s.Status, s.Next)
 	}
@@ -286,7 +308,7 @@ func TestTheStateMachineAgainstAModel(t *testing.T) {
 				}
 			default:
 				if s.Status == fleet.RolloutWaiting {
-					do(s.start(candidates, now))
+					do(s.start(slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return admitted[c.device] }), now))
 					continue
 				}
 				bad := false
@@ -300,6 +322,9 @@ func TestTheStateMachineAgainstAModel(t *testing.T) {
 				next, c := s.look(facts, testRules, now)
 				if next.Wave > wave && (bad || s.Status != fleet.RolloutRunning) {
 					t.Fatalf("wave %d was admitted although something was wrong in wave %d", next.Wave, wave)
+				}
+				if next.Status == fleet.RolloutSucceeded && slices.Contains(next.Waves, 0) && next.unmade() {
+					t.Fatal("it succeeded although a wave was still to be made")
 				}
 				if next.Wave > wave+1 {
 					t.Fatalf("wave %d follows wave %d", next.Wave, wave)

@@ -1,0 +1,239 @@
+package rollout_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+	"muster/test/server"
+)
+
+const longSoak = 3 * time.Second // in which a person does something
+
+func TestUpToTenDevicesAreAdmittedAtOnce(t *testing.T) {
+	w := newWorld(t, 10, server.Options{})
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	server.Until(t, func() string {
+		for _, d := range w.farm.Daemons() {
+			if option(d, "maxFolderConcurrency") != "3" {
+				return d.Name() + " does not have it"
+			}
+		}
+		return ""
+	})
+	if all, err := w.Client.Rollouts(t.Context(), client.List{}); err != nil || len(all) > 0 {
+		t.Errorf("got %+v, %v", all, err)
+	}
+}
+
+func TestAGoodTemplateGoesOutInThreeWaves(t *testing.T) {
+	w := newWorld(t, 14, server.Options{})
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	r := w.comesTo(fleet.RolloutSucceeded)
+	if len(r.Waves) != 3 || r.Waves[0] != 1 || r.Waves[1] != 2 || r.Waves[2] != 11 || len(r.Members) != 14 {
+		t.Errorf("got waves %v of %d members", r.Waves, len(r.Members))
+	}
+	everyOne(t, w.farm.Daemons(), "configured by one write", func(d *stsim.Daemon) bool {
+		return option(d, "maxFolderConcurrency") == "3" && d.Counters().Writes == 1
+	})
+	// It can be taken back afterwards, too.
+	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id) }, r.ID)
+	w.comesTo(fleet.RolloutUndone)
+	w.inSync(w.farm.Daemons()...)
+	everyOne(t, w.farm.Daemons(), "as before", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "0" })
+}
+
+func TestATemplateIsEditedDuringItsRollout(t *testing.T) {
+	w := newWorld(t, 14, server.Options{Soak: longSoak})
+	template := w.template("options", `{"maxFolderConcurrency": 3}`)
+	w.reaches(1)
+	w.edit(template, "options", `{"maxFolderConcurrency": 4}`)
+	w.comesTo(fleet.RolloutSucceeded)
+	everyOne(t, w.farm.Daemons(), "configured with the second text", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "4" })
+	if old := w.rollout(1); old.Status != string(fleet.RolloutSuperseded) {
+		t.Errorf("got %+v", old.Rollout)
+	}
+	twice := 0
+	for _, d := range w.farm.Daemons() {
+		if d.Counters().Writes > 1 {
+			twice++
+		}
+	}
+	if twice > 1 {
+		t.Errorf("%d daemons got both texts", twice)
+	}
+}
+
+func TestATemplateIsDeletedDuringItsRollout(t *testing.T) {
+	w := newWorld(t, 14, server.Options{Soak: longSoak})
+	template := w.template("options", `{"maxFolderConcurrency": 3}`)
+	w.reaches(1)
+	server.Until(t, func() string {
+		if len(w.written()) == 0 {
+			return "nobody has it yet"
+		}
+		return ""
+	})
+	if err := w.Client.DeleteTemplate(t.Context(), template); err != nil {
+		t.Fatal(err)
+	}
+	w.comesTo(fleet.RolloutSuperseded)
+	w.inSync(w.farm.Daemons()...)
+	server.Until(t, func() string {
+		if touched := w.written(); option(touched[0], "maxFolderConcurrency") != "0" {
+			return "the first device has it still"
+		}
+		return ""
+	})
+	if touched := w.written(); len(touched) != 1 {
+		t.Errorf("%d daemons were written to", len(touched))
+	}
+}
+
+func TestAPausedRolloutWaits(t *testing.T) {
+	w := newWorld(t, 14, server.Options{Soak: longSoak})
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	r := w.reaches(1)
+	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.PauseRollout(t.Context(), id) }, r.ID)
+	over := time.NewTimer(longSoak + time.Second)
+	<-over.C
+	if got := w.rollout(r.ID); got.Wave != 1 || got.Status != string(fleet.RolloutPaused) {
+		t.Errorf("got %+v", got.Rollout)
+	}
+	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.ResumeRollout(t.Context(), id) }, r.ID)
+	w.comesTo(fleet.RolloutSucceeded)
+}
+
+// Who cannot be reached at the start is in no wave, gets nothing when it comes back too early, and what is its own after
+// success.
+func TestMembersOfflineAtTheStartFollowAfterSuccess(t *testing.T) {
+	w := newWorld(t, 14, server.Options{Soak: longSoak}, 3, 7)
+	early, late := w.farm.Daemon(3), w.farm.Daemon(7)
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	r := w.reaches(1)
+	absent := 0
+	for _, m := range r.Members {
+		if m.Wave == 0 {
+			absent++
+		}
+	}
+	if absent != 2 || len(r.Members) != 14 {
+		t.Errorf("%d of %d members are in no wave", absent, len(r.Members))
+	}
+	if err := early.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.WaitConnection(early.ID(), fleet.Online)
+	if r := w.newest(); r.Status == string(fleet.RolloutRunning) && early.Counters().Writes > 0 {
+		t.Error("a device that was not reachable at the start was written to before success")
+	}
+	w.comesTo(fleet.RolloutSucceeded)
+	if err := late.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []*stsim.Daemon{early, late} {
+		server.Until(t, func() string {
+			if option(d, "maxFolderConcurrency") != "3" {
+				return d.Name() + " does not have it"
+			}
+			return ""
+		})
+	}
+}
+
+// A member that was written to and does not answer any more fails the gate of the API; one that comes back is resumed.
+func TestAMemberThatVanishesHalts(t *testing.T) {
+	w := newWorld(t, 14, server.Options{Soak: longSoak, Patience: 2 * time.Second})
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	w.reaches(1)
+	var canary *stsim.Daemon
+	server.Until(t, func() string {
+		if touched := w.written(); len(touched) == 1 {
+			canary = touched[0]
+			return ""
+		}
+		return "nobody has it yet"
+	})
+	canary.Crash()
+	r := w.comesTo(fleet.RolloutHalted)
+	if r.Halt.Gate != string(fleet.GateAPI) || r.Halt.Device != string(canary.ID()) {
+		t.Errorf("got %+v", r.Halt)
+	}
+	if touched := w.written(); len(touched) != 1 {
+		t.Errorf("%d daemons were written to", len(touched))
+	}
+	if err := canary.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.WaitConnection(canary.ID(), fleet.Online)
+	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.ResumeRollout(t.Context(), id) }, r.ID)
+	w.comesTo(fleet.RolloutSucceeded)
+}
+
+// A program that looks at the fleet makes a change for everybody of a tag on one device.
+func TestATagThatProgramsLookAtIsRolledOut(t *testing.T) {
+	w := newWorld(t, 14, server.Options{})
+	w.Template("set", "options.maxFolderConcurrency", `len(devices(tag="counted")) + 1`, "all")
+	w.comesTo(fleet.RolloutSucceeded)
+	w.reset()
+	if _, err := w.Client.TagDevice(t.Context(), string(w.farm.Daemon(0).ID()), "not looked at"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Client.TagDevice(t.Context(), string(w.farm.Daemon(0).ID()), "counted"); err != nil {
+		t.Fatal(err)
+	}
+	server.Until(t, func() string {
+		if r := w.newest(); r.ID != 2 || r.Status != string(fleet.RolloutSucceeded) || !strings.Contains(r.Cause, "counted") {
+			return r.Status + " " + r.Cause
+		}
+		return ""
+	})
+	everyOne(t, w.farm.Daemons(), "counted again", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "2" })
+}
+
+func TestTheBlastLimitHoldsUntilSomebodyConsents(t *testing.T) {
+	w := newWorld(t, 8, server.Options{BlastLimit: "50%"})
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	r := w.reaches(1)
+	if !strings.Contains(r.Blast, "50%") {
+		t.Errorf("got %q", r.Blast)
+	}
+	var first *stsim.Daemon
+	for _, m := range r.Members {
+		if m.Wave == 1 {
+			first = w.farm.ByID(fleet.DeviceID(m.DeviceID))
+		}
+	}
+	w.WaitConfiguration(first.ID(), fleet.ConfigHeld)
+	if touched := w.written(); len(touched) > 0 {
+		t.Fatalf("%d daemons were written to without consent", len(touched))
+	}
+	digest := w.plan(first).Digest
+	server.Until(t, func() string {
+		if _, err := w.Client.ConsentRollout(t.Context(), r.ID, api.ApplyPlan{Digest: &digest, Consent: []string{"options.maxFolderConcurrency"}}); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	w.comesTo(fleet.RolloutSucceeded)
+	everyOne(t, w.farm.Daemons(), "configured", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
+}
+
+// While Muster only observes nobody is admitted; a resume lets the rollout begin.
+func TestAnObservingMusterAdmitsNobody(t *testing.T) {
+	w := newWorld(t, 14, server.Options{})
+	if err := w.Client.PutMode(t.Context(), string(fleet.ModeObserve)); err != nil {
+		t.Fatal(err)
+	}
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	w.comesTo(fleet.RolloutWaiting)
+	if err := w.Client.PutMode(t.Context(), string(fleet.ModeOn)); err != nil {
+		t.Fatal(err)
+	}
+	w.comesTo(fleet.RolloutSucceeded)
+	everyOne(t, w.farm.Daemons(), "configured", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
+}

@@ -1,0 +1,119 @@
+package rollout_test
+
+import (
+	"bytes"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"muster/internal/cli"
+	"muster/internal/fleet"
+	"muster/test/server"
+)
+
+// command runs a client command as a person would.
+func (w *world) command(args ...string) (out string, code int) {
+	w.t.Helper()
+	var stdout, stderr bytes.Buffer
+	args = append(args, "--server", w.URL, "--muster-home", w.Home)
+	code = cli.Run(w.t.Context(), args, cli.Streams{Out: &stdout, Err: &stderr}, "test")
+	return stdout.String() + stderr.String(), code
+}
+
+func TestMusterIsStoppedAndResumed(t *testing.T) {
+	w := newWorld(t, 2, server.Options{})
+	first, second := w.farm.Daemon(0), w.farm.Daemon(1)
+	if _, err := w.Client.TagDevice(t.Context(), string(first.ID()), "site"); err != nil {
+		t.Fatal(err)
+	}
+	for _, stop := range []struct {
+		name  string
+		args  []string
+		stops bool // the second device as well
+	}{
+		{"fleet", nil, true},
+		{"tag", []string{"--tag", "site"}, false},
+		{"device", []string{"--device", string(first.ID())}, false},
+	} {
+		t.Run(stop.name, func(t *testing.T) {
+			w.reset()
+			if out, code := w.command(append([]string{"stop"}, stop.args...)...); code != 0 || !strings.Contains(out, "Stopped") {
+				t.Fatalf("stop ended with %d: %s", code, out)
+			}
+			id := w.template("options", `{"maxSendKbps": 5}`)
+			w.WaitConfiguration(first.ID(), fleet.ConfigPending)
+			if stop.stops {
+				w.WaitConfiguration(second.ID(), fleet.ConfigPending)
+			} else {
+				w.inSync(second)
+			}
+			if first.Counters().Writes > 0 || stop.stops && second.Counters().Writes > 0 {
+				t.Error("a stopped Muster writes")
+			}
+			if out, code := w.command(append([]string{"resume"}, stop.args...)...); code != 0 || !strings.Contains(out, "Resumed") {
+				t.Fatalf("resume ended with %d: %s", code, out)
+			}
+			w.inSync(first, second)
+			if option(first, "maxSendKbps") != "5" {
+				t.Error("a resumed Muster does not write")
+			}
+			if err := w.Client.DeleteTemplate(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+			w.inSync(first, second)
+			server.Until(t, func() string {
+				if option(first, "maxSendKbps") != "0" || option(second, "maxSendKbps") != "0" {
+					return "the option did not return"
+				}
+				return ""
+			})
+		})
+	}
+}
+
+// Somebody else holds the database: nothing can be written, and Muster is stopped nevertheless, which the answer says.
+func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
+	w := newWorld(t, 1, server.Options{})
+	d := w.farm.Daemon(0)
+	w.template("options", `{"maxSendKbps": 5}`)
+	w.inSync(d)
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.Home, "muster.db")+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var tx *sql.Tx
+	server.Until(t, func() string {
+		if tx, err = db.BeginTx(t.Context(), nil); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	out, _ := w.command("stop")
+	if !strings.Contains(out, "in force") && !strings.Contains(out, "Stopped") {
+		t.Errorf("got %q", out)
+	}
+	if !strings.Contains(out, "kept") {
+		t.Errorf("got %q: want it said that a restart would forget it", out)
+	}
+	if mode, err := w.Client.Mode(t.Context()); err != nil || mode != string(fleet.ModeObserve) {
+		t.Errorf("got %q, %v", mode, err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	server.Until(t, func() string {
+		var kept string
+		if err := db.QueryRowContext(t.Context(), `SELECT value FROM meta WHERE name = 'fleet_mode'`).Scan(&kept); err != nil || kept != string(fleet.ModeObserve) {
+			return "not kept yet: " + kept
+		}
+		return ""
+	})
+	w.restart()
+	if mode, err := w.Client.Mode(t.Context()); err != nil || mode != string(fleet.ModeObserve) {
+		t.Errorf("got %q, %v after a restart", mode, err)
+	}
+}

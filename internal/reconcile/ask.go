@@ -51,7 +51,11 @@ func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	if j.entries, err = e.o.Store.BaseEntries(ctx, id); err != nil {
 		return nil, err
 	}
-	if err := e.observe(ctx, j); errors.Is(err, errNothingSeen) {
+	err = e.observe(ctx, j)
+	if errors.Is(err, errNothingSeen) && j.known.Online {
+		err = e.read(ctx, j) // the mirror has it, and writes it behind
+	}
+	if errors.Is(err, errNothingSeen) {
 		return nil, fleet.NotFoundf("the configuration of this device was never read, so there is no plan")
 	} else if err != nil {
 		return nil, err

@@ -328,3 +328,59 @@ func TestWhatIsPendingIsLetIn(t *testing.T) {
 	}
 	wantCode(t, s.Client.DismissPending(t.Context(), unwanted.ID), fleet.CodeNotFound)
 }
+
+func TestARevisionIsShownComparedAndRestored(t *testing.T) {
+	s, ids := quiet(t)
+	id, operator := string(ids[0]), as(t, s, fleet.RoleOperator)
+	before, err := operator.Revisions(t.Context(), id, client.List{Page: 1})
+	if err != nil || len(before) == 0 {
+		t.Fatalf("got %+v, %v", before, err)
+	}
+	was := before[0]
+	if _, err := s.Client.TagDevice(t.Context(), id, "slow"); err != nil {
+		t.Fatal(err)
+	}
+	template := s.Template("set", "options.progressUpdateIntervalS", "7", "slow")
+	var now api.Revision
+	server.Until(t, func() string {
+		all, err := operator.Revisions(t.Context(), id, client.List{})
+		if err != nil {
+			return err.Error()
+		}
+		if now = all[0]; now.Number > was.Number && now.Cause == fleet.CauseTemplate {
+			return ""
+		}
+		return fmt.Sprintf("no revision that a template caused: %+v", all)
+	})
+	diff, err := operator.CompareRevisions(t.Context(), id, was.Number, now.Number)
+	if err != nil || len(diff.Changes) != 1 || diff.Changes[0].Key != "options.progressUpdateIntervalS" || string(diff.Changes[0].To) != "7" {
+		t.Errorf("got %+v, %v", diff, err)
+	}
+	shown, err := operator.Revision(t.Context(), id, now.Number)
+	if err != nil || !strings.Contains(string(shown.Config), `"progressUpdateIntervalS":7`) || !strings.Contains(string(shown.Config), `"apiKey":"[secret]"`) {
+		t.Errorf("got %s, %v", shown.Config, err)
+	}
+	if _, err := s.Client.UntagDevice(t.Context(), id, "slow"); err != nil {
+		t.Fatal(err)
+	}
+	server.Until(t, func() string { // back to base
+		plan, err := operator.DevicePlan(t.Context(), id)
+		if err != nil || len(plan.Changes) > 0 {
+			return fmt.Sprintf("%+v, %v", plan, err)
+		}
+		all, err := operator.Revisions(t.Context(), id, client.List{})
+		if err != nil || all[0].Number <= now.Number {
+			return fmt.Sprintf("no newer revision without template %d: %v", template, err)
+		}
+		return ""
+	})
+	section := "options"
+	restored, err := operator.RestoreRevision(t.Context(), id, now.Number, api.Restore{Section: &section})
+	if err != nil || !restored.Done || len(restored.Plan.Changes) != 1 || string(restored.Plan.Changes[0].To) != "7" {
+		t.Errorf("got %+v, %v", restored, err)
+	}
+	_, err = as(t, s, fleet.RoleViewer).RestoreRevision(t.Context(), id, now.Number, api.Restore{})
+	wantCode(t, err, fleet.CodeForbidden)
+	_, err = operator.Revision(t.Context(), id, 999)
+	wantCode(t, err, fleet.CodeNotFound)
+}

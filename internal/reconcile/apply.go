@@ -282,7 +282,7 @@ func (a *attempt) stopUseless() (stopped bool) {
 	defer mem.mu.Unlock()
 	for _, r := range a.rejected {
 		for _, key := range r.keys {
-			mem.stops[key.String()] = stop{kind: stopRejected, reason: "the daemon refused it: " + r.reason, observed: a.j.digest}
+			mem.stop(fleet.Stop{Key: key.String(), Kind: fleet.StopRejected, Reason: "the daemon refused it: " + r.reason, Observed: a.j.digest, Since: time.Now()})
 			stopped = true
 		}
 	}
@@ -295,7 +295,7 @@ func (a *attempt) stopUseless() (stopped bool) {
 		}
 		mem.unmoved[key]++
 		if mem.unmoved[key] >= unmovedAfter {
-			mem.stops[key] = stop{kind: stopUnmoved, reason: "the daemon takes it and then shows another value", observed: a.j.digest}
+			mem.stop(fleet.Stop{Key: key, Kind: fleet.StopUnmoved, Reason: "the daemon takes it and then shows another value", Observed: a.j.digest, Since: time.Now()})
 			stopped = true
 		}
 	}

@@ -118,13 +118,13 @@ func (j *job) stopped() fleet.State {
 			continue
 		}
 		state := fleet.State{Configuration: fleet.ConfigFailed, Next: "It is not repeated until the plan or the daemon's configuration changes, or somebody applies the plan."}
-		switch s.kind {
-		case stopContended:
+		switch s.Kind {
+		case fleet.StopContended:
 			state = fleet.State{Configuration: fleet.ConfigContended, Next: "Agree with whoever sets it at the daemon, then change the template or apply the plan."}
-		case stopUnstable:
+		case fleet.StopUnstable:
 			state = fleet.State{Configuration: fleet.ConfigUnstable, Next: "Make the templates say the same every time, or apply the plan."}
 		}
-		state.Reason = c.Key.String() + ": " + s.reason
+		state.Reason = c.Key.String() + ": " + s.Reason
 		if severity[state.Configuration] > severity[worst.Configuration] {
 			worst = state
 		}

@@ -58,6 +58,9 @@ func New(o Options) *Engine {
 
 // Run works until ctx ends, then waits for the devices under work. What a crash left unfinished is verified first.
 func (e *Engine) Run(ctx context.Context) error {
+	if err := e.loadStops(ctx); err != nil {
+		return err
+	}
 	if err := e.findUnfinished(ctx); err != nil {
 		return err
 	}

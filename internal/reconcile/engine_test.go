@@ -266,7 +266,7 @@ func TestContended(t *testing.T) {
 		send := tmpl(1, fleet.OpSet, "options.maxSendKbps", "100")
 		b := newBench(t, send, noNAT)
 		b.start()
-		defer b.stop()
+		defer func() { b.stop() }()
 		for range 2 {
 			time.Sleep(time.Minute)
 			b.daemon.edit("options.maxSendKbps", "55")
@@ -282,12 +282,65 @@ func TestContended(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		b.seen()
 		b.want("options.maxSendKbps", "55")
+		b.stop()
+		b.start() // another process does not begin the fight anew
+		b.seen()
+		b.want("options.maxSendKbps", "55")
+		b.wantState(fleet.ConfigContended, "options.maxSendKbps")
 
 		if err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		b.want("options.maxSendKbps", "100")
 		b.wantState(fleet.ConfigInSync, "")
+		if got := b.store.stops[b.id]; len(got) > 0 || b.store.puts != 2 {
+			t.Errorf("%d stops left after %d writes to the store, want 2", len(got), b.store.puts)
+		}
+	})
+}
+
+// The templates are others when Muster starts again: nothing is stopped any more.
+func TestContendedEndsWhenTheTemplatesChangedBeforeAStart(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(1, fleet.OpSet, "options.maxSendKbps", "100"))
+		b.start()
+		defer func() { b.stop() }()
+		for range 3 {
+			b.daemon.edit("options.maxSendKbps", "55")
+			b.seen()
+		}
+		b.wantState(fleet.ConfigContended, "")
+		b.stop()
+		b.register(tmpl(1, fleet.OpSet, "options.maxSendKbps", "200"))
+		b.start()
+		b.want("options.maxSendKbps", "200")
+		b.wantState(fleet.ConfigInSync, "")
+	})
+}
+
+// A person said yes and the daemon went away before anything was sent. Another process does not act on it.
+func TestAConsentDoesNotOutliveTheProcess(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(1, fleet.OpSet, "folders.photos-x4kd.path", `"/srv/other"`))
+		b.step = func(name string) {
+			if name == reconcile.StepAfterIntent {
+				b.daemon.mu.Lock()
+				b.daemon.online = false
+				b.daemon.mu.Unlock()
+			}
+		}
+		b.start()
+		defer func() { b.stop() }()
+		if err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos-x4kd.path"}, nil); fleet.CodeOf(err) != fleet.CodeUnavailable {
+			t.Errorf("apply: %v", err)
+		}
+		b.stop()
+		b.step = nil
+		b.daemon.online = true
+		b.start()
+		b.want("folders.photos-x4kd.path", `"/srv/photos"`)
+		b.wantState(fleet.ConfigHeld, "")
+		b.wantWrites(0)
 	})
 }
 

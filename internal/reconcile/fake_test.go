@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"runtime"
 	"slices"
@@ -30,6 +31,8 @@ type store struct {
 	observed map[fleet.DeviceID]fleet.ObservedConfig
 	entries  map[fleet.DeviceID][]fleet.BaseEntry
 	intents  []fleet.Intent
+	stops    map[fleet.DeviceID][]fleet.Stop
+	puts     int // of stops
 	fail     func(call string) error
 }
 
@@ -100,6 +103,23 @@ func (s *store) OpenIntents(context.Context) ([]fleet.Intent, error) {
 		}
 	}
 	return open, nil
+}
+
+func (s *store) Stops(context.Context) (map[fleet.DeviceID][]fleet.Stop, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.stops), nil
+}
+
+func (s *store) PutStops(_ context.Context, id fleet.DeviceID, stops []fleet.Stop) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stops == nil {
+		s.stops = map[fleet.DeviceID][]fleet.Stop{}
+	}
+	s.stops[id] = slices.Clone(stops)
+	s.puts++
+	return nil
 }
 
 func (s *store) outcomes() []fleet.Outcome {

@@ -40,7 +40,7 @@ type request struct {
 
 func newMachine(id fleet.DeviceID) *machine {
 	return &machine{id: id, mem: memory{
-		stops: map[string]stop{}, consents: map[string]string{}, drifts: map[string][]time.Time{},
+		stops: map[string]fleet.Stop{}, kept: map[string]fleet.Stop{}, consents: map[string]string{}, drifts: map[string][]time.Time{},
 		driftSeen: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{},
 	}}
 }
@@ -76,8 +76,8 @@ func (t *timer) stop() {
 	}
 }
 
-// memory is what is remembered of a device between two looks at it. It is lost with the process: what must survive is
-// in the store.
+// memory is what is remembered of a device between two looks at it. It is lost with the process, but for the stops. A
+// consent is lost on purpose: it is given to be acted on at once.
 type memory struct {
 	mu sync.Mutex // guards the rest
 
@@ -91,7 +91,8 @@ type memory struct {
 	ignores   map[string][]string // as last read
 	ignoresAt time.Time
 
-	stops     map[string]stop        // keys not to be written now
+	stops     map[string]fleet.Stop  // keys not to be written now
+	kept      map[string]fleet.Stop  // the stops that the store has
 	consents  map[string]string      // keys of held changes that a person said yes to, with the change's fingerprint
 	drifts    map[string][]time.Time // when a person set a key back
 	driftSeen map[string]string      // digest of the document in which a key's drift was counted, until it is corrected
@@ -100,22 +101,6 @@ type memory struct {
 
 	unfinished []fleet.Intent // left open by a crash or a lost connection
 }
-
-// stop is why a key is not written for now.
-type stop struct {
-	kind     stopKind
-	reason   string
-	observed string // of a daemon's answer: digest of the document that it was given over
-}
-
-type stopKind uint8
-
-const (
-	stopRejected  stopKind = iota // the daemon answered 4xx
-	stopUnmoved                   // the daemon takes it and shows another value
-	stopContended                 // a person keeps setting it back
-	stopUnstable                  // our own result alternates
-)
 
 func (m *memory) forgetInputs() {
 	m.mu.Lock()
@@ -127,7 +112,7 @@ func (m *memory) forgetInputs() {
 func (m *memory) stopped(key stconfig.Key) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.stops[key.String()].reason
+	return m.stops[key.String()].Reason
 }
 
 // consented tells whether a person said yes to this very change.
@@ -136,34 +121,6 @@ func (m *memory) consented(c plan.Change) bool {
 	defer m.mu.Unlock()
 	fingerprint, ok := m.consents[c.Key.String()]
 	return ok && fingerprint == changeDigest(c)
-}
-
-// released forgets the stops that no longer hold: the daemon's answers when its document changed by another hand, what
-// alternated when anything that templates look at changed, all of them when the templates changed.
-func (m *memory) released(print fingerprint, observed string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if print.inputs != m.print.inputs {
-		clear(m.sent)
-		clear(m.unmoved)
-	}
-	if print.templates != m.print.templates {
-		clear(m.drifts)
-	}
-	for key, s := range m.stops {
-		over := print.templates != m.print.templates
-		switch s.kind {
-		case stopRejected, stopUnmoved:
-			over = over || s.observed != observed
-		case stopUnstable:
-			over = over || print.inputs != m.print.inputs
-		}
-		if over {
-			delete(m.stops, key)
-			delete(m.unmoved, key)
-		}
-	}
-	m.print = print
 }
 
 // allow takes a person's apply: what stopped the keys of the plan's changes is forgotten.
@@ -189,7 +146,7 @@ func (m *memory) countDrift(changes []plan.Change, observed string, now time.Tim
 		recent := slices.DeleteFunc(m.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
 		m.drifts[key] = append(recent, now)
 		if len(m.drifts[key]) >= contendedAfter {
-			m.stops[key] = stop{kind: stopContended, reason: "somebody at the daemon set it back three times within an hour"}
+			m.stop(fleet.Stop{Key: key, Kind: fleet.StopContended, Since: now, Reason: "somebody at the daemon set it back three times within an hour"})
 			contended = true
 		}
 	}
@@ -211,7 +168,7 @@ func (m *memory) countSent(changes []plan.Change, now time.Time) (unstable bool)
 		delete(m.driftSeen, key)
 		last := slices.DeleteFunc(m.sent[key], func(v sentValue) bool { return now.Sub(v.at) >= contendedWithin })
 		if n := len(last); n >= 2 && last[n-2].digest == value && last[n-1].digest != value {
-			m.stops[key] = stop{kind: stopUnstable, reason: "what the templates ask for here changes back and forth by itself"}
+			m.stop(fleet.Stop{Key: key, Kind: fleet.StopUnstable, Since: now, Reason: "what the templates ask for here changes back and forth by itself"})
 			unstable = true
 			continue
 		}

@@ -67,7 +67,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request) error {
 	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
 		return err
 	}
-	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil {
+	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" {
 		e.say(m, fleet.ConfigUnmanaged, "no template applies and nothing is to return to what it was", "")
 		j.digest = j.known.Digest
 		m.mem.done(j)
@@ -79,7 +79,8 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request) error {
 	if r == nil && m.mem.upToDate(j) {
 		return nil
 	}
-	m.mem.released(j.print, j.digest)
+	m.mem.released(j)
+	defer e.keepStops(context.WithoutCancel(ctx), j)
 	if err := e.think(ctx, j, j.known.Online); err != nil {
 		return e.notThought(j, err)
 	}

@@ -25,6 +25,7 @@ type Store interface {
 	FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error
 	// OpenIntents are the intents without outcome, oldest first.
 	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
+	StopStore
 }
 
 // Daemon talks to the daemon of a device. Errors carry a fleet.Code: rejected for a 4xx answer to a write; unavailable

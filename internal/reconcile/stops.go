@@ -1,0 +1,132 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// Stops survive a restart: who fights a person over a key, or a daemon that refuses it, must not begin anew with every
+// process.
+
+// StopStore keeps the stops of devices.
+type StopStore interface {
+	Stops(ctx context.Context) (map[fleet.DeviceID][]fleet.Stop, error)
+	// PutStops replaces the stops of a device.
+	PutStops(ctx context.Context, id fleet.DeviceID, stops []fleet.Stop) error
+}
+
+// loadStops takes over what another process stopped.
+func (e *Engine) loadStops(ctx context.Context) error {
+	all, err := e.o.Store.Stops(ctx)
+	if err != nil {
+		return during("read stops", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id, stops := range all {
+		m := e.machine(id)
+		m.mem.mu.Lock()
+		for _, s := range stops {
+			m.mem.stops[s.Key], m.mem.kept[s.Key] = s, s
+		}
+		m.mem.mu.Unlock()
+	}
+	return nil
+}
+
+// keepStops has the store keep the stops of a device, when they are others than it has. Where that fails they hold in
+// this process all the same, and are kept with the next look.
+func (e *Engine) keepStops(ctx context.Context, j *job) {
+	stops, changed := j.m.mem.unkept(j.templates)
+	if !changed {
+		return
+	}
+	if err := e.o.Store.PutStops(ctx, j.m.id, slices.SortedFunc(maps.Values(stops), compareStops)); err != nil {
+		if fleet.CodeOf(err) != fleet.CodeNotFound {
+			e.log.Warn("stops not kept", logkey.Device, j.m.id, logkey.Err(err))
+		}
+		return
+	}
+	j.m.mem.mu.Lock()
+	defer j.m.mem.mu.Unlock()
+	j.m.mem.kept = stops
+}
+
+func compareStops(a, b fleet.Stop) int {
+	if a.Key < b.Key {
+		return -1
+	}
+	return 1
+}
+
+// unkept are the stops, with the templates that they are about, and whether the store has others.
+func (m *memory) unkept(templates []fleet.Template) (stops map[string]fleet.Stop, changed bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	digest := ""
+	for key, s := range m.stops {
+		if s.Templates == "" {
+			if digest == "" {
+				digest = templatesDigest(templates)
+			}
+			s.Templates = digest
+			m.stops[key] = s
+		}
+	}
+	return maps.Clone(m.stops), !maps.Equal(m.stops, m.kept)
+}
+
+// templatesDigest tells the templates of a device from others, also those of another process.
+func templatesDigest(templates []fleet.Template) string {
+	h := sha256.New()
+	for _, t := range templates {
+		fmt.Fprintf(h, "%d %d %q %q %q\n", t.ID, t.Priority, t.Op, t.Key, t.Text)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// stop stops a key. The caller holds mu.
+func (m *memory) stop(s fleet.Stop) { m.stops[s.Key] = s }
+
+// released forgets the stops that no longer hold: the daemon's answers when its document changed by another hand, what
+// alternated when anything that templates look at changed, all of them when the templates changed.
+func (m *memory) released(j *job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.print != fingerprint{}
+	inputsMoved := known && j.print.inputs != m.print.inputs
+	if inputsMoved {
+		clear(m.sent)
+		clear(m.unmoved)
+	}
+	if known && j.print.templates != m.print.templates {
+		clear(m.drifts)
+	}
+	if len(m.stops) > 0 {
+		m.releaseStops(templatesDigest(j.templates), j.digest, inputsMoved)
+	}
+	m.print = j.print
+}
+
+func (m *memory) releaseStops(templates, observed string, inputsMoved bool) {
+	for key, s := range m.stops {
+		over := s.Templates != "" && s.Templates != templates
+		switch s.Kind {
+		case fleet.StopRejected, fleet.StopUnmoved:
+			over = over || s.Observed != observed
+		case fleet.StopUnstable:
+			over = over || inputsMoved
+		}
+		if over {
+			delete(m.stops, key)
+			delete(m.unmoved, key)
+		}
+	}
+}

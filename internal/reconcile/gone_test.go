@@ -21,8 +21,13 @@ func TestAnIntentThatWentWithItsDeviceIsNotVerifiedForEver(t *testing.T) {
 		defer b.stop()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		b.wantState(fleet.ConfigInSync, "")
 		b.wantWrites(1)
+		b.changed(noNAT, tmpl(3, fleet.OpSet, "options.maxSendKbps", "500"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		b.want("options.maxSendKbps", "500")
+		b.wantState(fleet.ConfigInSync, "")
+		b.wantWrites(2)
 	})
 }
 

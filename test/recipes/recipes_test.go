@@ -1,5 +1,5 @@
 // Package recipes runs every recipe of the reference page on daemons: what the page says a template does, it does, in one
-// round, and a second round sends nothing.
+// round, a second round sends nothing, and without the templates everything is as it was.
 package recipes
 
 import (
@@ -92,6 +92,7 @@ func (w *world) run(t *testing.T, r recipe) {
 		noneTwice(t, l.label, l.taken())
 	}
 	w.secondRound(t)
+	w.takeAway(t)
 }
 
 func (w *world) mode(t *testing.T, mode string) {
@@ -136,17 +137,22 @@ func (w *world) clear(t *testing.T) {
 	if err := w.muster.Client.PutMode(ctx, "observe"); err != nil {
 		t.Fatal(err)
 	}
+	w.deleteTemplates(ctx, t)
+	for _, id := range w.names {
+		if err := w.muster.Client.DeleteDevice(ctx, string(id)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (w *world) deleteTemplates(ctx context.Context, t *testing.T) {
+	t.Helper()
 	templates, err := w.muster.Client.Templates(ctx, client.List{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, made := range templates {
 		if err := w.muster.Client.DeleteTemplate(ctx, made.ID); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, id := range w.names {
-		if err := w.muster.Client.DeleteDevice(ctx, string(id)); err != nil {
 			t.Error(err)
 		}
 	}

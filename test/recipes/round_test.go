@@ -56,7 +56,7 @@ func (w *world) settled(t *testing.T, r recipe) {
 		var state api.DeviceState
 		var plan api.Plan
 		eventually(t, func() string {
-			return fmt.Sprintf("%s does not settle: %+v\n%+v\n%s", l.label, state, plan, w.debug(t))
+			return fmt.Sprintf("%s does not settle: %+v\n%+v", l.label, state, plan)
 		}, func() bool {
 			state, plan = w.state(t, l), w.plan(t, l)
 			switch state.Configuration {
@@ -87,7 +87,7 @@ func (w *world) concerns(r recipe, l *living) bool {
 // a folder or device.
 func (w *world) takeAway(t *testing.T) {
 	t.Helper()
-	w.deleteTemplates(t, t.Context())
+	w.deleteTemplates(t.Context(), t)
 	for _, l := range w.alive {
 		var state api.DeviceState
 		eventually(t, func() string { return fmt.Sprintf("%s does not return: %+v\n%+v", l.label, state, w.plan(t, l)) }, func() bool {
@@ -237,20 +237,4 @@ func (w *world) tagOfAll(t *testing.T) []string {
 	}
 	t.Fatal("the page's devices have no tag in common")
 	return nil
-}
-
-func (w *world) debug(t *testing.T) string {
-	out := ""
-	for _, p := range []string{"rollouts", "templates", "devices", "configurator", "audit"} {
-		request, _ := http.NewRequest("GET", w.muster.URL+"/api/v1/"+p, nil)
-		request.Header.Set("Authorization", "Bearer "+w.muster.Token)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			continue
-		}
-		b, _ := io.ReadAll(response.Body)
-		response.Body.Close()
-		out += p + ": " + string(b) + "\n"
-	}
-	return out
 }

@@ -33,7 +33,7 @@ func (a *App) committed(changed fleet.Committed) {
 		a.overview.stands(id)
 	}
 	a.news.committed()
-	if changed.Generation {
+	if changed.Generation || len(changed.Devices) > 0 {
 		a.runner.Wake() // who is concerned is looked at once it is decided who is admitted
 	}
 	if len(changed.Devices) > 0 || changed.Modes {

@@ -48,7 +48,7 @@ func (m managed) Standing(id fleet.DeviceID) rollout.Standing {
 	}
 	s.Online = snapshot.Connection == fleet.Online
 	s.Tried = s.Online || !snapshot.NextTry.IsZero()
-	s.Digest, s.Reason = snapshot.Digest, snapshot.Reason
+	s.Digest, s.Reason, s.TooOld = snapshot.Digest, snapshot.Reason, snapshot.TooOld
 	if s.Online {
 		state := m.app.engine.State(id)
 		s.Configuration, s.Reason = state.Configuration, state.Reason

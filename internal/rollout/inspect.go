@@ -60,10 +60,8 @@ func (r *Runner) inspect(ctx context.Context, l *live, m fleet.RolloutMember, c 
 	consents, undoing := l.Consents, l.Status == fleet.RolloutUndoing
 	r.mu.RUnlock()
 	made, err := r.o.Fleet.Plan(ctx, m.Device)
-	f, held := fact{}, heldPlan{}
-	if err != nil {
-		f = unplanned(err)
-	} else {
+	f, held := unplanned(err), heldPlan{}
+	if err == nil {
 		f, held = r.judge(m, made, generation, undoing)
 	}
 	answered := err == nil && len(held.same) > 0 && r.answer(ctx, m.Device, made, held, consents, undoing)

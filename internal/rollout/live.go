@@ -117,7 +117,7 @@ func (r *Runner) candidates(l *live, now time.Time) []candidate {
 			continue // deleted
 		}
 		s := r.o.Fleet.Standing(m.Device)
-		c := candidate{device: m.Device, ready: s.Online && s.Mode == fleet.ModeOn, was: s.Configuration, errors: slices.Sorted(maps.Keys(s.Errors))}
+		c := candidate{device: m.Device, ready: s.Online && s.Mode == fleet.ModeOn && !s.TooOld, was: s.Configuration, errors: slices.Sorted(maps.Keys(s.Errors))}
 		c.healthy = c.ready && len(s.Errors) == 0 && (s.Configuration == fleet.ConfigInSync || s.Configuration == fleet.ConfigUnmanaged)
 		tried = tried && (s.Tried || s.Mode == fleet.ModePaused)
 		ready = ready || c.ready
@@ -205,6 +205,9 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.check(m.Device)
+	if s.Gone {
+		return fact{kind: factGone}
+	}
 	if !s.Online && !s.Tried && now.Sub(l.since) < startGrace {
 		return fact{kind: factPending, saw: s.Reason} // Muster has just started
 	}
@@ -291,12 +294,11 @@ func (r *Runner) tookOver(ctx context.Context, l *live) ([]fleet.Rollout, error)
 func (r *Runner) returning(ctx context.Context, l *live, pool *pool, now time.Time) map[fleet.DeviceID]fact {
 	facts := make(map[fleet.DeviceID]fact, len(l.watch))
 	for id, generation := range l.watch {
-		if r.o.Fleet.Standing(id).Gone {
-			continue
-		}
 		m, _ := l.Member(id)
 		m.Device = id
-		facts[id] = r.see(l, m, generation, pool, now)
+		if f := r.see(l, m, generation, pool, now); f.kind != factGone {
+			facts[id] = f
+		}
 	}
 	return facts
 }

@@ -54,6 +54,7 @@ type Fleet interface {
 // Standing is how a device stands without asking its daemon.
 type Standing struct {
 	Gone          bool // registered no more
+	TooOld        bool // to be written to
 	Tried         bool // since Muster started; else nobody knows whether it can be reached
 	Online        bool
 	Mode          fleet.Mode

@@ -30,7 +30,8 @@ type Runner struct {
 
 	acting  sync.Mutex // held while anything is decided; guards what follows
 	world   *world
-	unsaved bool // the settled generation is newer than the store knows
+	unsaved bool            // the settled generation is newer than the store knows
+	seen    *fleet.Registry // that forget looked at last
 
 	mu       sync.RWMutex // guards what follows; never held while something is called
 	settled  *fleet.Registry
@@ -123,7 +124,11 @@ func (r *Runner) Run(ctx context.Context) error {
 func (r *Runner) step(ctx context.Context, pool *pool) time.Duration {
 	r.acting.Lock()
 	defer r.acting.Unlock()
-	if err := r.settle(ctx); err != nil {
+	err := r.forget(ctx)
+	if err == nil {
+		err = r.settle(ctx)
+	}
+	if err != nil {
 		if ctx.Err() == nil {
 			r.log.Warn("accepted changes wait", logkey.Err(err))
 		}
@@ -140,6 +145,31 @@ func (r *Runner) step(ctx context.Context, pool *pool) time.Duration {
 		r.unsaved = false
 	}
 	return pause
+}
+
+// forget drops the holds of devices that were deleted, which the store has dropped already: one that is registered again
+// under its ID is another device.
+func (r *Runner) forget(ctx context.Context) error {
+	registry, err := r.o.Store.Registry(ctx)
+	if err != nil || registry == r.seen {
+		return err
+	}
+	r.seen = registry
+	var gone []fleet.DeviceID
+	for id, h := range r.holds {
+		d, was := registry.Devices[id], r.pasts[h.Generation].Devices[id]
+		if d == nil || was != nil && !was.CreatedAt.Equal(d.CreatedAt) {
+			gone = append(gone, id)
+		}
+	}
+	if len(gone) > 0 {
+		r.publish(func() {
+			for _, id := range gone {
+				delete(r.holds, id)
+			}
+		})
+	}
+	return nil
 }
 
 func (r *Runner) liveIDs() []int64 { return slices.Sorted(maps.Keys(r.live)) }

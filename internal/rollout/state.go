@@ -32,6 +32,7 @@ const (
 	factHeld                    // it waits for a person
 	factAway                    // it does not answer
 	factFailed                  // a gate is not passed
+	factGone                    // it is registered no more
 )
 
 type fact struct {
@@ -188,6 +189,8 @@ func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (stat
 			continue // as it was before
 		case f.kind == factFailed:
 			return s.halt(fleet.RolloutHalt{By: muster, Gate: f.gate, Device: m.Device, Saw: f.saw, At: now})
+		case f.kind == factGone:
+			gone[m.Device] = true
 		case f.kind == factAway && !f.touched:
 			gone[m.Device] = s.Status == fleet.RolloutRunning // a paused one admits nobody in its place
 		case f.kind == factAway && late:
@@ -249,7 +252,10 @@ func (s state) putBack(gone map[fleet.DeviceID]bool, c command) (state, command)
 		}
 	}
 	s.Reason, s.Next = "whoever had its turn went away before it was written to", "It starts anew when one of its devices can be reached."
-	s.Status, s.steady = fleet.RolloutWaiting, time.Time{}
+	s.steady = time.Time{}
+	if s.Status == fleet.RolloutRunning {
+		s.Status = fleet.RolloutWaiting
+	}
 	return s, c
 }
 

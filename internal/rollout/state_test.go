@@ -161,7 +161,9 @@ func TestAWaveOfWhichEverybodyVanishesIsMadeAnew(t *testing.T) {
 	if s.Status != fleet.RolloutWaiting || s.Wave != 1 || len(c.hold) != 2 || !slices.Equal(s.Waves, []int{1, 0}) {
 		t.Fatalf("got %s in wave %d of %v, %+v", s.Status, s.Wave, s.Waves, c)
 	}
-	s, _, _ = s.pause("anna")
+	if s, _, _ = s.pause("anna"); s.Status != fleet.RolloutPaused {
+		t.Errorf("got %s", s.Status)
+	}
 	if s, _, _ = s.resume("anna", t0); s.Status != fleet.RolloutWaiting {
 		t.Errorf("got %s after a pause", s.Status)
 	}
@@ -174,6 +176,18 @@ func TestAWaveOfWhichEverybodyVanishesIsMadeAnew(t *testing.T) {
 	s, c = s.start(candidates, t0.Add(time.Minute))
 	if s.Wave != 2 || !slices.Equal(s.Waves, []int{1, 1, 2, 16}) || len(c.admit) != 1 || len(s.Members) != 20 {
 		t.Errorf("got wave %d of %v, %+v, %d members", s.Wave, s.Waves, c, len(s.Members))
+	}
+}
+
+// A member that somebody deletes is no failure, not even when it was written to.
+func TestADeletedMemberIsLeftOut(t *testing.T) {
+	s := begun(t, 20)
+	first := s.Members[0].Device
+	s, _ = s.look(seen(s, factGood, nil), testRules, t0)
+	s, _ = s.look(seen(s, factGood, nil), testRules, t0.Add(30*time.Second))
+	s, c := s.look(seen(s, factGood, map[fleet.DeviceID]fact{first: {kind: factGone, touched: true}}), testRules, t0.Add(31*time.Second))
+	if s.Status != fleet.RolloutRunning || s.Wave != 2 || len(c.hold) != 1 {
+		t.Errorf("got %s in wave %d, %+v", s.Status, s.Wave, c)
 	}
 }
 

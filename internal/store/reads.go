@@ -64,7 +64,7 @@ func (r *reads) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if same := r.stmts[text]; same != nil {
-		return same, stmt.Close()
+		return same, stmt.Close() //nolint:sqlclosecheck // the other one is kept
 	}
 	r.stmts[text] = stmt
 	return stmt, nil

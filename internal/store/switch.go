@@ -41,7 +41,7 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 		return false, err
 	}
 	s.log.Warn("a mode is in force but not kept", "mode", mode, logkey.Err(err))
-	s.keepLater(fleet.ActorOf(ctx))
+	s.keepLater(fleet.ActorOf(ctx)) //nolint:contextcheck // it goes on when the request is answered
 	return false, nil
 }
 

@@ -156,6 +156,11 @@ func (x *evaluating) soFar(ctx context.Context) error {
 
 // lay applies the value at the template's key and says what would come of it.
 func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
+	if key, err := stconfig.ParseKey(x.t.Key); err == nil {
+		for _, at := range stconfig.SecretsIn(key, evaluated.Value) {
+			x.warn("%s stands in clear in the template: keep it as a secret, and write secret(\"name\") or \"${secret:name}\"", at)
+		}
+	}
 	labels := map[fleet.DeviceID]string{}
 	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress}
 	if x.j != nil {

@@ -38,12 +38,17 @@ func (w *world) state(t *testing.T, l *living) api.DeviceState {
 	return state
 }
 
-func (w *world) plan(t *testing.T, l *living) api.Plan {
+// plan is a device's. While a daemon's API restarts, there may be none for a moment: what was read last is not kept yet.
+func (w *world) plan(t *testing.T, l *living) (plan api.Plan) {
 	t.Helper()
-	plan, err := w.muster.Client.DevicePlan(t.Context(), string(l.id))
-	if err != nil {
-		t.Fatal(err)
-	}
+	var err error
+	eventually(t, func() string { return fmt.Sprintf("no plan for %s: %v", l.label, err) }, func() bool {
+		plan, err = w.muster.Client.DevicePlan(t.Context(), string(l.id))
+		if err != nil && fleet.CodeOf(err) != fleet.CodeUnavailable {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	return plan
 }
 

@@ -12,9 +12,8 @@ import (
 
 // guard classifies changes by the one table of what may cost somebody access, data or control.
 type guard struct {
-	own      string
-	facts    Facts
-	observed stconfig.Value
+	own   string
+	facts Facts
 }
 
 // rule is one row of the table. It matches a place, whatever spelling led there: `*` is any one name, `**` at the end

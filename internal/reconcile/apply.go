@@ -89,7 +89,6 @@ type attempt struct {
 	rejected     []rejection
 	restarts     bool // the daemon's API
 	thoughtAgain bool // after the fresh read, which takes a while
-	lost         error
 }
 
 // rejection is a write that the daemon answered with 4xx.

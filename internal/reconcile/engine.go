@@ -73,7 +73,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.wake.Broadcast()
 	})
 	defer stop()
-	e.RegistryChanged()
+	e.RegistryChanged() //nolint:contextcheck // it answers nobody: it only says that there is work
 
 	var work sync.WaitGroup
 	slots := make(chan struct{}, e.o.Workers)
@@ -267,7 +267,7 @@ func (e *Engine) SecretsChanged() {
 		m.mem.forgetInputs()
 	}
 	e.mu.Unlock()
-	e.RegistryChanged()
+	e.RegistryChanged() //nolint:contextcheck // it answers nobody: it only says that there is work
 }
 
 func (e *Engine) step(name string) {

@@ -232,7 +232,9 @@ func (f *savedFarm) bareAll(b *testing.B, n int) {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, p := range f.places {
-		group.Go(func() error { return p.write(fmt.Sprintf(`{"maxFolderConcurrency": %d}`, 100+n), fmt.Sprintf(`{"maxConflicts": %d}`, 100+n)) })
+		group.Go(func() error {
+			return p.write(fmt.Sprintf(`{"maxFolderConcurrency": %d}`, 100+n), fmt.Sprintf(`{"maxConflicts": %d}`, 100+n))
+		})
 	}
 	if err := group.Wait(); err != nil {
 		b.Fatal(err)

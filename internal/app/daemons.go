@@ -40,14 +40,20 @@ func (d daemons) Session(ctx context.Context, id fleet.DeviceID) (reconcile.Sess
 	if err != nil {
 		return nil, err
 	}
-	return session{opened, id, d.mirror}, nil
+	return session{opened, id, d.mirror, d.mirror.Hold(id)}, nil
 }
 
 // session passes the configurations that it reads through the mirror.
 type session struct {
 	*syncthing.Session
-	id     fleet.DeviceID
-	mirror *mirror.Mirror
+	id      fleet.DeviceID
+	mirror  *mirror.Mirror
+	release func() // the watcher, which waits with what events announce
+}
+
+func (s session) Close() {
+	s.Session.Close()
+	s.release()
 }
 
 func (s session) Config(ctx context.Context) (fleet.ObservedConfig, error) {

@@ -96,7 +96,7 @@ func wholeSeconds(d time.Duration) time.Duration {
 
 // take works off one answer of the event stream and gives the number of its last event.
 func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []fleet.DaemonEvent) (int64, error) {
-	gap, saved := false, false
+	gap, saved, arrived := false, false, time.Now()
 	for _, e := range events {
 		if e.ID <= since {
 			return 0, &fleet.Error{Code: fleet.CodeUnbelievable, During: "follow the events",
@@ -114,6 +114,9 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 	}
 	if !gap && !saved {
 		return since, nil
+	}
+	if !gap && w.readBack(ctx, arrived) {
+		return since, w.readSummaries(ctx, d, w.changedFolders())
 	}
 	cost := 1
 	if gap {

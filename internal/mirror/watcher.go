@@ -42,6 +42,7 @@ type watcher struct {
 	pin         string
 	configBegan time.Time       // when the request of the current configuration was sent
 	pausedNow   map[string]bool // the folders that are paused, by the current configuration
+	held        chan struct{}   // closed when whoever changes the configuration is done; nil while nobody does
 }
 
 // newWatcher takes over what the one before it knew. The caller holds Mirror.mu.

@@ -1,0 +1,52 @@
+package mirror
+
+import (
+	"context"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// longestHold is how long a watcher waits for somebody who changes the configuration.
+const longestHold = 5 * time.Second
+
+// Hold says that somebody changes the configuration of a device and reads it back through ReadOver. What events announce
+// meanwhile is read only when that is over, and only if what was read back is older. One at a time for each device.
+func (m *Mirror) Hold(id fleet.DeviceID) (release func()) {
+	w := m.watcher(id)
+	if w == nil {
+		return func() {}
+	}
+	held := make(chan struct{})
+	w.mu.Lock()
+	w.held = held
+	w.mu.Unlock()
+	return func() {
+		w.mu.Lock()
+		if w.held == held {
+			w.held = nil
+			close(held)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// readBack waits until nobody holds the watcher, for a while, and tells whether the configuration was read after since.
+func (w *watcher) readBack(ctx context.Context, since time.Time) bool {
+	w.mu.Lock()
+	held := w.held
+	w.mu.Unlock()
+	if held == nil {
+		return false
+	}
+	limit := time.NewTimer(longestHold)
+	defer limit.Stop()
+	select {
+	case <-held:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.configBegan.After(since)
+}

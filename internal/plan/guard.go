@@ -82,7 +82,7 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	c.Class = Free
 	places := placesOf(c.Key, c.From, c.send, after)
 	for i, r := range guardTable {
-		if strictness[r.class] <= strictness[c.Class] {
+		if strictness[r.class] <= strictness[c.Class] || elsewhere(patterns[i], places[0].names) {
 			continue
 		}
 		for _, p := range places {
@@ -118,6 +118,11 @@ var patterns = func() [][]string {
 	}
 	return split
 }()
+
+// elsewhere tells a row that is about another section.
+func elsewhere(pattern, names []string) bool {
+	return len(names) > 0 && pattern[0] != "*" && !strings.EqualFold(pattern[0], names[0])
+}
 
 func matches(pattern, names []string) bool {
 	for i, want := range pattern {

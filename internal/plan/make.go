@@ -197,12 +197,10 @@ func (p Plan) digest(observed stconfig.Value) string {
 	fmt.Fprintf(h, "%s %d %s\n", p.Device, p.Generation, p.Observed)
 	for _, c := range p.Changes {
 		fmt.Fprintf(h, "%s %q %q\n", c.Class, c.Key.String(), c.Reason)
-		for _, v := range []stconfig.Value{c.From, c.send} {
-			if v.Exists() {
-				h.Write(stconfig.Normalise(v).JSON())
-			}
-			h.Write([]byte{'\n'})
+		if c.send.Exists() { // what was there is in the digest of the document
+			h.Write(c.send.JSON())
 		}
+		h.Write([]byte{'\n'})
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

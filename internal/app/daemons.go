@@ -74,7 +74,8 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	if snapshot == nil {
 		return reconcile.Known{}
 	}
-	known := reconcile.Known{Online: snapshot.Connection == fleet.Online, Address: snapshot.Address, TooOld: snapshot.TooOld, Digest: snapshot.Digest}
+	known := reconcile.Known{Online: snapshot.Connection == fleet.Online, Address: snapshot.Address, TooOld: snapshot.TooOld, Digest: snapshot.Digest,
+		NeverRead: snapshot.Digest == "", Unkept: snapshot.Unkept}
 	if host, _, err := net.SplitHostPort(snapshot.Address); err == nil {
 		known.Address = host
 	}

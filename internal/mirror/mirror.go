@@ -79,7 +79,20 @@ func New(o Options) *Mirror {
 		parsing: make(chan struct{}, 2), devices: map[fleet.DeviceID]*watcher{}, seed: maps.Clone(o.Seed),
 	}
 	m.outbox = newOutbox(o.Sink, m.log, o.ConfigSeen)
+	m.outbox.took = m.took
 	return m
+}
+
+// took notes that the sink has a configuration.
+func (m *Mirror) took(id fleet.DeviceID, config fleet.ObservedConfig) {
+	w := m.watcher(id)
+	if w == nil {
+		return
+	}
+	w.update(func(s *Snapshot) Aspect {
+		s.Unkept = s.Unkept && s.Digest != config.Digest
+		return 0
+	})
 }
 
 // Run watches until ctx ends, then waits for every watcher and for what is still to be written.

@@ -32,6 +32,7 @@ type outbox struct {
 	sink Sink
 	log  *slog.Logger
 	told func(fleet.DeviceID, fleet.ObservedConfig)
+	took func(fleet.DeviceID, fleet.ObservedConfig) // the sink took a configuration; may be nil
 
 	some chan struct{} // something waits
 	now  chan struct{} // and should not wait longer
@@ -238,6 +239,9 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 	}
 	b.kept(group)
 	for _, w := range group {
+		if w.Config != nil && b.took != nil {
+			b.took(w.Device, *w.Config)
+		}
 		if w.tell && w.Config != nil && b.told != nil {
 			b.told(w.Device, *w.Config)
 		}

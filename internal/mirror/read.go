@@ -86,6 +86,7 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 		if !changed {
 			return 0
 		}
+		s.Unkept = true
 		s.Summaries = onlyThese(s.Summaries, reading.Folders)
 		return ConfigChanged | FoldersChanged
 	})

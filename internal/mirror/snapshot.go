@@ -24,6 +24,7 @@ type Snapshot struct {
 	Folders   []fleet.FolderLabel // of the current configuration
 	Digest    string              // of the current configuration, "" when none was ever read
 	ConfigAt  time.Time           // when that configuration was last read and found to be the current one
+	Unkept    bool                // the sink has not taken that configuration yet
 	TooOld    bool                // the daemon has no /rest/config: mirrored, never written
 }
 

@@ -8,6 +8,8 @@ import (
 	"muster/internal/plan"
 )
 
+const noTemplates = "no template applies and nothing is to return to what it was"
+
 // severity orders the states of a configuration: of several the worst wins.
 var severity = map[fleet.Configuration]int{
 	fleet.ConfigUnmanaged: 1, fleet.ConfigInSync: 2, fleet.ConfigUnknown: 3, fleet.ConfigPending: 4, fleet.ConfigApplying: 5,
@@ -45,7 +47,7 @@ func (j *job) condition() fleet.State {
 	worst := fleet.State{Configuration: fleet.ConfigInSync, Reason: "the daemon has what its templates ask for"}
 	switch {
 	case len(j.templates) == 0 && len(j.plan.Changes) == 0:
-		worst = fleet.State{Configuration: fleet.ConfigUnmanaged, Reason: "no template applies and nothing is to return to what it was"}
+		worst = fleet.State{Configuration: fleet.ConfigUnmanaged, Reason: noTemplates}
 	case !j.known.Online:
 		worst = fleet.State{Configuration: fleet.ConfigUnknown, Reason: "the daemon cannot be reached: when it was last read, it had what its templates ask for",
 			Next: "It is read again as soon as it answers."}

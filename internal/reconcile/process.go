@@ -61,14 +61,14 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request) error {
 	if waiting, err := e.verifyUnfinished(ctx, j); waiting || err != nil {
 		return err
 	}
-	if r == nil && m.mem.settled(j) {
+	if r == nil && (m.mem.settled(j) || e.early(j)) {
 		return nil
 	}
 	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
 		return err
 	}
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" {
-		e.say(m, fleet.ConfigUnmanaged, "no template applies and nothing is to return to what it was", "")
+		e.say(m, fleet.ConfigUnmanaged, noTemplates, "")
 		j.digest = j.known.Digest
 		m.mem.done(j)
 		return nil
@@ -260,6 +260,27 @@ func refuse(r *request, why string) error {
 		return nil
 	}
 	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why}
+}
+
+// early tells that there is nothing to plan from yet, before the store is asked: while a fleet is contacted for the first
+// time, most of it is looked at more than once.
+func (e *Engine) early(j *job) bool {
+	switch {
+	case j.known.NeverRead && len(j.templates) == 0:
+		e.say(j.m, fleet.ConfigUnmanaged, noTemplates, "")
+		return true
+	case j.known.NeverRead:
+		e.say(j.m, fleet.ConfigUnknown, "the daemon's configuration was never read", "It is read as soon as the daemon answers.")
+		return true
+	}
+	return j.known.Unkept && j.m.mem.fresh()
+}
+
+// fresh tells that nothing was planned yet.
+func (m *memory) fresh() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.print == fingerprint{}
 }
 
 // settled is upToDate by what the mirror says, before anything is read from the store: daemons tell their status every

@@ -58,7 +58,9 @@ type Known struct {
 	AddressFixed bool   // it reports guiAddressOverridden
 	TooOld       bool   // it has no /rest/config
 	Version      fleet.Version
-	Digest       string // of the newest configuration, "" when it was never read
+	Digest       string // of the newest configuration, "" when that is not known
+	NeverRead    bool   // no configuration was ever read
+	Unkept       bool   // the newest configuration is not in the store yet; ConfigSeen follows
 }
 
 // Access changes how a daemon is reached. Without it no change of gui.apiKey is sent.

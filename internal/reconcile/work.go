@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"muster/internal/desired"
@@ -141,7 +142,7 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	for attempt := 0; ; attempt++ {
 		result, err := desired.Fold(desired.Input{
 			Device: j.m.id, Observed: withIgnores(j.doc, patterns), Entries: j.entries, Templates: j.templates,
-			Registered: j.view.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.known,
+			Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.known,
 		})
 		if err == nil {
 			err = secrets.err
@@ -161,6 +162,14 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	}
 	j.plan = made
 	return err
+}
+
+// labels of registered devices, for those that a template or an earlier one shares something with.
+func (j *job) labels() map[fleet.DeviceID]string {
+	if len(j.entries) == 0 && !slices.ContainsFunc(j.templates, asksForOthers) {
+		return nil
+	}
+	return j.view.labels()
 }
 
 func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {

@@ -120,7 +120,7 @@ func (t *tx) observePin(id fleet.DeviceID, pin string) error {
 	}
 	settings.Pin = pin
 	t.record("device.pinned", string(id), pin)
-	return t.putSettings(id, settings)
+	return t.keepSettings(id, settings)
 }
 
 func (t *tx) observeSighting(id fleet.DeviceID, at time.Time) error {

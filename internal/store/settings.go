@@ -74,12 +74,17 @@ func (t *tx) settings(id fleet.DeviceID) (settings fleet.DeviceSettings, err err
 }
 
 func (t *tx) putSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error {
+	t.touch(id)
+	return t.keepSettings(id, settings)
+}
+
+// keepSettings is for what was learnt: nobody's decision, so nobody is told.
+func (t *tx) keepSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error {
 	err := t.exec(`UPDATE devices SET mode = $2, allow_plain = $3, pin = $4 WHERE id = $1`,
 		string(id), string(settings.Mode), settings.AllowPlain, settings.Pin)
 	if err != nil {
 		return err
 	}
-	t.touch(id)
 	t.register(func(c *contents) {
 		c.device(id, func(r *fleet.Registered) { r.Settings = settings })
 	})

@@ -13,6 +13,7 @@ import (
 
 const (
 	gatherFor     = 200 * time.Millisecond // how long observations wait for others
+	urgentFor     = 40 * time.Millisecond  // and configurations: a write costs much the same for one as for twenty
 	groupSize     = 500                    // observations in one call of the sink
 	maxWaiting    = 64 << 20               // bytes that wait before watchers have to
 	summaryBytes  = 256
@@ -26,7 +27,7 @@ const (
 )
 
 // outbox writes observations behind: those of a device are merged while they wait, those of many devices go to the sink
-// in groups. Configurations go at once, and each on its own: every one seen is a revision. It is bounded by the number of
+// in groups. Configurations wait but for a moment, and each is kept: every one seen is a revision. It is bounded by the number of
 // devices and by the bytes of configurations, for which watchers ask with room.
 type outbox struct {
 	sink Sink
@@ -35,7 +36,8 @@ type outbox struct {
 	took func(fleet.DeviceID, fleet.ObservedConfig) // the sink took a configuration; may be nil
 
 	some chan struct{} // something waits
-	now  chan struct{} // and should not wait longer
+	soon chan struct{} // and should not wait long
+	now  chan struct{} // nor at all
 
 	mu      sync.Mutex // guards what follows
 	waiting map[fleet.DeviceID][]waiting
@@ -60,7 +62,7 @@ func (w waiting) size() int {
 
 func newOutbox(sink Sink, log *slog.Logger, told func(fleet.DeviceID, fleet.ObservedConfig)) *outbox {
 	return &outbox{
-		sink: sink, log: log, told: told, some: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		sink: sink, log: log, told: told, some: make(chan struct{}, 1), soon: make(chan struct{}, 1), now: make(chan struct{}, 1),
 		waiting: map[fleet.DeviceID][]waiting{}, drained: make(chan struct{}), dropped: map[fleet.DeviceID]bool{},
 	}
 }
@@ -69,10 +71,13 @@ func newOutbox(sink Sink, log *slog.Logger, told func(fleet.DeviceID, fleet.Obse
 func (b *outbox) add(o fleet.Observation, tell bool) {
 	b.mu.Lock()
 	b.put(waiting{Observation: o, tell: tell})
-	urgent := o.Config != nil || len(b.waiting) >= manyDevices
+	crowd := len(b.waiting) >= manyDevices
 	b.mu.Unlock()
 	signal(b.some)
-	if urgent {
+	if o.Config != nil {
+		signal(b.soon)
+	}
+	if crowd {
 		signal(b.now)
 	}
 }
@@ -201,18 +206,26 @@ func (b *outbox) run(ctx context.Context) {
 	}
 }
 
-// gather waits for company: for a moment, or until it is urgent; after a failure for the pause, whatever comes.
+// gather waits for company: for a while, for a moment when there are configurations, not at all in a crowd; after a
+// failure for the pause, whatever comes.
 func (b *outbox) gather(ctx context.Context, retry time.Duration) {
-	now := b.now
+	soon, now := b.soon, b.now
 	if retry > 0 {
-		now = nil
+		soon, now = nil, nil
 	}
 	timer := time.NewTimer(max(gatherFor, retry))
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-now:
-	case <-ctx.Done():
+	for {
+		select {
+		case <-soon:
+			timer.Reset(urgentFor)
+			soon = nil
+			continue
+		case <-timer.C:
+		case <-now:
+		case <-ctx.Done():
+		}
+		return
 	}
 }
 

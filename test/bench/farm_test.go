@@ -37,7 +37,6 @@ type outcome struct {
 	At       time.Time `json:"at"` // when the change happened
 	Accepted int       `json:"accepted"`
 	Requests int       `json:"requests"`
-	Open     int       `json:"open"`
 }
 
 // runFarm is the farm's process.
@@ -96,15 +95,24 @@ func (f *farmProcess) close() {
 	}
 }
 
+// counters since they were asked for last.
 func (f *farmProcess) counters() (sum outcome) {
 	for _, d := range f.farm.Daemons() {
 		c := d.Counters()
+		d.ResetCounters()
 		sum.Accepted += c.Accepted
 		sum.Requests += c.Requests
-		sum.Open += c.Open
 	}
 	return sum
 }
+
+func counters(b testing.TB, sim *child) (sum outcome) {
+	b.Helper()
+	sim.ask(b, order{Do: "counters"}, &sum)
+	return sum
+}
+
+func (outcome) each(n int) float64 { return float64(n) / float64(daemons()) }
 
 // Of a hundred daemons one flaps, one hangs and one is hostile while there is trouble.
 const (

@@ -250,6 +250,20 @@ func (p *Probe) Poll(mask, since string, more string) []Event {
 	return events
 }
 
+// Quiet waits until the second telling of every earlier change, which comes five seconds later, is over.
+func (p *Probe) Quiet(mask string) {
+	p.Helper()
+	since := "0"
+	p.Until("nothing more is told", func() error {
+		got := p.Poll(mask, since, "&timeout=7")
+		if len(got) == 0 {
+			return nil
+		}
+		since = got[len(got)-1].ID
+		return fmt.Errorf("told: %s", types(got))
+	})
+}
+
 // Watch begins to record the events of a mask, and gives a function that waits for more of them until wanted is content
 // with all so far.
 func (p *Probe) Watch(mask string) func(what string, wanted func([]Event) bool) []Event {

@@ -128,7 +128,7 @@ func runPlain(in io.Reader, out io.Writer) error {
 		answer := found.(plainOrder)
 		header := w.Header()
 		header.Set("Etag", answer.ETag)
-		if r.Header.Get("If-None-Match") == answer.ETag {
+		if answer.ETag != "" && r.Header.Get("If-None-Match") == answer.ETag {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}

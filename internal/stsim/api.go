@@ -224,7 +224,7 @@ func (e *endpoint) page(w http.ResponseWriter, r *http.Request) {
 // sendJSON writes what the daemon says, or what the faults make of it.
 func (e *endpoint) sendJSON(w http.ResponseWriter, r *http.Request, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	text, err := json.MarshalIndent(v, "", "  ")
+	text, err := indented(v)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

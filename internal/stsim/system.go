@@ -195,24 +195,19 @@ func (e *endpoint) poll(w http.ResponseWriter, r *http.Request, m mask) {
 	e.sendJSON(w, r, e.wireEvents(r, found))
 }
 
-type wireEvent struct {
-	ID       int64          `json:"id"`
-	GlobalID int64          `json:"globalID"`
-	Time     time.Time      `json:"time"`
-	Type     string         `json:"type"`
-	Data     stconfig.Value `json:"data"`
-}
-
-func (e *endpoint) wireEvents(r *http.Request, found []numbered) []wireEvent {
+func (e *endpoint) wireEvents(r *http.Request, found []numbered) stconfig.Value {
 	backwards := e.daemon.faultsFor(r.URL.Path).Backwards
-	wire := make([]wireEvent, len(found))
+	wire := make([]stconfig.Value, len(found))
 	for i, n := range found {
 		if backwards {
 			n.id = found[len(found)-1-i].id - int64(len(found))
 		}
-		wire[i] = wireEvent{ID: n.id, GlobalID: n.global, Time: n.time, Type: n.name, Data: n.data}
+		wire[i] = stconfig.Obj(
+			stconfig.Member{Name: "id", Value: number(n.id)}, stconfig.Member{Name: "globalID", Value: number(n.global)},
+			stconfig.Member{Name: "time", Value: stconfig.Text(n.time.Format(time.RFC3339Nano))},
+			stconfig.Member{Name: "type", Value: stconfig.Text(n.name)}, stconfig.Member{Name: "data", Value: n.data})
 	}
-	return wire
+	return stconfig.List(wire...)
 }
 
 // urlValue is a URL as encoding/json writes Go's url.URL.

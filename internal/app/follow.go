@@ -70,7 +70,7 @@ func (a *App) configSeen(id fleet.DeviceID, config fleet.ObservedConfig) {
 	if s := a.mirror.Snapshot(id); s != nil {
 		a.overview.SetSummaries(id, s.Summaries)
 	}
-	a.engine.ConfigSeen(id)
+	a.engine.ConfigKept(id, config)
 }
 
 // sink keeps what watchers observed.

@@ -13,7 +13,8 @@ import (
 
 const (
 	gatherFor     = 200 * time.Millisecond // how long observations wait for others
-	urgentFor     = 40 * time.Millisecond  // and configurations: a write costs much the same for one as for twenty
+	urgentFor     = 40 * time.Millisecond  // and configurations: a write costs much the same for one as for twenty,
+	fewConfigs    = 8                      // but not behind so many: more are coming then
 	groupSize     = 500                    // observations in one call of the sink
 	maxWaiting    = 64 << 20               // bytes that wait before watchers have to
 	summaryBytes  = 256
@@ -176,22 +177,23 @@ func (b *outbox) room(ctx context.Context) error {
 
 // run writes until ctx ends, and then what is left.
 func (b *outbox) run(ctx context.Context) {
-	retry := time.Duration(0)
+	retry, configs := time.Duration(0), 0
 	for {
 		select {
 		case <-b.some:
-			b.gather(ctx, retry)
+			b.gather(ctx, retry, configs >= fewConfigs)
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
 			defer cancel()
-			if err := b.flush(last); err != nil {
+			if _, err := b.flush(last); err != nil {
 				b.log.Error("observations lost at the end", logkey.Err(err))
 			}
 			return
 		}
-		err := b.flush(ctx)
+		var err error
+		configs, err = b.flush(ctx)
 		switch {
 		case err != nil && retry == 0:
 			b.log.Error("observations not kept; they wait", logkey.Err(err))
@@ -206,10 +208,13 @@ func (b *outbox) run(ctx context.Context) {
 	}
 }
 
-// gather waits for company: for a while, for a moment when there are configurations, not at all in a crowd; after a
+// gather waits for company: for a while, for a moment when there are a few configurations, not at all in a crowd; after a
 // failure for the pause, whatever comes.
-func (b *outbox) gather(ctx context.Context, retry time.Duration) {
+func (b *outbox) gather(ctx context.Context, retry time.Duration, manyConfigs bool) {
 	soon, now := b.soon, b.now
+	if manyConfigs {
+		soon = nil
+	}
 	if retry > 0 {
 		soon, now = nil, nil
 	}
@@ -229,15 +234,20 @@ func (b *outbox) gather(ctx context.Context, retry time.Duration) {
 	}
 }
 
-// flush writes all that waits, in groups. What the sink did not take waits again.
-func (b *outbox) flush(ctx context.Context) error {
+// flush writes all that waits, in groups, and counts the configurations. What the sink did not take waits again.
+func (b *outbox) flush(ctx context.Context) (configs int, err error) {
 	for {
 		group := b.takeGroup()
 		if len(group) == 0 {
-			return nil
+			return configs, nil
 		}
 		if err := b.write(ctx, group); err != nil {
-			return b.writeSingly(ctx, group, err)
+			return configs, b.writeSingly(ctx, group, err)
+		}
+		for _, w := range group {
+			if w.Config != nil {
+				configs++
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"time"
 
@@ -69,7 +70,11 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 	if err != nil {
 		return fleet.ObservedConfig{}, err
 	}
-	reading, err := w.understand(ctx, document)
+	sum := sha256.Sum256(document)
+	reading, known := w.reading(sum)
+	if !known {
+		reading, err = w.understand(ctx, document)
+	}
 	if err != nil {
 		return fleet.ObservedConfig{}, err
 	}
@@ -80,7 +85,7 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 		if began.Before(w.configBegan) {
 			return 0
 		}
-		w.configBegan, w.pausedNow = began, reading.Paused
+		w.configBegan, w.configSum, w.pausedNow = began, sum, reading.Paused
 		changed = s.Digest != reading.Digest
 		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, tooOld
 		if !changed {
@@ -103,6 +108,15 @@ func config(ctx context.Context, d ConfigReader) (document []byte, tooOld bool, 
 		tooOld = true
 	}
 	return document, tooOld, err
+}
+
+// reading is what the current configuration says, if it is this very text: whoever changes a daemon reads it once more
+// right before.
+func (w *watcher) reading(sum [sha256.Size]byte) (Reading, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.snapshot.Load()
+	return Reading{Digest: s.Digest, Folders: s.Folders, Paused: w.pausedNow}, sum == w.configSum
 }
 
 func (w *watcher) understand(ctx context.Context, document []byte) (Reading, error) {

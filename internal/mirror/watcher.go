@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"maps"
@@ -40,9 +41,10 @@ type watcher struct {
 	daemon      Daemon
 	target      Target
 	pin         string
-	configBegan time.Time       // when the request of the current configuration was sent
-	pausedNow   map[string]bool // the folders that are paused, by the current configuration
-	held        chan struct{}   // closed when whoever changes the configuration is done; nil while nobody does
+	configBegan time.Time         // when the request of the current configuration was sent
+	configSum   [sha256.Size]byte // of the current configuration as the daemon wrote it; zero when that is not known
+	pausedNow   map[string]bool   // the folders that are paused, by the current configuration
+	held        chan struct{}     // closed when whoever changes the configuration is done; nil while nobody does
 }
 
 // newWatcher takes over what the one before it knew. The caller holds Mirror.mu.

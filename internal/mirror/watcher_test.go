@@ -411,6 +411,7 @@ func TestAnUnusableConfigurationReplacesNothing(t *testing.T) {
 		d := w.put(1, f)
 		good := w.snapshot(d)
 		w.set(func() { w.unusable = true })
+		f.change(fakeFolder{ID: "b"})
 		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
 		synctest.Wait()
 		s := w.wantConnection(d, fleet.Unreachable)

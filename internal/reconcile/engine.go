@@ -39,7 +39,9 @@ type Engine struct {
 	moved    time.Time   // when the first of them did
 	fleetDue *time.Timer // the registry changed while all were looked at just before
 	looked   time.Time   // when all were looked at last
-	running  bool
+
+	handedBytes int // of all documents that were handed over and wait
+	running     bool
 }
 
 // New makes an Engine; Run starts it.

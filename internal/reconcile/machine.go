@@ -25,7 +25,8 @@ type machine struct {
 	failures               int
 	timer                  timer
 	requests               []*request
-	version                fleet.Version // last seen by Online
+	version                fleet.Version         // last seen by Online
+	handed                 *fleet.ObservedConfig // kept a moment ago; nil when it was looked at, or is to be read from the store
 
 	mem memory
 }

@@ -20,13 +20,14 @@ import (
 func (e *Engine) process(ctx context.Context, m *machine) error {
 	var r *request
 	e.mu.Lock()
+	handed := e.takeHanded(m)
 	if len(m.requests) > 0 {
 		r, m.requests = m.requests[0], m.requests[1:]
 		m.again = m.again || len(m.requests) > 0
 	}
 	e.mu.Unlock()
 
-	err := e.look(ctx, m, r)
+	err := e.look(ctx, m, r, handed)
 	if r != nil {
 		r.done <- err
 	}
@@ -42,11 +43,12 @@ func said(err error) bool {
 	return code == fleet.CodeInvalid || code == fleet.CodeTooLarge || code == fleet.CodeMalformed
 }
 
-func (e *Engine) look(ctx context.Context, m *machine, r *request) error {
+func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet.ObservedConfig) error {
 	j, err := e.newJob(ctx, m)
 	if err != nil {
 		return err
 	}
+	j.handed = handed
 	switch {
 	case j.device == nil:
 		e.forget(m)

@@ -27,9 +27,10 @@ type job struct {
 	print     fingerprint
 	templates []fleet.Template
 
-	session Session        // while it is being written to; nil otherwise
-	doc     stconfig.Value // as observed
-	digest  string         // of doc
+	handed  *fleet.ObservedConfig // what the store was given a moment ago; nil when that has to be asked
+	session Session               // while it is being written to; nil otherwise
+	doc     stconfig.Value        // as observed
+	digest  string                // of doc
 	entries []fleet.BaseEntry
 
 	result desired.Result
@@ -78,7 +79,7 @@ func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
 // observe takes the newest document that is known. One that the store has but that is older than what was read here is
 // passed over: the mirror writes behind.
 func (e *Engine) observe(ctx context.Context, j *job) error {
-	observed, err := e.o.Store.ObservedConfig(ctx, j.m.id)
+	observed, err := j.newest(ctx, e.o.Store)
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
 		return errNothingSeen
 	}
@@ -95,6 +96,14 @@ func (e *Engine) observe(ctx context.Context, j *job) error {
 		return e.read(ctx, j)
 	}
 	return j.take(observed)
+}
+
+// newest is the configuration that was kept last.
+func (j *job) newest(ctx context.Context, kept Store) (fleet.ObservedConfig, error) {
+	if j.handed != nil {
+		return *j.handed, nil
+	}
+	return kept.ObservedConfig(ctx, j.m.id)
 }
 
 // read reads the daemon now.
@@ -119,8 +128,12 @@ func (e *Engine) read(ctx context.Context, j *job) error {
 	return nil
 }
 
-// take makes a document the one that is planned from, if it can be believed.
+// take makes a document the one that is planned from, if it can be believed. One that says the same as the one at hand
+// is not taken apart again.
 func (j *job) take(observed fleet.ObservedConfig) error {
+	if observed.Digest != "" && observed.Digest == j.digest && j.doc.Exists() {
+		return nil
+	}
 	doc, err := stconfig.Parse(observed.JSON)
 	if err != nil {
 		return err

@@ -158,7 +158,7 @@ func (s *Store) revision(ctx context.Context, id fleet.DeviceID, text string, ar
 	return r, err
 }
 
-// packers are kept: making one costs more than packing a usual configuration.
+// packers and unpackers are kept: making one costs more than packing a usual configuration.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil { // the level is one that exists
@@ -166,6 +166,8 @@ var packers = sync.Pool{New: func() any {
 	}
 	return w
 }}
+
+var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
 func (s *Store) sealDocument(id fleet.DeviceID, digest string, document []byte) ([]byte, error) {
 	var packed bytes.Buffer
@@ -186,7 +188,12 @@ func (s *Store) openDocument(id fleet.DeviceID, digest string, sealed []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	document, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+	r := unpackers.Get().(io.Reader)
+	defer unpackers.Put(r)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed), nil); err != nil {
+		return nil, fmt.Errorf("unpack configuration of %s: %w", id, err)
+	}
+	document, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("unpack configuration of %s: %w", id, err)
 	}

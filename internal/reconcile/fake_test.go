@@ -25,15 +25,16 @@ import (
 
 // store is a reconcile.Store in memory.
 type store struct {
-	mu       sync.Mutex
-	registry *fleet.Registry
-	looks    int // at the registry
-	observed map[fleet.DeviceID]fleet.ObservedConfig
-	entries  map[fleet.DeviceID][]fleet.BaseEntry
-	intents  []fleet.Intent
-	stops    map[fleet.DeviceID][]fleet.Stop
-	puts     int // of stops
-	fail     func(call string) error
+	documents int // that were asked for
+	mu        sync.Mutex
+	registry  *fleet.Registry
+	looks     int // at the registry
+	observed  map[fleet.DeviceID]fleet.ObservedConfig
+	entries   map[fleet.DeviceID][]fleet.BaseEntry
+	intents   []fleet.Intent
+	stops     map[fleet.DeviceID][]fleet.Stop
+	puts      int // of stops
+	fail      func(call string) error
 }
 
 func (s *store) Registry(context.Context) (*fleet.Registry, error) {
@@ -46,6 +47,7 @@ func (s *store) Registry(context.Context) (*fleet.Registry, error) {
 func (s *store) ObservedConfig(_ context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.documents++
 	if o, ok := s.observed[id]; ok {
 		return o, nil
 	}

@@ -23,13 +23,10 @@ func normalise(v Value, s *shape) Value {
 	case Object:
 		return normaliseObject(v, s)
 	case Array:
-		values := slices.Clone(v.kids.values)
-		for i := range values {
-			values[i] = normalise(values[i], s.member())
-		}
+		values := normaliseArray(v, s.member())
 		byIdentity := func(a, b Value) int { return strings.Compare(s.identityOf(a), s.identityOf(b)) }
 		if s.identified() && !slices.IsSortedFunc(values, byIdentity) && s.allNamed(v) {
-			slices.SortFunc(values, byIdentity)
+			values = slices.SortedFunc(slices.Values(values), byIdentity)
 		}
 		return v.withValues(values)
 	case Number:
@@ -38,22 +35,71 @@ func normalise(v Value, s *shape) Value {
 	return v
 }
 
+// normaliseArray gives the values of the members; those of v itself, not a copy, when nothing about them changes.
+func normaliseArray(v Value, member *shape) []Value {
+	values := replacing{of: v.kids.values}
+	for i, was := range v.kids.values {
+		values.set(i, normalise(was, member))
+	}
+	return values.of
+}
+
 func normaliseObject(v Value, s *shape) Value {
+	values, ordered := replacing{of: v.kids.values}, s.isFree() || v.kids.distinct
+	var before rankedMember
+	for i, name := range v.kids.names {
+		f := s.fieldOrUnknown(name)
+		values.set(i, normalise(v.kids.values[i], f.shape))
+		this := rankedMember{f.rank, Member{Name: name}}
+		ordered = ordered && f.name == name && (i == 0 || before.compare(this) < 0)
+		before = this
+	}
+	if ordered {
+		return v.withValues(values.of)
+	}
+	return reordered(v, s, values.of)
+}
+
+// replacing is a list that is copied once something in it changes.
+type replacing struct {
+	of     []Value
+	copied bool
+}
+
+func (r *replacing) set(i int, v Value) {
+	if r.of[i] == v {
+		return
+	}
+	if !r.copied {
+		r.of, r.copied = slices.Clone(r.of), true
+	}
+	r.of[i] = v
+}
+
+// reordered has the members in the daemon's order and spelling, each once, with these values.
+func reordered(v Value, s *shape, values []Value) Value {
 	members := make([]rankedMember, 0, v.Len())
 	for i, name := range v.kids.names {
 		if s.isFree() && v.exact(name) != i || !s.isFree() && v.indexNear(name, i) != i {
 			continue // the daemon takes the later of two spellings
 		}
-		f, known := s.field(name)
-		if !known {
-			f = field{name: name, rank: unknownRank, shape: s.below(name)}
-		}
-		members = append(members, rankedMember{f.rank, Member{f.name, normalise(v.kids.values[i], f.shape)}})
+		f := s.fieldOrUnknown(name)
+		members = append(members, rankedMember{f.rank, Member{f.name, values[i]}})
 	}
-	if !slices.IsSortedFunc(members, rankedMember.compare) {
-		slices.SortStableFunc(members, rankedMember.compare)
+	slices.SortStableFunc(members, rankedMember.compare)
+	all := make([]Member, len(members))
+	for i, m := range members {
+		all[i] = m.Member
 	}
-	return v.withMembers(members)
+	return Obj(all...)
+}
+
+func (s *shape) fieldOrUnknown(name string) field {
+	f, known := s.field(name)
+	if !known {
+		f = field{name: name, rank: unknownRank, shape: s.below(name)}
+	}
+	return f
 }
 
 // unknownRank is beyond every field that the schema knows.
@@ -65,30 +111,23 @@ type rankedMember struct {
 }
 
 func (m rankedMember) compare(other rankedMember) int {
-	return cmp.Or(cmp.Compare(m.rank, other.rank), strings.Compare(m.Name, other.Name))
-}
-
-// withMembers is the object with these members; itself when they are what it has.
-func (v Value) withMembers(members []rankedMember) Value {
-	same := len(members) == v.Len()
-	for i := 0; same && i < len(members); i++ {
-		same = members[i].Name == v.kids.names[i] && members[i].Value == v.kids.values[i]
+	if m.rank != other.rank {
+		return cmp.Compare(m.rank, other.rank)
 	}
-	if same {
-		return v
-	}
-	all := make([]Member, len(members))
-	for i, m := range members {
-		all[i] = m.Member
-	}
-	return Obj(all...)
+	return strings.Compare(m.Name, other.Name)
 }
 
 // Digest is the SHA-256 of the normalised document, hex. It does not show secrets, but tells whether they changed.
 func Digest(doc Value) string {
-	sum := sha256.Sum256(Normalise(doc).JSON())
+	text := digested.Get().(*[]byte)
+	defer digested.Put(text)
+	*text = Normalise(doc).AppendJSON((*text)[:0])
+	sum := sha256.Sum256(*text)
+	clear(*text) // it holds secrets
 	return hex.EncodeToString(sum[:])
 }
+
+var digested = sync.Pool{New: func() any { return new([]byte) }}
 
 // Usable says whether an observed document may be believed and planned from: it has a version, the device's own entry
 // and an API key.

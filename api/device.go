@@ -85,3 +85,9 @@ type DeviceSettings struct {
 	AllowPlain bool   `json:"allowPlain" doc:"Allow plain HTTP although the address is not loopback"`
 	Pin        string `json:"pin" doc:"sha256:<hex> of the daemon's GUI certificate; write an empty string to forget it"`
 }
+
+// DeviceSettingsStored is the answer to a PUT on a device's settings, which are in force then.
+type DeviceSettingsStored struct {
+	DeviceSettings
+	Warning string `json:"warning,omitempty" doc:"Only there when the mode could not be kept, so that a restart would forget it"`
+}

@@ -6,6 +6,12 @@ type ModeSetting struct {
 	Mode string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
 }
 
+// ModeSwitched is the answer to a PUT of a mode, which is in force then.
+type ModeSwitched struct {
+	ModeSetting
+	Warning string `json:"warning,omitempty" doc:"Only there when the mode could not be kept, so that a restart would forget it"`
+}
+
 // PutMode is the body of a PUT of a mode.
 type PutMode struct {
 	Mode *string `json:"mode" enum:"on,observe,paused"`

@@ -40,23 +40,28 @@ func (w *whose) set(ctx context.Context, env *environment, connection *connectio
 	if err != nil {
 		return err
 	}
-	who, err := w.put(ctx, server, string(mode))
+	who, warning, err := w.put(ctx, server, string(mode))
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Out, says, who)
+	if warning != "" {
+		fmt.Fprintf(env.Err, "Warning: %s\n", warning)
+	}
 	return w.explain(ctx, env, server, mode)
 }
 
-func (w *whose) put(ctx context.Context, server *client.Client, mode string) (who string, err error) {
+func (w *whose) put(ctx context.Context, server *client.Client, mode string) (who, warning string, err error) {
 	switch {
 	case w.Device != "":
-		_, err = server.PutDeviceSettings(ctx, w.Device, api.PutDeviceSettings{Mode: &mode})
-		return "device " + w.Device, err
+		settings, err := server.PutDeviceSettings(ctx, w.Device, api.PutDeviceSettings{Mode: &mode})
+		return "device " + w.Device, settings.Warning, err
 	case w.Tag != "":
-		return fmt.Sprintf("devices with the tag %q", w.Tag), server.PutTagMode(ctx, w.Tag, mode)
+		warning, err = server.SwitchTagMode(ctx, w.Tag, mode)
+		return fmt.Sprintf("devices with the tag %q", w.Tag), warning, err
 	}
-	return "any device", server.PutMode(ctx, mode)
+	warning, err = server.SwitchMode(ctx, mode)
+	return "any device", warning, err
 }
 
 // explain says what still keeps Muster from writing after a resume: the strictest mode wins.

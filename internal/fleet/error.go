@@ -76,6 +76,9 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
+// ErrNotKept is the cause of an error about a mode that is in force and could not be kept: a restart would forget it.
+var ErrNotKept = errors.New("in force, not kept")
+
 // Invalidf is an error about one field of an input.
 func Invalidf(field, format string, args ...any) *Error {
 	message := fmt.Sprintf(format, args...)

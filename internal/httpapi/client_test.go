@@ -103,9 +103,9 @@ func TestTheClientSpeaksTheAPI(t *testing.T) {
 	summaries, err := c.FolderSummaries(ctx, tag)
 	check("summaries", err, len(summaries) == 1 && summaries[0].Device == id)
 
-	settings, err := c.PutDeviceSettings(ctx, id, api.PutDeviceSettings{Mode: new("observe")})
-	check("put settings", err, settings.Mode == "observe")
-	settings, err = c.DeviceSettings(ctx, id)
+	stored, err := c.PutDeviceSettings(ctx, id, api.PutDeviceSettings{Mode: new("observe")})
+	check("put settings", err, stored.Mode == "observe" && stored.Warning == "")
+	settings, err := c.DeviceSettings(ctx, id)
 	check("settings", err, settings.Mode == "observe")
 	check("put tag mode", c.PutTagMode(ctx, tag, "paused"), true)
 	mode, err := c.TagMode(ctx, tag)

@@ -15,7 +15,8 @@ import (
 
 // Settings writes the settings beyond the contract.
 type Settings interface {
-	// PutDeviceSettings replaces them. check is called inside the transaction with those that are there.
+	// PutDeviceSettings replaces them. check is called with those that are there. A mode is in force even when the cause of
+	// the error is fleet.ErrNotKept; so it is below.
 	PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error)
 	// PutTagMode also takes a tag that nobody carries yet.
 	PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error
@@ -25,19 +26,20 @@ type Settings interface {
 func (s *server) settingRoutes() []route {
 	const device, tag, all = Prefix + "/devices/{deviceID}/settings", Prefix + "/tags/{tag}/settings", Prefix + "/configurator"
 	settings, mode, put := reflect.TypeFor[api.DeviceSettings](), reflect.TypeFor[api.ModeSetting](), reflect.TypeFor[api.PutMode]()
+	switched := reflect.TypeFor[api.ModeSwitched]()
 	return []route{
 		{method: http.MethodGet, path: device, name: "getDeviceSettings", summary: "Settings of a device beyond the contract", permission: auth.Read,
 			reply: settings, handle: s.getDeviceSettings},
 		{method: http.MethodPut, path: device, name: "putDeviceSettings", summary: "Change settings of a device; what is left out stays", permission: auth.WriteSettings,
-			body: reflect.TypeFor[api.PutDeviceSettings](), reply: settings, conditional: true, handle: s.putDeviceSettings},
+			body: reflect.TypeFor[api.PutDeviceSettings](), reply: reflect.TypeFor[api.DeviceSettingsStored](), conditional: true, handle: s.putDeviceSettings},
 		{method: http.MethodGet, path: tag, name: "getTagSettings", summary: "Whether Muster writes to the devices with a tag", permission: auth.Read,
 			reply: mode, handle: s.getTagSettings},
 		{method: http.MethodPut, path: tag, name: "putTagSettings", summary: "Set whether Muster writes to the devices with a tag", permission: auth.WriteSettings,
-			body: put, reply: mode, handle: s.putTagSettings},
+			body: put, reply: switched, handle: s.putTagSettings},
 		{method: http.MethodGet, path: all, name: "getConfigurator", summary: "Whether Muster writes to devices at all", permission: auth.Read,
 			reply: mode, handle: s.getConfigurator},
 		{method: http.MethodPut, path: all, name: "putConfigurator", summary: "Set whether Muster writes to devices at all", permission: auth.WriteSettings,
-			body: put, reply: mode, handle: s.putConfigurator},
+			body: put, reply: switched, handle: s.putConfigurator},
 	}
 }
 
@@ -62,12 +64,28 @@ func (s *server) putDeviceSettings(r *request) (reply, error) {
 		if errors.Is(err, errMoved) {
 			continue // a watcher pinned a certificate in between
 		}
+		warning, err := notKept(err)
 		if err != nil {
 			return reply{}, err
 		}
-		return show(wireSettings(stored))
+		settings, err := encode(wireSettings(stored))
+		if err != nil {
+			return reply{}, err
+		}
+		out, err := show(api.DeviceSettingsStored{DeviceSettings: wireSettings(stored), Warning: warning})
+		out.etag = etagOf(settings)
+		return out, err
 	}
 	return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the settings are being changed by others all the time"}
+}
+
+// notKept makes a warning of the error that a mode is in force and could not be kept: whoever stops Muster did stop it.
+func notKept(err error) (warning string, failed error) {
+	var known *fleet.Error
+	if !errors.Is(err, fleet.ErrNotKept) || !errors.As(err, &known) {
+		return "", err
+	}
+	return known.Message + ". " + known.Hint, nil
 }
 
 var errMoved = errors.New("the settings changed since they were read")
@@ -168,8 +186,9 @@ func putMode(r *request, put func(fleet.Mode) error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if err := put(mode); err != nil {
+	warning, err := notKept(put(mode))
+	if err != nil {
 		return reply{}, err
 	}
-	return show(api.ModeSetting{Mode: string(mode)})
+	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: warning})
 }

@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+
+	"muster/internal/fleet"
 )
 
 func TestDeviceSettingsThatAreLeftOutStay(t *testing.T) {
@@ -43,6 +46,34 @@ func TestModesOfFleetAndTags(t *testing.T) {
 			if got := w.get(Prefix + path); got != `{"mode":"`+mode+`"}` {
 				t.Errorf("%s is %s, want %s", path, got, mode)
 			}
+		}
+	}
+}
+
+// unkept is a store whose database cannot be written: modes are in force, and not kept.
+type unkept struct{ Settings }
+
+func (u unkept) err() error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is in force", Hint: "A restart forgets it.", Err: fleet.ErrNotKept}
+}
+func (u unkept) PutFleetMode(context.Context, fleet.Mode) error          { return u.err() }
+func (u unkept) PutTagMode(context.Context, fleet.Tag, fleet.Mode) error { return u.err() }
+func (u unkept) PutDeviceSettings(_ context.Context, _ fleet.DeviceID, settings fleet.DeviceSettings, _ func(*fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
+	return settings, u.err()
+}
+
+func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	w.api.Settings = unkept{}
+	device := "/devices/" + string(idA) + "/settings"
+	for path, want := range map[string]string{
+		"/configurator":       `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,
+		"/tags/site/settings": `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,
+		device:                `{"mode":"observe","allowPlain":false,"pin":"","warning":"it is in force. A restart forgets it."}`,
+	} {
+		if got := w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + path, body: `{"mode":"observe"}`}); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}
 }

@@ -15,18 +15,22 @@ func (s *Store) DeviceSettings(_ context.Context, id fleet.DeviceID) (fleet.Devi
 	return registered.Settings, nil
 }
 
-// PutDeviceSettings replaces the settings of a device. They are not part of the device: its updatedAt stays. Where
-// nothing can be written and only the mode is another it is in force nevertheless, as the error then says.
+// PutDeviceSettings replaces the settings of a device. They are not part of the device: its updatedAt stays. Where only
+// the mode is another it is in force at once, also while nothing can be written: the cause of the error is
+// fleet.ErrNotKept then.
 func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
-	stored, err := s.putDeviceSettings(ctx, id, settings, check)
-	if fleet.CodeOf(err) != fleet.CodeUnavailable || s.writer.stopped() {
-		return stored, err
+	current, err := s.DeviceSettings(ctx, id)
+	if err != nil {
+		return settings, err
 	}
-	current, missing := s.DeviceSettings(ctx, id)
-	wanted := current
-	wanted.Mode = settings.Mode
-	if missing != nil || wanted != settings || ask(check, &current) != nil {
-		return stored, err
+	switched := current
+	switched.Mode = settings.Mode
+	_, waits := s.model.forced()[fleet.ModeScope{Device: id}]
+	if switched != settings || current == settings && !waits {
+		return s.putDeviceSettings(ctx, id, settings, check)
+	}
+	if err := ask(check, &current); err != nil {
+		return settings, err
 	}
 	return settings, notKept(s.SwitchMode(ctx, fleet.ModeScope{Device: id}, settings.Mode))
 }
@@ -96,7 +100,8 @@ func (s *Store) FleetMode(context.Context) (fleet.Mode, error) {
 	return s.model.current().registry.Mode, nil
 }
 
-// PutFleetMode sets the mode of the whole fleet. It is in force even when the error says that it could not be kept.
+// PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error is
+// fleet.ErrNotKept then.
 func (s *Store) PutFleetMode(ctx context.Context, mode fleet.Mode) error {
 	return notKept(s.SwitchMode(ctx, fleet.ModeScope{}, mode))
 }
@@ -119,7 +124,7 @@ func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
 }
 
 // PutTagMode sets the mode of all devices that carry the tag, now and later: nobody needs to carry it yet. It is in
-// force even when the error says that it could not be kept.
+// force even when it could not be kept: the cause of the error is fleet.ErrNotKept then.
 func (s *Store) PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error {
 	if _, err := fleet.ParseTag(string(tag)); err != nil {
 		return err

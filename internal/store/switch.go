@@ -84,7 +84,7 @@ func notKept(kept bool, err error) error {
 		return err
 	}
 	return &fleet.Error{
-		Code: fleet.CodeUnavailable, During: "keep mode",
+		Code: fleet.CodeUnavailable, During: "keep mode", Err: fleet.ErrNotKept,
 		Message: "the mode is in force from now on, but it could not be kept: the database cannot be written",
 		Hint:    "It is kept as soon as the database can be written. A restart before that forgets it.",
 	}

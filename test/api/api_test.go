@@ -80,7 +80,7 @@ func TestAPersonConsentsToWhatIsHeld(t *testing.T) {
 	answer := api.ApplyPlan{Digest: &held.Digest, Consent: []string{"GUI.user"}}
 	_, err = operator.ApplyPlan(t.Context(), id, answer)
 	wantCode(t, err, fleet.CodeForbidden)
-	stale := "0" + held.Digest[1:]
+	stale := held.Digest + "0"
 	_, err = s.Client.ApplyPlan(t.Context(), id, api.ApplyPlan{Digest: &stale, Consent: answer.Consent})
 	wantCode(t, err, fleet.CodeConflict)
 	if _, err := s.Client.ApplyPlan(t.Context(), id, answer); err != nil {

@@ -16,6 +16,13 @@ type ApplyPlan struct {
 	Keep    []string `json:"keep,omitempty" nullable:"false" doc:"Keys that are to stay as the daemon has them although no template asks for that any more"`
 }
 
+// AppliedPlan is what came of an apply: how the device stands now, and what became of the plan.
+type AppliedPlan struct {
+	DeviceState
+	Applied []PlannedChange `json:"applied" nullable:"false" doc:"What was sent, and was there when the daemon was read back"`
+	Waiting []PlannedChange `json:"waiting" nullable:"false" doc:"What the plan asks for and was not done, each with its reason: also what was consented to and has to wait for something else"`
+}
+
 // PlannedChange is one change of a plan.
 type PlannedChange struct {
 	Key       string          `json:"key"`

@@ -69,10 +69,10 @@ func (c *Client) DevicePlan(ctx context.Context, id string) (api.Plan, error) {
 	return get[api.Plan](ctx, c, path("devices", id, "plan"))
 }
 
-// ApplyPlan applies the plan that was looked at and gives the state that came of it. A conflict: the plan is another by
-// now.
-func (c *Client) ApplyPlan(ctx context.Context, id string, plan api.ApplyPlan) (api.DeviceState, error) {
-	return send[api.DeviceState](ctx, c, http.MethodPost, path("devices", id, "apply"), plan)
+// ApplyPlan applies the plan that was looked at and gives the state that came of it, what was done and what waits. A
+// conflict: the plan is another by now.
+func (c *Client) ApplyPlan(ctx context.Context, id string, plan api.ApplyPlan) (api.AppliedPlan, error) {
+	return send[api.AppliedPlan](ctx, c, http.MethodPost, path("devices", id, "apply"), plan)
 }
 
 // DeviceTags are the device's tags, sorted.

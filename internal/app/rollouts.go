@@ -92,7 +92,8 @@ func (m managed) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 }
 
 func (m managed) Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) error {
-	return m.app.engine.Apply(ctx, id, digest, consent, keep)
+	_, _, err := m.app.engine.Apply(ctx, id, digest, consent, keep)
+	return err
 }
 
 func (m managed) Wake(ids []fleet.DeviceID) {

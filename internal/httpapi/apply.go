@@ -37,14 +37,15 @@ func (s *server) applyPlan(r *request) (reply, error) {
 	if err := s.record(r, "device.apply", string(device.ID), answers(body.Consent, body.Keep)); err != nil {
 		return reply{}, err
 	}
-	if err := s.Plans.Apply(r.Context(), device.ID, *body.Digest, body.Consent, body.Keep); err != nil {
+	done, waiting, err := s.Plans.Apply(r.Context(), device.ID, *body.Digest, body.Consent, body.Keep)
+	if err != nil {
 		return reply{}, err
 	}
 	state, err := s.States.State(r.Context(), device.ID)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(wireState(state))
+	return show(api.AppliedPlan{DeviceState: wireState(state), Applied: wireChanges(done), Waiting: wireChanges(waiting)})
 }
 
 // mayConsent checks that somebody may consent to what they name: an operator to removals of folders and devices, an

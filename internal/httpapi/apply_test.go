@@ -71,6 +71,21 @@ func TestApplyAsksForTheRoleThatTheConsentNeeds(t *testing.T) {
 	}
 }
 
+func TestApplySaysWhatWasDoneAndWhatStillWaits(t *testing.T) {
+	w, path := heldWorld(t)
+	c := call{method: http.MethodPost, path: path, body: `{"digest":"abc","consent":["folders.photos"]}`}
+	if got := w.want(http.StatusOK, c); !strings.HasSuffix(got, `"applied":[],"waiting":[]}`) {
+		t.Errorf("got %s", got)
+	}
+	w.fakes.done, w.fakes.waiting = w.fakes.plans[idA].Changes[:1], w.fakes.plans[idA].Changes[1:2]
+	got := w.want(http.StatusOK, c)
+	for _, want := range []string{`"applied":[{"key":"options.natEnabled"`, `"waiting":[{"key":"folders.photos"`, `"reason":"for a reason"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func TestApplyTakesOnlyThePlanThatWasSeen(t *testing.T) {
 	w, path := heldWorld(t)
 	w.problem(http.StatusConflict, call{method: http.MethodPost, path: path, body: `{"digest":"old"}`})

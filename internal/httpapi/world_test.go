@@ -201,6 +201,8 @@ type fakes struct {
 	effects   func(now, then *fleet.Registry) ([]Effect, error)
 	applied   []applied
 	applyErr  error
+	done      []plan.Change
+	waiting   []plan.Change
 	check     func(fleet.Template) error
 	evaluate  func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error)
 }
@@ -239,9 +241,9 @@ func (f *fakes) State(_ context.Context, id fleet.DeviceID) (fleet.State, error)
 func (f *fakes) Plan(_ context.Context, id fleet.DeviceID) (plan.Plan, error) {
 	return found(f.plans, id)
 }
-func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, consent, keep []string) error {
+func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, consent, keep []string) (done, waiting []plan.Change, err error) {
 	f.applied = append(f.applied, applied{id, digest, consent, keep})
-	return f.applyErr
+	return f.done, f.waiting, f.applyErr
 }
 func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(Effect)) error {
 	if f.effects == nil {

@@ -245,6 +245,7 @@ func (a *attempt) verify(ctx context.Context) error {
 	}
 	a.j.entries = entries
 	a.j.m.mem.sentConsents(a.planned)
+	a.j.sent = append(a.j.sent, a.planned.Sendable()...)
 	if err := a.think(ctx, a.j, len(patterns) > 0); err != nil {
 		return cmp.Or(a.finish(ctx, fleet.OutcomePartial, reasonOf(err), entries), a.notThought(a.j, err))
 	}

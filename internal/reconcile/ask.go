@@ -1,8 +1,10 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
@@ -65,20 +67,21 @@ func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 
 // Apply does what a plan says, on behalf of a person who saw it: consent names held changes that may go out this once,
 // keep names changes that would return to base and must not: what is there becomes the base. It answers when the
-// daemon was read back; conflict when the plan is another by now.
-func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) error {
+// daemon was read back, with what was done and with what the plan still asks for, which may be something consented to
+// that has to wait for something else; conflict when the plan is another by now.
+func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) (done, waiting []plan.Change, err error) {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if registry.Devices[id] == nil {
-		return fleet.NotFoundf("there is no device %s", id)
+		return nil, nil, fleet.NotFoundf("there is no device %s", id)
 	}
 	r := &request{digest: digest, consent: consent, keep: keep, done: make(chan error, 1)}
 	e.mu.Lock()
 	if !e.running {
 		e.mu.Unlock()
-		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is not running yet, or shutting down"}
+		return nil, nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is not running yet, or shutting down"}
 	}
 	m := e.machine(id)
 	m.requests = append(m.requests, r)
@@ -86,8 +89,30 @@ func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, co
 	e.mu.Unlock()
 	select {
 	case err := <-r.done:
-		return err
+		return r.sent, r.waiting, err
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, nil, ctx.Err()
+	}
+}
+
+// report says what came of a person's apply. What is not there in the plan that was read back was done.
+func (j *job) report(r *request) {
+	if r == nil {
+		return
+	}
+	r.waiting = slices.Clone(j.plan.Changes)
+	for i := range r.waiting {
+		switch c := &r.waiting[i]; {
+		case c.Sendable():
+			c.Reason = cmp.Or(c.Reason, j.waiting().Next)
+		case c.Class == plan.Held && j.m.mem.consented(*c):
+			c.Reason += "; it was consented to and follows by itself"
+		}
+	}
+	for _, c := range j.sent {
+		at := func(d plan.Change) bool { return d.Class != plan.Skipped && d.Key.Equal(c.Key) }
+		if !slices.ContainsFunc(j.plan.Changes, at) && !slices.ContainsFunc(r.sent, at) {
+			r.sent = append(r.sent, c)
+		}
 	}
 }

@@ -37,6 +37,8 @@ type request struct {
 	consent []string
 	keep    []string
 	done    chan error // of capacity 1
+
+	sent, waiting []plan.Change // what was done, and what was not; to be read after done
 }
 
 func newMachine(id fleet.DeviceID) *machine {

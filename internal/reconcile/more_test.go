@@ -30,7 +30,7 @@ func TestUnstable(t *testing.T) {
 		b.want("options.maxSendKbps", "200")
 		b.wantState(fleet.ConfigUnstable, "options.maxSendKbps")
 		b.wantWrites(2)
-		if err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		b.want("options.maxSendKbps", "100")
@@ -77,7 +77,7 @@ func TestAnAPIKeyChangesWithConsent(t *testing.T) {
 		b.wantState(fleet.ConfigHeld, "gui.apiKey")
 		b.wantWrites(0)
 		access.away = time.Now().Add(17 * time.Second) // the API restarts
-		if err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(access.adopted); got != "[brand-new-key-0123456789]" {
@@ -97,7 +97,7 @@ func TestAnAPIKeyThatIsNotTakenIsNotAdopted(t *testing.T) {
 		b.daemon.before = func(*daemon, string) error { return rejected("no") }
 		b.start()
 		defer b.stop()
-		if err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if len(access.adopted) > 0 {
@@ -120,7 +120,7 @@ func TestAccessLostIsSaid(t *testing.T) {
 		}
 		b.start()
 		defer b.stop()
-		err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil)
+		_, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.apiKey"}, nil)
 		if fleet.CodeOf(err) != fleet.CodeUnavailable && fleet.CodeOf(err) != fleet.CodeKeyRefused {
 			t.Errorf("apply: %v", err)
 		}
@@ -145,7 +145,7 @@ func TestALostAddressIsSaidUntilTheDaemonIsBack(t *testing.T) {
 		}
 		b.start()
 		defer func() { b.stop() }()
-		err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.address", "gui.useTLS"}, nil)
+		_, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"gui.address", "gui.useTLS"}, nil)
 		if fleet.CodeOf(err) != fleet.CodeUnavailable {
 			t.Errorf("apply: %v", err)
 		}
@@ -189,7 +189,7 @@ func TestANewAPIKeySurvivesACrash(t *testing.T) {
 		b.start()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := b.engine.Apply(ctx, b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err == nil {
+		if _, _, err := b.engine.Apply(ctx, b.id, b.plan().Digest, []string{"gui.apiKey"}, nil); err == nil {
 			t.Error("the apply answered although it was killed")
 		}
 		b.stop()
@@ -256,7 +256,7 @@ func TestTheWholeDocumentIsReadRightBefore(t *testing.T) {
 				b.daemon.edit("gui.theme", `"black"`)
 			}
 		}
-		if err := b.engine.Apply(t.Context(), b.id, digest, []string{`folders."a/b"`}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{`folders."a/b"`}, nil); err != nil {
 			t.Fatal(err)
 		}
 		b.want(`folders."a/b"`, "absent")
@@ -274,7 +274,7 @@ func TestHoldAll(t *testing.T) {
 		defer b.stop()
 		b.wantState(fleet.ConfigHeld, "too many devices")
 		b.wantWrites(0)
-		if err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"options.natEnabled"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"options.natEnabled"}, nil); err != nil {
 			t.Fatal(err)
 		}
 		b.want("options.natEnabled", "false")

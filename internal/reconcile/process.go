@@ -134,6 +134,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	if err != nil {
 		return err
 	}
+	j.report(r)
 	j.m.mem.done(j)
 	if len(j.result.Ignores) > 0 && j.known.Online {
 		e.later(j.m, ignoresEvery)

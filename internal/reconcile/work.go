@@ -35,7 +35,8 @@ type job struct {
 
 	result desired.Result
 	plan   plan.Plan
-	lost   bool // it answers no more since its access was changed, which has been said
+	sent   []plan.Change // of all attempts
+	lost   bool          // it answers no more since its access was changed, which has been said
 }
 
 // talk opens a session; what the job reads from then on goes through it.

@@ -1,0 +1,65 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+// A removal that a person consents to may have to wait for another one that they did not: the answer says so.
+func TestApplySaysWhatWasDoneAndWhatStillWaits(t *testing.T) {
+	in(t, func(t *testing.T) {
+		peer := tmpl(3, fleet.OpAppend, "devices", `[{"deviceID": "`+string(nora)+`", "name": "A friend"}]`)
+		b := newBench(t, peer, photos)
+		b.start()
+		defer b.stop()
+		b.wantState(fleet.ConfigInSync, "")
+		b.changed()
+		b.wantState(fleet.ConfigHeld, "")
+		device := "devices." + string(nora)
+
+		done, waiting, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{device}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(done) > 0 {
+			t.Errorf("got %v as done: the folder is still shared with the device", keysOf(done))
+		}
+		reasons := map[string]string{}
+		for _, c := range waiting {
+			reasons[c.Key.String()] = c.Reason
+		}
+		if !strings.Contains(reasons[device], "still shared with it; it was consented to and follows by itself") || reasons["folders.photos"] == "" {
+			t.Errorf("got %v as waiting, want the device, because of the folder, and the folder", reasons)
+		}
+
+		done, waiting, err = b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := keysOf(done); got != device+":held folders.photos:held" || len(waiting) > 0 {
+			t.Errorf("got %q done and %v waiting, want both removals done", got, keysOf(waiting))
+		}
+	})
+}
+
+// What the daemon refused is not told as done.
+func TestApplyDoesNotCallDoneWhatTheDaemonRefused(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(2, fleet.OpSet, "folders.photos-x4kd.path", `"/srv/other"`))
+		b.start()
+		defer b.stop()
+		b.wantState(fleet.ConfigHeld, "")
+		b.daemon.mu.Lock()
+		b.daemon.before = func(*daemon, string) error { return rejected("no such path") }
+		b.daemon.mu.Unlock()
+		done, waiting, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos-x4kd.path"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(done) > 0 || len(waiting) != 1 || !strings.Contains(waiting[0].Reason, "no such path") {
+			t.Errorf("got %v done and %+v waiting", keysOf(done), waiting)
+		}
+	})
+}

@@ -42,8 +42,8 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// bigAnswers is how many daemons may send more than 1 MiB at a time.
-const bigAnswers = 4
+// bigAnswers is how many daemons may send more than 256 KiB at a time. One of them may take 16 MiB.
+const bigAnswers = 2
 
 // Options are what `muster serve` can be told.
 type Options struct {

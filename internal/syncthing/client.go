@@ -37,7 +37,7 @@ type Options struct {
 	Limits Limits // zero members are the defaults
 	Log    *slog.Logger
 
-	// BigAnswers is shared by all clients: its capacity is how many answers over 1 MiB are read at a time, so that many
+	// BigAnswers is shared by all clients: its capacity is how many answers over 256 KiB are read at a time, so that many
 	// lying daemons together do not fill the memory. Nil means no such bound.
 	BigAnswers chan struct{}
 

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"muster/internal/fleet"
@@ -19,7 +18,6 @@ import (
 const (
 	apiKeyHeader   = "X-API-Key"
 	deviceIDHeader = "X-Syncthing-Id"
-	bigAnswer      = 1 << 20
 	readAhead      = 1 << 10 // headers are small, bodies are read past the buffer
 )
 
@@ -160,64 +158,4 @@ func notHTTP(err error) error {
 		return err
 	}
 	return unbelievableBecause("its answer is not HTTP", err)
-}
-
-func (cn *conn) readBody(ctx context.Context, response *http.Response, k call, l Limits, big chan struct{}) ([]byte, error) {
-	limit := k.maxBytes
-	if response.StatusCode != http.StatusOK {
-		limit = min(limit, l.SmallBytes) // an error text
-	}
-	if response.ContentLength > limit {
-		return nil, unbelievable(fmt.Sprintf("its answer is larger than %d bytes", limit))
-	}
-	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, unbelievable("it sends a compressed answer although none was asked for")
-	}
-	paced := &pacedReader{conn: cn.tcp, body: response.Body, wait: k.wait, began: time.Now(), limits: l}
-	body, err := io.ReadAll(io.LimitReader(paced, min(limit, bigAnswer)+1))
-	if err == nil && int64(len(body)) > bigAnswer && limit > bigAnswer {
-		if big != nil {
-			select {
-			case big <- struct{}{}:
-				defer func() { <-big }()
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-			paced.began, paced.read = time.Now(), 1 // the wait was ours
-		}
-		rest := bytes.NewBuffer(body)
-		_, err = rest.ReadFrom(io.LimitReader(paced, limit+1-int64(len(body))))
-		body = rest.Bytes()
-	}
-	if err == nil && int64(len(body)) > limit {
-		err = unbelievable(fmt.Sprintf("its answer is larger than %d bytes", limit))
-	}
-	return body, err
-}
-
-// pacedReader cuts off a body that comes too slowly: after the grace, never less than the rate on average, and never
-// longer than the body's limit. The clock starts with the first byte: the header of a poll comes at once, its body when
-// there are events.
-type pacedReader struct {
-	conn   net.Conn
-	body   io.Reader
-	wait   time.Duration // for the first byte
-	began  time.Time
-	read   int64
-	limits Limits
-}
-
-func (p *pacedReader) Read(b []byte) (int, error) {
-	earned := time.Duration(float64(p.read) / float64(p.limits.MinRate) * float64(time.Second))
-	allowed := min(p.limits.Grace+earned, p.limits.Body)
-	if p.read == 0 {
-		allowed += p.wait
-	}
-	_ = p.conn.SetReadDeadline(p.began.Add(allowed))
-	n, err := p.body.Read(b)
-	if p.read == 0 {
-		p.began = time.Now()
-	}
-	p.read += int64(n)
-	return n, err
 }

@@ -17,7 +17,7 @@ import (
 // daemons say is whole configurations in events, which nobody wants from there: they are passed over once.
 func parseEvents(body []byte, l Limits) ([]fleet.DaemonEvent, error) {
 	const during = "follow the events"
-	err := checkDepth(body, l.Depth)
+	err := checkShape(body, l)
 	var events []fleet.DaemonEvent
 	if err == nil {
 		events, err = scanEvents(jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)))

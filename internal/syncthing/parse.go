@@ -9,7 +9,7 @@ import (
 
 // decode reads JSON that has been looked at for its depth. A value of another type than expected is not believed.
 func decode(body []byte, v any, l Limits, during string) error {
-	err := checkDepth(body, l.Depth)
+	err := checkShape(body, l)
 	if err == nil {
 		err = json.Unmarshal(body, v)
 	}
@@ -25,9 +25,10 @@ func disbelieve(during, what string, err error) error {
 	return e
 }
 
-// checkDepth is a linear scan: decoders recurse, and a Go stack overflow cannot be recovered.
-func checkDepth(body []byte, limit int) error {
-	depth, inText := 0, false
+// checkShape is a linear scan: decoders recurse, and a Go stack overflow cannot be recovered; and two bytes may become a
+// value that takes twenty times as much.
+func checkShape(body []byte, l Limits) error {
+	depth, values, inText := 0, 0, false
 	for i := 0; i < len(body); i++ {
 		switch b := body[i]; {
 		case inText:
@@ -39,9 +40,13 @@ func checkDepth(body []byte, limit int) error {
 			}
 		case b == '"':
 			inText = true
+		case b == ',':
+			if values++; values > l.Values {
+				return fmt.Errorf("more than %d values", l.Values)
+			}
 		case b == '{', b == '[':
-			if depth++; depth > limit {
-				return fmt.Errorf("nested deeper than %d levels", limit)
+			if depth++; depth > l.Depth {
+				return fmt.Errorf("nested deeper than %d levels", l.Depth)
 			}
 		case b == '}', b == ']':
 			depth--
@@ -53,8 +58,8 @@ func checkDepth(body []byte, limit int) error {
 // checkObject looks at a document that goes on as it is, to somebody who reads all of it: it has to look like one object
 // of sane depth.
 func checkObject(body []byte, l Limits, during string) error {
-	if err := checkDepth(body, l.Depth); err != nil {
-		return disbelieve(during, "it is nested too deeply", err)
+	if err := checkShape(body, l); err != nil {
+		return disbelieve(during, "it is "+err.Error(), err)
 	}
 	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' || trimmed[len(trimmed)-1] != '}' {
 		return disbelieve(during, "it is no JSON object", nil)

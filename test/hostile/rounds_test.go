@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 
 	"muster/client"
@@ -48,13 +49,15 @@ func TestConnectingLeavesNothingBehind(t *testing.T) {
 
 func comeAndGo(t *testing.T, s *server.Server, farm *stsim.Farm, round int) {
 	t.Helper()
+	var ended sync.WaitGroup // a gentle end takes a while
 	for i, d := range farm.Daemons() {
 		if (i+round)%2 == 0 {
-			d.Crash()
+			ended.Go(d.Crash)
 		} else {
-			d.Stop()
+			ended.Go(d.Stop)
 		}
 	}
+	ended.Wait()
 	waitOnline(t, s, 0)
 	for _, d := range farm.Daemons() {
 		if err := d.Start(); err != nil {

@@ -15,7 +15,7 @@ import (
 // newRestorer makes what restores older configurations.
 func (a *App) newRestorer(d daemons) *rollout.Restorer {
 	return rollout.NewRestorer(rollout.RestoreOptions{
-		Revisions: a.store, Mode: managed{a}.mode,
+		Revisions: a.store, Mode: managed{a}.mode, Step: a.o.Step,
 		Session: func(ctx context.Context, id fleet.DeviceID) (rollout.Session, error) { return d.Session(ctx, id) },
 		Facts: func(device *fleet.Registered) plan.Facts {
 			known := d.Known(device.ID)
@@ -29,6 +29,7 @@ func (a *App) newRestorer(d daemons) *rollout.Restorer {
 			a.explain(id, digest, fleet.CauseRestore)
 			a.engine.ConfigSeen(id)
 		},
+		Unverified: func(intent fleet.Intent) { a.engine.Verify(intent) },
 	})
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -129,7 +130,7 @@ func (a *App) applied(intent fleet.Intent) {
 		return
 	}
 	if s := a.mirror.Snapshot(intent.Device); s != nil && s.Digest != intent.Observed {
-		a.explain(intent.Device, s.Digest, fleet.CauseTemplate)
+		a.explain(intent.Device, s.Digest, cmp.Or(intent.Cause, fleet.CauseTemplate))
 	}
 }
 

@@ -9,6 +9,7 @@ type Intent struct {
 	Generation int64
 	PlanDigest string
 	Observed   string // digest of the configuration it was planned from
+	Cause      string // of the revision that it makes: CauseTemplate when blank
 	Writes     []byte // JSON of the planned writes, sealed at rest: may hold secrets
 	Outcome    Outcome
 	Detail     string // for a person; no secrets

@@ -30,6 +30,17 @@ func (e *Engine) findUnfinished(ctx context.Context) error {
 	return nil
 }
 
+// Verify takes an intent that somebody else began and whose outcome is not known.
+func (e *Engine) Verify(intent fleet.Intent) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m := e.machine(intent.Device)
+	m.mem.mu.Lock()
+	m.mem.unfinished = append(m.mem.unfinished, intent)
+	m.mem.mu.Unlock()
+	e.push(m)
+}
+
 // verifyUnfinished reads the daemon to find out what became of open intents, and records it. Nothing is sent again: what
 // is still missing is in the next plan. waiting says that the daemon cannot be read now.
 func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, err error) {
@@ -66,6 +77,10 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		outcome, detail = fleet.OutcomeApplied, "verified after an interruption"
 	}
 	for _, intent := range open {
+		outcome, detail := outcome, detail
+		if intent.Cause == fleet.CauseRestore {
+			outcome, detail = restoredOr(j, intent)
+		}
 		err := e.o.Store.FinishIntent(ctx, intent.ID, outcome, detail, j.entries)
 		gone := fleet.CodeOf(err) == fleet.CodeNotFound // with the device, which was deleted and registered anew
 		if err != nil && !gone {
@@ -84,6 +99,14 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		}
 	}
 	return false, nil
+}
+
+// restoredOr is what became of a restore, about which the plan says nothing.
+func restoredOr(j *job, intent fleet.Intent) (fleet.Outcome, string) {
+	if j.digest == intent.Observed {
+		return fleet.OutcomeAbandoned, "nothing of the " + intent.Detail + " reached the daemon before an interruption: restore it again"
+	}
+	return fleet.OutcomePartial, "the " + intent.Detail + " was interrupted: compare, and restore again what is missing"
 }
 
 // sayUnverified says that the outcome of an intent is not known, because the daemon does not answer. When the intent was

@@ -40,7 +40,18 @@ type RestoreOptions struct {
 	Mode      func(id fleet.DeviceID) fleet.Mode
 	// Restored is told what configuration a restore left; it must not block.
 	Restored func(id fleet.DeviceID, digest string)
+	// Unverified is given the intent of a restore of which nobody knows what became; it must not block.
+	Unverified func(fleet.Intent)
+	// Step names the steps of a restore as they are reached, for tests that stop the process there.
+	Step func(name string)
 }
+
+// The steps of a restore, as RestoreOptions.Step names them.
+const (
+	StepRestoreIntent  = "restore: after intent"
+	StepRestoreWritten = "restore: after writes"
+	StepRestoreOutcome = "restore: before outcome"
+)
 
 // Restorer compares the revisions of a device and restores them.
 type Restorer struct {
@@ -307,22 +318,28 @@ func (w *restoring) send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	intent, err := w.o.Revisions.BeginIntent(ctx, fleet.Intent{
-		Device: w.id, PlanDigest: sent.Digest, Observed: sent.Observed, Writes: record, Detail: fmt.Sprintf("restore of revision %d", w.number),
-	}, nil)
-	if err != nil {
+	intent := fleet.Intent{
+		Device: w.id, PlanDigest: sent.Digest, Observed: sent.Observed, Cause: fleet.CauseRestore, Writes: record,
+		Detail: fmt.Sprintf("restore of revision %d", w.number), CreatedAt: time.Now(),
+	}
+	if intent.ID, err = w.o.Revisions.BeginIntent(ctx, intent, nil); err != nil {
 		return fmt.Errorf("record intent: %w", err)
 	}
+	w.step(StepRestoreIntent)
 	failed := w.write(ctx, writes)
+	w.step(StepRestoreWritten)
 	patience := readBackTime
 	if slices.ContainsFunc(sent.Sendable(), func(c plan.Change) bool { return strings.EqualFold(c.Key.At(0).Name, "gui") }) {
 		patience = restartTime
 	}
 	w.request = RestoreRequest{Section: w.request.Section} // the consent was for this once
 	if err := w.readBack(ctx, patience); err != nil {
-		return cmp.Or(failed, fmt.Errorf("read back: %w", err)) // the intent stays open: it is verified at the next start
+		w.hangUp()
+		w.o.Unverified(intent)
+		return cmp.Or(failed, fmt.Errorf("read back: %w", err))
 	}
 	w.o.Restored(w.id, stconfig.Digest(w.doc))
+	w.step(StepRestoreOutcome)
 	left := w.out.Plan.Sendable()
 	w.out.Plan = sent
 	outcome, detail := fleet.OutcomeApplied, fmt.Sprintf("revision %d restored", w.number)
@@ -332,7 +349,9 @@ func (w *restoring) send(ctx context.Context) error {
 	case failed != nil, len(left) > 0:
 		outcome, detail = fleet.OutcomePartial, "something is still missing"
 	}
-	if err := w.o.Revisions.FinishIntent(ctx, intent, outcome, detail, nil); err != nil {
+	if err := w.o.Revisions.FinishIntent(ctx, intent.ID, outcome, detail, nil); err != nil {
+		w.hangUp()
+		w.o.Unverified(intent)
 		return errors.Join(failed, fmt.Errorf("record outcome: %w", err))
 	}
 	if failed != nil {
@@ -343,6 +362,12 @@ func (w *restoring) send(ctx context.Context) error {
 		w.out.Reason = fmt.Sprintf("the daemon took it and shows %s otherwise", left[0].Key)
 	}
 	return nil
+}
+
+func (w *restoring) step(name string) {
+	if w.o.Step != nil {
+		w.o.Step(name)
+	}
 }
 
 func recordOf(writes []plan.Write) ([]byte, error) {

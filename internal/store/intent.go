@@ -17,9 +17,10 @@ func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fle
 		}
 		// The place of what is sealed has the ID in it, which the first statement only gives.
 		err = t.row(`
-			INSERT INTO intents (device_id, generation, plan_digest, observed, writes, outcome, detail, created_at)
-			VALUES ($1, $2, $3, $4, $5, '', $6, $7) RETURNING id`,
-			string(intent.Device), intent.Generation, intent.PlanDigest, intent.Observed, []byte{}, plainText(intent.Detail), millis(t.now)).Scan(&id)
+			INSERT INTO intents (device_id, generation, plan_digest, observed, cause, writes, outcome, detail, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8) RETURNING id`,
+			string(intent.Device), intent.Generation, intent.PlanDigest, intent.Observed, plainText(intent.Cause),
+			[]byte{}, plainText(intent.Detail), millis(t.now)).Scan(&id)
 		if err != nil {
 			return 0, err
 		}
@@ -55,7 +56,7 @@ func (s *Store) FinishIntent(ctx context.Context, id int64, outcome fleet.Outcom
 // OpenIntents are those whose outcome is not known, oldest first.
 func (s *Store) OpenIntents(ctx context.Context) ([]fleet.Intent, error) {
 	intents, err := collect(ctx, pool{s.reads}, s.scanIntent, `
-		SELECT id, device_id, generation, plan_digest, observed, writes, outcome, detail, created_at, finished_at
+		SELECT id, device_id, generation, plan_digest, observed, cause, writes, outcome, detail, created_at, finished_at
 		FROM intents WHERE outcome = '' ORDER BY id`)
 	return intents, failure("read open intents", err)
 }
@@ -63,7 +64,7 @@ func (s *Store) OpenIntents(ctx context.Context) ([]fleet.Intent, error) {
 func (s *Store) scanIntent(row scanner) (i fleet.Intent, err error) {
 	var sealed []byte
 	var created, finished sql.NullInt64
-	err = row.Scan(&i.ID, (*string)(&i.Device), &i.Generation, &i.PlanDigest, &i.Observed, &sealed, (*string)(&i.Outcome), &i.Detail, &created, &finished)
+	err = row.Scan(&i.ID, (*string)(&i.Device), &i.Generation, &i.PlanDigest, &i.Observed, &i.Cause, &sealed, (*string)(&i.Outcome), &i.Detail, &created, &finished)
 	if err != nil {
 		return i, err
 	}

@@ -12,7 +12,7 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 		s := must(Open(t.Context(), options))(t)
 		d := put(t, s, deviceN(1))
 		begun := fleet.Intent{
-			Device: d.ID, Generation: 7, PlanDigest: "plan", Observed: "observed", Writes: []byte(`[{"method":"PATCH","body":"plain-write"}]`), Detail: "why",
+			Device: d.ID, Generation: 7, PlanDigest: "plan", Observed: "observed", Cause: fleet.CauseRestore, Writes: []byte(`[{"method":"PATCH","body":"plain-write"}]`), Detail: "why",
 		}
 		sending := []fleet.BaseEntry{
 			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Templates: []int64{3, 1}, State: fleet.BaseSending, Intended: []byte("false")},

@@ -2,12 +2,14 @@ package rollout_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"muster/api"
 	"muster/client"
 	"muster/internal/fleet"
+	"muster/internal/rollout"
 	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
@@ -156,5 +158,40 @@ func TestARestoreLeavesToTemplatesWhatIsTheirs(t *testing.T) {
 	got := w.restore(d, first, api.Restore{})
 	if got.Done || len(got.Left) != 1 || !strings.Contains(got.Left[0].Reason, "templates") || option(d, "maxFolderConcurrency") != "3" {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A restore that a crash interrupts is not taken for something that templates did, and nothing of it is sent twice.
+func TestTheCauseOfARestoreSurvivesACrash(t *testing.T) {
+	for _, step := range []string{rollout.StepRestoreIntent, rollout.StepRestoreWritten, rollout.StepRestoreOutcome} {
+		t.Run(step, func(t *testing.T) {
+			w := newWorld(t, 1, server.Options{KillAt: step})
+			d := w.farm.Daemon(0)
+			first := w.revisions(d)[0].Number
+			edited := w.personEdits(d, "options.maxSendKbps", stconfig.Literal("77"))
+			w.reset()
+			if _, err := w.Client.RestoreRevision(t.Context(), string(d.ID()), first, api.Restore{}); err == nil {
+				t.Fatal("the server was to be killed")
+			}
+			w.WaitEnd()
+			w.restart()
+			if step == rollout.StepRestoreIntent {
+				w.WaitConnection(d.ID(), fleet.Online)
+				w.inSync(d)
+				if newest := w.revisions(d)[0]; newest.Number != edited || newest.Cause != fleet.CauseDaemon || d.Counters().Writes != 0 {
+					t.Errorf("got revision %d because of %q after %d writes, want the person's edit as it was", newest.Number, newest.Cause, d.Counters().Writes)
+				}
+				return
+			}
+			server.Until(t, func() string {
+				if newest := w.revisions(d)[0]; newest.Number == edited || newest.Cause != fleet.CauseRestore {
+					return fmt.Sprintf("revision %d has cause %q", newest.Number, newest.Cause)
+				}
+				return ""
+			})
+			if d.Counters().Writes != 1 || option(d, "maxSendKbps") != "0" {
+				t.Errorf("%d writes, maxSendKbps is %s", d.Counters().Writes, option(d, "maxSendKbps"))
+			}
+		})
 	}
 }

@@ -84,6 +84,7 @@ type RolloutMember struct {
 	Wave   int           // from 1; 0: in no wave, because it could not be reached or written to
 	Was    Configuration // at the start
 	Errors []string      // folders in error at the start, sorted
+	Held   []string      // keyed digests of the changes that waited for a person at the start
 	Waived bool          // a person resumed the rollout although this device failed a gate
 
 	State  MemberState // as seen now; not kept

@@ -39,8 +39,22 @@ func (e *Engine) conclude(j *job) {
 	if j.lost {
 		return
 	}
+	j.m.mem.keepWaiting(j.plan)
 	c := j.condition()
 	e.say(j.m, c.Configuration, c.Reason, c.Next)
+}
+
+// keepWaiting notes what of a plan is not sent by itself.
+func (m *memory) keepWaiting(p plan.Plan) {
+	var waiting []plan.Change
+	for _, c := range p.Changes {
+		if c.Class != plan.Skipped && !c.Sendable() {
+			waiting = append(waiting, c)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = waiting
 }
 
 func (j *job) condition() fleet.State {

@@ -70,6 +70,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		return err
 	}
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" {
+		m.mem.keepWaiting(plan.Plan{})
 		e.say(m, fleet.ConfigUnmanaged, noTemplates, "")
 		j.digest = j.known.Digest
 		m.mem.done(j)

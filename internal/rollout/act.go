@@ -108,7 +108,7 @@ func (l *live) memberState(m fleet.RolloutMember) (fleet.MemberState, string) {
 	f := l.check(m.Device).fact
 	switch f.kind {
 	case factGood:
-		return fleet.MemberGood, ""
+		return fleet.MemberGood, f.saw
 	case factHeld:
 		return fleet.MemberHeld, f.saw
 	case factFailed:

@@ -64,7 +64,7 @@ func (r *Runner) inspect(ctx context.Context, l *live, m fleet.RolloutMember, c 
 	if err == nil {
 		f, held = r.judge(m, made, generation, undoing)
 	}
-	answered := err == nil && len(held.same) > 0 && r.answer(ctx, m.Device, made, held, consents, undoing)
+	answered := err == nil && len(held.same) > 0 && r.answer(ctx, m, made, held, consents, undoing)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.fact, c.held, c.observed, c.at, c.running = f, held, made.Observed, time.Now(), false
@@ -93,29 +93,35 @@ func (r *Runner) judge(m fleet.RolloutMember, p plan.Plan, generation int64, und
 		}
 		return fact{kind: factPending, saw: "it is not at the rollout's generation yet"}, heldPlan{}
 	}
-	var sendable, held []plan.Change
+	var sendable, held, before []plan.Change
 	for _, c := range p.Changes {
 		switch {
 		case c.Sendable():
 			sendable = append(sendable, c)
+		case c.Class != plan.Skipped && len(m.Held) > 0 && slices.Contains(m.Held, r.sameWish(c)):
+			before = append(before, c)
 		case c.Stopped:
 			return fact{kind: factFailed, gate: fleet.GatePlan, saw: c.Key.String() + ": " + c.Reason}, heldPlan{}
 		case c.Class == plan.Held, c.Class == plan.Refused:
 			held = append(held, c)
 		}
 	}
-	waits := r.heldIn(p.Digest, held)
+	waits := r.heldIn(p.Digest, slices.Concat(held, before))
 	switch {
 	case len(sendable) > 0 && s.Mode != fleet.ModeOn:
 		return fact{kind: factHeld, saw: "its mode is " + string(s.Mode) + ": nothing is written"}, waits
 	case len(sendable) > 0:
 		return fact{kind: factPending, saw: fmt.Sprintf("%s and %d more to be sent", sendable[0].Key, len(sendable)-1)}, waits
-	case len(held) > 0 && !(m.Wave > 1 && m.Was == fleet.ConfigHeld):
+	case len(held) > 0:
 		return fact{kind: factHeld, saw: held[0].Key.String() + " waits: " + held[0].Reason}, waits
 	case p.Observed != s.Digest || !s.Summarised:
 		return fact{kind: factPending, saw: "its folders were not read yet"}, waits
 	}
-	return fact{kind: factGood}, waits
+	good := fact{kind: factGood}
+	if len(before) > 0 {
+		good.saw = before[0].Key.String() + " waits, as it did before this rollout: " + before[0].Reason
+	}
+	return good, waits
 }
 
 // heldIn says what of a plan waits for consent. Refused changes wait in vain.
@@ -143,8 +149,19 @@ func (r *Runner) sameChange(c plan.Change) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// sameWish is equal for changes of one device that ask for the same at the same place, whatever keeps them back. What
+// waited for a person before a rollout is not the rollout's fault, and no gate of it.
+func (r *Runner) sameWish(c plan.Change) string {
+	h := hmac.New(sha256.New, r.o.DigestKey)
+	fmt.Fprintf(h, "wish %s ", c.Key)
+	if to := c.Sending(); to.Exists() {
+		h.Write(stconfig.Normalise(to).JSON())
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // answer gives the answer that a person gave for all devices with the same held change. It tells whether there was one.
-func (r *Runner) answer(ctx context.Context, id fleet.DeviceID, p plan.Plan, held heldPlan, consents []fleet.RolloutConsent, undoing bool) bool {
+func (r *Runner) answer(ctx context.Context, m fleet.RolloutMember, p plan.Plan, held heldPlan, consents []fleet.RolloutConsent, undoing bool) bool {
 	var consent, keep []string
 	for _, c := range p.Changes {
 		key := c.Key.String()
@@ -155,15 +172,15 @@ func (r *Runner) answer(ctx context.Context, id fleet.DeviceID, p plan.Plan, hel
 		case held.same[key] == "":
 		case i >= 0 && consents[i].Keep:
 			keep = append(keep, key)
-		case i >= 0, undoing && takesAway(c):
+		case i >= 0, undoing && takesAway(c) && !slices.Contains(m.Held, r.sameWish(c)):
 			consent = append(consent, key)
 		}
 	}
 	if len(consent)+len(keep) == 0 {
 		return false
 	}
-	if err := r.o.Fleet.Apply(ctx, id, p.Digest, consent, keep); err != nil && ctx.Err() == nil {
-		r.log.Info("consent not applied yet", logkey.Device, id, logkey.Err(err))
+	if err := r.o.Fleet.Apply(ctx, m.Device, p.Digest, consent, keep); err != nil && ctx.Err() == nil {
+		r.log.Info("consent not applied yet", logkey.Device, m.Device, logkey.Err(err))
 	}
 	return true
 }

@@ -17,8 +17,8 @@ import (
 type live struct {
 	state
 	member map[fleet.DeviceID]bool
-	since  time.Time                // since when it is looked after: its start, or Muster's
-	watch  map[fleet.DeviceID]int64 // of an undo: who is to come back, and the generation that they have to be at
+	since  time.Time                              // since when it is looked after: its start, or Muster's
+	watch  map[fleet.DeviceID]fleet.RolloutMember // of an undo: who is to come back, as they were
 
 	mu     sync.Mutex // guards what follows
 	checks map[fleet.DeviceID]*check
@@ -118,6 +118,9 @@ func (r *Runner) candidates(l *live, now time.Time) []candidate {
 		}
 		s := r.o.Fleet.Standing(m.Device)
 		c := candidate{device: m.Device, ready: s.Online && s.Mode == fleet.ModeOn && !s.TooOld, was: s.Configuration, errors: slices.Sorted(maps.Keys(s.Errors))}
+		for _, change := range r.o.Fleet.Waiting(m.Device) {
+			c.held = append(c.held, r.sameWish(change))
+		}
 		c.healthy = c.ready && len(s.Errors) == 0 && (s.Configuration == fleet.ConfigInSync || s.Configuration == fleet.ConfigUnmanaged)
 		tried = tried && (s.Tried || s.Mode == fleet.ModePaused)
 		ready = ready || c.ready
@@ -254,17 +257,18 @@ func later(a, b time.Time) time.Time {
 
 // reached are the devices that a rollout to be undone reached, and those that the ones which it took over had reached;
 // nil while that cannot be read.
-func (r *Runner) reached(ctx context.Context, l *live) map[fleet.DeviceID]int64 {
+func (r *Runner) reached(ctx context.Context, l *live) map[fleet.DeviceID]fleet.RolloutMember {
 	chain, err := r.tookOver(ctx, l)
 	if err != nil {
 		r.log.Warn("undo waits", "rollout", l.ID, logkey.Err(err))
 		return nil
 	}
-	watch := map[fleet.DeviceID]int64{}
+	slices.Reverse(chain) // the oldest first: what was so before it was so before all of them
+	watch := map[fleet.DeviceID]fleet.RolloutMember{}
 	for _, rollout := range append(chain, l.Rollout) {
 		for _, m := range rollout.Members {
-			if m.Wave > 0 && m.Wave <= rollout.Wave {
-				watch[m.Device] = l.UndoneBy
+			if _, known := watch[m.Device]; !known && m.Wave > 0 && m.Wave <= rollout.Wave {
+				watch[m.Device] = m
 			}
 		}
 	}
@@ -293,10 +297,8 @@ func (r *Runner) tookOver(ctx context.Context, l *live) ([]fleet.Rollout, error)
 
 func (r *Runner) returning(ctx context.Context, l *live, pool *pool, now time.Time) map[fleet.DeviceID]fact {
 	facts := make(map[fleet.DeviceID]fact, len(l.watch))
-	for id, generation := range l.watch {
-		m, _ := l.Member(id)
-		m.Device = id
-		if f := r.see(l, m, generation, pool, now); f.kind != factGone {
+	for id, m := range l.watch {
+		if f := r.see(l, m, l.UndoneBy, pool, now); f.kind != factGone {
 			facts[id] = f
 		}
 	}

@@ -153,7 +153,8 @@ func (m *memoryStore) tagDevice(n int, tag fleet.Tag) {
 // quietFleet cannot be reached, and notes who is to be looked at.
 type quietFleet struct{ woken map[fleet.DeviceID]bool }
 
-func (quietFleet) Standing(fleet.DeviceID) Standing { return Standing{Tried: true, Mode: fleet.ModeOn} }
+func (quietFleet) Standing(fleet.DeviceID) Standing     { return Standing{Tried: true, Mode: fleet.ModeOn} }
+func (quietFleet) Waiting(fleet.DeviceID) []plan.Change { return nil }
 func (quietFleet) Plan(context.Context, fleet.DeviceID) (plan.Plan, error) {
 	return plan.Plan{}, nil
 }

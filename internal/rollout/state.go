@@ -74,6 +74,7 @@ type candidate struct {
 	healthy bool // nothing is wrong with it
 	was     fleet.Configuration
 	errors  []string
+	held    []string // what waited for a person already
 }
 
 // start freezes the members: one device first, a healthy one if there is any, then a tenth of all, then the rest. Those
@@ -83,7 +84,7 @@ func (s state) start(candidates []candidate, now time.Time) (state, command) {
 	var c command
 	var healthy, unwell, absent []fleet.RolloutMember
 	for _, d := range candidates {
-		m := fleet.RolloutMember{Device: d.device, Was: d.was, Errors: d.errors}
+		m := fleet.RolloutMember{Device: d.device, Was: d.was, Errors: d.errors, Held: d.held}
 		switch {
 		case !d.ready:
 			absent = append(absent, m)

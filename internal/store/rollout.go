@@ -129,12 +129,15 @@ func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 
 func (s *Store) members(ctx context.Context, rollout int64) ([]fleet.RolloutMember, error) {
 	return collect(ctx, pool{s.reads}, func(row scanner) (m fleet.RolloutMember, err error) {
-		var errors string
-		if err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &m.Waived); err != nil {
+		var errors, held string
+		if err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &held, &m.Waived); err != nil {
+			return m, err
+		}
+		if err = json.Unmarshal([]byte(held), &m.Held); err != nil {
 			return m, err
 		}
 		return m, json.Unmarshal([]byte(errors), &m.Errors)
-	}, `SELECT device_id, wave, was, errors, waived FROM rollout_members WHERE rollout_id = $1 ORDER BY position`, rollout)
+	}, `SELECT device_id, wave, was, errors, held, waived FROM rollout_members WHERE rollout_id = $1 ORDER BY position`, rollout)
 }
 
 // Settled is the newest generation of which it was decided who is admitted to it.
@@ -261,8 +264,15 @@ func (t *tx) insertMember(rollout int64, position int, m fleet.RolloutMember) er
 	if err != nil {
 		return err
 	}
-	return t.exec(`INSERT INTO rollout_members (rollout_id, device_id, position, wave, was, errors, waived)
-		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS BOOLEAN)
+	if m.Held == nil {
+		m.Held = []string{}
+	}
+	held, err := json.Marshal(m.Held)
+	if err != nil {
+		return err
+	}
+	return t.exec(`INSERT INTO rollout_members (rollout_id, device_id, position, wave, was, errors, held, waived)
+		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS BOOLEAN)
 		FROM devices WHERE id = $2`,
-		rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)), m.Waived)
+		rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)), plainText(string(held)), m.Waived)
 }

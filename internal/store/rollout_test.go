@@ -19,7 +19,7 @@ func fullRollout(generation int64, devices ...fleet.DeviceID) fleet.Rollout {
 		StartedAt: seenAt, WaveAt: seenAt, EndedAt: seenAt,
 	}
 	for i, id := range devices {
-		r.Members = append(r.Members, fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync, Errors: []string{"a", "b"}, Waived: i == 1})
+		r.Members = append(r.Members, fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync, Errors: []string{"a", "b"}, Held: []string{"c"}, Waived: i == 1})
 	}
 	return r
 }

@@ -51,6 +51,7 @@ type WhatIfPlan struct {
 	Generation   int64           `json:"generation" doc:"Of the templates and tags that it was compared with"`
 	NewTemplates []int64         `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
 	Touched      Touched         `json:"touched"`
+	Blast        string          `json:"blast" doc:"Why all of it would wait for consent: it touches more devices than --blast-limit allows; blank when it does not"`
 	Folders      []TouchedFolder `json:"folders" nullable:"false" doc:"Most devices first; at most 1,000"`
 	Keys         []TouchedKey    `json:"keys" nullable:"false" doc:"Most devices first; at most 1,000"`
 	Devices      []DeviceEffect  `json:"devices" nullable:"false" doc:"Those for which something differs, in the order of the device list"`

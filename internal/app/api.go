@@ -6,11 +6,19 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
 	"muster/internal/reconcile"
+	"muster/internal/rollout"
 	"muster/internal/store"
 )
 
 // whatIf answers what-if plans.
-type whatIf struct{ engine *reconcile.Engine }
+type whatIf struct {
+	engine *reconcile.Engine
+	runner *rollout.Runner
+}
+
+func (w whatIf) Blast(ctx context.Context, now, then *fleet.Registry) string {
+	return w.runner.Foresee(ctx, now, then)
+}
 
 func (w whatIf) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(httpapi.Effect)) error {
 	return w.engine.WhatIf(ctx, now, then, func(effect reconcile.Effect) { each(httpapi.Effect(effect)) })

@@ -104,6 +104,12 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()
+	held := sample
+	held.Blast = "this change touches 2 devices, more than the limit of 1 (--blast-limit)"
+	if err := printWhatIf(&out, held, false); err != nil || !strings.Contains(out.String(), "All of it would wait for consent: "+held.Blast+".\n") {
+		t.Errorf("got %v\n%s", err, out.String())
+	}
+	out.Reset()
 	if err := printWhatIf(&out, api.WhatIfPlan{}, false); err != nil || out.String() != "Nothing would change.\n" {
 		t.Errorf("got %v\n%s", err, out.String())
 	}

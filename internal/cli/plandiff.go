@@ -61,6 +61,9 @@ func (p *painter) summary(made api.WhatIfPlan) {
 		return
 	}
 	p.line(bold, fmt.Sprintf("%s would change: %s, %s.", counted(t.Devices, "device"), counted(t.Folders, "folder"), counted(t.Keys, "key")))
+	if made.Blast != "" {
+		p.line(yellow, "All of it would wait for consent: "+made.Blast+".")
+	}
 	for _, more := range []struct {
 		n     int
 		style string

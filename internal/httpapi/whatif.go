@@ -27,6 +27,8 @@ const (
 // for every device for which something differs, by one goroutine at a time, in any order. It asks no daemon.
 type WhatIf interface {
 	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(Effect)) error
+	// Blast is why all that is free would wait for consent, "" when it would not: too many devices would be touched.
+	Blast(ctx context.Context, now, then *fleet.Registry) string
 }
 
 // Effect is what another registry would do to one device.
@@ -72,7 +74,7 @@ func (s *server) planWhatIf(r *request) (reply, error) {
 	}
 	sum := summing{
 		registry: then, folders: map[string]int{}, keys: map[string]int{},
-		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{}},
+		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{}, Blast: s.WhatIf.Blast(ctx, now, then)},
 	}
 	if err := s.WhatIf.WhatIf(ctx, now, then, sum.add); err != nil {
 		return reply{}, err
@@ -200,10 +202,20 @@ func (sum *summing) add(effect Effect) {
 		sum.out.Touched.Failed++
 		device.Error = saidOf(effect.Err)
 	default:
+		sum.hold(effect.Brings)
 		sum.count(effect.Brings)
 		sum.show(&device, effect)
 	}
 	sum.out.Devices = append(sum.out.Devices, device)
+}
+
+// hold makes wait what is free, where the whole would touch too many devices.
+func (sum *summing) hold(brings []plan.Change) {
+	for i := range brings {
+		if c := &brings[i]; sum.out.Blast != "" && c.Sendable() {
+			c.Class, c.Reason = plan.Held, sum.out.Blast
+		}
+	}
 }
 
 // saidOf is what a person may read of an error.

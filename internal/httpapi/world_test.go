@@ -199,6 +199,7 @@ type fakes struct {
 	states    map[fleet.DeviceID]fleet.State
 	plans     map[fleet.DeviceID]plan.Plan
 	effects   func(now, then *fleet.Registry) ([]Effect, error)
+	blast     string
 	applied   []applied
 	applyErr  error
 	done      []plan.Change
@@ -245,6 +246,7 @@ func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, conse
 	f.applied = append(f.applied, applied{id, digest, consent, keep})
 	return f.done, f.waiting, f.applyErr
 }
+func (f *fakes) Blast(context.Context, *fleet.Registry, *fleet.Registry) string { return f.blast }
 func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(Effect)) error {
 	if f.effects == nil {
 		return nil

@@ -362,9 +362,13 @@ func (s *settlement) rollout(exceeded bool, limit Limit) fleet.Rollout {
 		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Was: fleet.ConfigUnknown})
 	}
 	if exceeded {
-		made.Blast = fmt.Sprintf("this change touches %s, more than the limit of %v (--blast-limit)", devices(len(s.affected)), limit)
+		made.Blast = beyondLimit(len(s.affected), limit)
 	}
 	return made
+}
+
+func beyondLimit(n int, limit Limit) string {
+	return fmt.Sprintf("this change touches %s, more than the limit of %v (--blast-limit)", devices(n), limit)
 }
 
 // member tells whether a device belongs to a superseded rollout.

@@ -26,6 +26,7 @@ type commands struct {
 	Token   tokenCommand   `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
 	Stop    stopCommand    `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume  resumeCommand  `cmd:"" help:"Write to daemons again."`
+	Rollout rolloutCommand `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, consent."`
 	Sim     simCommand     `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker  workerCommand  `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
 	Version versionCommand `cmd:"" help:"Print the version."`

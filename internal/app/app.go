@@ -198,6 +198,9 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Dial:     func(t mirror.Target) mirror.Daemon { return dial(t) },
 		Resolver: resolver{a.discovery}, Sink: sink{a.store}, Log: a.log, Seed: seed, Changed: a.mirrored,
 		ConfigSeen: a.configSeen, Event: func(id fleet.DeviceID, e fleet.DaemonEvent) { a.inbox.Event(id, e) },
+		Between: func(ctx context.Context, id fleet.DeviceID, d mirror.Daemon) {
+			a.inbox.Between(ctx, id, d.(*syncthing.Client).Pending)
+		},
 	})
 	daemons := daemons{a.mirror, a.store, dial}
 	a.inbox = a.newInbox(daemons)

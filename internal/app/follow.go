@@ -52,6 +52,8 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 		a.overview.stands(id)
 		if s.Connection == fleet.Online {
 			a.inbox.Online(id)
+		} else {
+			a.inbox.Offline(id)
 		}
 	}
 	if aspect&mirror.FoldersChanged != 0 {

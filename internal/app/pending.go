@@ -15,13 +15,10 @@ func (a *App) newInbox(d daemons) *pending.Inbox {
 // askers lets the inbox talk to daemons.
 type askers struct{ daemons }
 
-func (d askers) Pending(ctx context.Context, id fleet.DeviceID, soon bool) ([]fleet.Pending, error) {
+func (d askers) Pending(ctx context.Context, id fleet.DeviceID) ([]fleet.Pending, error) {
 	client, err := d.client(id)
 	if err != nil {
 		return nil, err
-	}
-	if !soon {
-		return client.PendingInTurn(ctx)
 	}
 	session, err := client.Session(ctx)
 	if err != nil {

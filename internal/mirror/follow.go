@@ -86,6 +86,9 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 		if since, err = w.take(ctx, d, since, events); err != nil {
 			return err
 		}
+		if w.m.o.Between != nil {
+			w.m.o.Between(ctx, w.device.ID, d)
+		}
 	}
 }
 

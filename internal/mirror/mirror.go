@@ -35,6 +35,8 @@ type Options struct {
 	ConfigSeen func(fleet.DeviceID, fleet.ObservedConfig)
 	// Event is called with every event of a daemon; a ConfigSaved has no data.
 	Event func(fleet.DeviceID, fleet.DaemonEvent)
+	// Between is called when a watcher's connection is free, after each poll: what is asked then costs no other one.
+	Between func(context.Context, fleet.DeviceID, Daemon)
 	// Read makes sense of a configuration. Nil: ReadConfig.
 	Read func(own fleet.DeviceID, document []byte) (Reading, error)
 

@@ -17,8 +17,8 @@ import (
 
 // Daemon talks to the daemon of a device.
 type Daemon interface {
-	// Pending is what asks the daemon now, without Device: soon, over a connection of its own, or when it costs nothing.
-	Pending(ctx context.Context, id fleet.DeviceID, soon bool) ([]fleet.Pending, error)
+	// Pending is what asks the daemon now, without Device, over a connection of its own.
+	Pending(ctx context.Context, id fleet.DeviceID) ([]fleet.Pending, error)
 	DismissPending(ctx context.Context, id fleet.DeviceID, asks fleet.Pending) error
 	Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
 	Write(ctx context.Context, id fleet.DeviceID, method, path string, body []byte) error
@@ -38,9 +38,9 @@ type Options struct {
 const (
 	readsASecond = 100
 	readers      = 16
-	readTime     = 2 * time.Minute // a read waits for the long poll before it
+	readTime     = time.Minute
 	defaultQuiet = 3 * time.Second
-	fewDue       = 50   // devices to be read: no more are worth a connection of their own
+	fewDue       = 50   // devices to be read: of more, each waits until its watcher's connection is free
 	mostOfOne    = 2000 // entries of one daemon: those of a hostile one cost no more
 )
 
@@ -88,13 +88,50 @@ func (i *Inbox) Online(id fleet.DeviceID) {
 	i.rouse()
 }
 
+// Offline says that a daemon cannot be reached any more: there is no use in reading it.
+func (i *Inbox) Offline(id fleet.DeviceID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.notDue(id)
+}
+
+// Between says that the connection of a device's watcher is free. A daemon that is to be read is read now.
+func (i *Inbox) Between(ctx context.Context, id fleet.DeviceID, ask func(context.Context) ([]fleet.Pending, error)) {
+	i.mu.Lock()
+	due, waits := i.due[id]
+	if !waits || time.Now().Before(due) {
+		i.mu.Unlock()
+		return
+	}
+	i.begin(id)
+	i.mu.Unlock()
+	i.read(ctx, id, ask)
+}
+
 // Forget drops a device that is registered no more.
 func (i *Inbox) Forget(id fleet.DeviceID) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.devices, id)
-	delete(i.due, id)
+	i.notDue(id)
 	delete(i.told, id)
+}
+
+// notDue takes a device off those to be read. The caller holds mu.
+func (i *Inbox) notDue(id fleet.DeviceID) {
+	delete(i.due, id)
+	if len(i.due) == fewDue { // they need not wait for their watchers any more
+		i.rouse()
+	}
+}
+
+// begin notes that a device is read now. The caller holds mu.
+func (i *Inbox) begin(id fleet.DeviceID) {
+	i.notDue(id)
+	delete(i.told, id)
+	if i.devices[id] == nil {
+		i.devices[id] = map[key]fleet.Pending{}
+	}
 }
 
 // Pending is all of it, in any order.
@@ -137,7 +174,7 @@ func (i *Inbox) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		id, soon, wait := i.next()
+		id, wait := i.next()
 		if id == "" {
 			if wait >= 0 {
 				timer.Reset(wait)
@@ -160,43 +197,40 @@ func (i *Inbox) Run(ctx context.Context) error {
 		}
 		reading.Go(func() {
 			defer func() { <-slots }()
-			i.read(ctx, id, soon)
+			i.read(ctx, id, func(ctx context.Context) ([]fleet.Pending, error) { return i.o.Daemon.Pending(ctx, id) })
 		})
 	}
 }
 
-// next is a device to read now, or how long to wait for one; less than 0: until somebody says so.
-func (i *Inbox) next() (id fleet.DeviceID, soon bool, wait time.Duration) {
+// next is a device to read now over a connection of its own, or how long to wait for one; less than 0: until somebody
+// says so.
+func (i *Inbox) next() (id fleet.DeviceID, wait time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if len(i.due) > fewDue {
+		return "", -1
+	}
 	soonest := time.Duration(-1)
-	soon = len(i.due) <= fewDue
 	now := time.Now()
 	for id, due := range i.due {
 		wait := due.Sub(now)
 		if wait <= 0 {
-			delete(i.due, id)
-			if i.devices[id] == nil {
-				i.devices[id] = map[key]fleet.Pending{}
-			}
-			return id, soon, 0
+			i.begin(id)
+			return id, 0
 		}
 		if soonest < 0 || wait < soonest {
 			soonest = wait
 		}
 	}
-	return "", false, soonest
+	return "", soonest
 }
 
 // read asks a daemon for all of it. One that does not answer is read when it is online again. When an event came
 // meanwhile, nobody knows whether the answer is from before it: it is read again.
-func (i *Inbox) read(ctx context.Context, id fleet.DeviceID, soon bool) {
-	i.mu.Lock()
-	delete(i.told, id)
-	i.mu.Unlock()
+func (i *Inbox) read(ctx context.Context, id fleet.DeviceID, ask func(context.Context) ([]fleet.Pending, error)) {
 	bounded, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	all, err := i.o.Daemon.Pending(bounded, id, soon)
+	all, err := ask(bounded)
 	if err != nil {
 		if ctx.Err() == nil {
 			i.log.Info("what is pending was not read", logkey.Device, id, logkey.Err(err))

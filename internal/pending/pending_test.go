@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/stconfig"
@@ -28,7 +29,7 @@ type daemon struct {
 	reading func() // while an answer is on its way
 }
 
-func (d *daemon) Pending(context.Context, fleet.DeviceID, bool) ([]fleet.Pending, error) {
+func (d *daemon) Pending(context.Context, fleet.DeviceID) ([]fleet.Pending, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := slices.Clone(d.asked)
@@ -105,9 +106,15 @@ type fields = map[string]any
 func online(t *testing.T, i *Inbox) {
 	t.Helper()
 	i.Online(id)
+	pass(t, 2*defaultQuiet)
+}
+
+// pass lets simulated time pass.
+func pass(t *testing.T, d time.Duration) {
+	t.Helper()
 	synctest.Wait()
 	waited := make(chan struct{})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*defaultQuiet) // simulated time
+	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	go func() { <-ctx.Done(); close(waited) }()
 	<-waited
@@ -249,6 +256,51 @@ func TestAnswersDropWhatAskedAndRespectTheMode(t *testing.T) {
 		d.err = &fleet.Error{Code: fleet.CodeUnavailable, Message: "gone"}
 		if err := i.Dismiss(t.Context(), asks); fleet.CodeOf(err) != fleet.CodeUnavailable {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestAWholeFleetIsReadBetweenThePolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &daemon{asked: []fleet.Pending{{From: other}}}
+		i := inbox(t, d, Options{})
+		for n := range fewDue {
+			i.Online(fleet.DeviceID(fmt.Sprint("another ", n)))
+		}
+		online(t, i)
+		if got := len(i.Pending()); got != 0 {
+			t.Fatalf("%d daemons were read over connections of their own", got)
+		}
+		ask := func(ctx context.Context) ([]fleet.Pending, error) { return d.Pending(ctx, id) }
+		i.Between(t.Context(), id, ask)
+		pass(t, time.Second)
+		i.Between(t.Context(), id, func(context.Context) ([]fleet.Pending, error) {
+			t.Error("it is read again")
+			return nil, nil
+		})
+		if got := len(i.Of(id)); got != 1 {
+			t.Errorf("%d are pending, want 1", got)
+		}
+		if got := len(i.Pending()); got != fewDue+1 { // few are left: they need not wait
+			t.Errorf("%d daemons are read, want %d", got, fewDue+1)
+		}
+	})
+}
+
+func TestDaemonsThatAreGoneKeepNobodyWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := inbox(t, &daemon{asked: []fleet.Pending{{From: other}}}, Options{})
+		for n := range fewDue {
+			i.Online(fleet.DeviceID(fmt.Sprint("another ", n)))
+		}
+		online(t, i)
+		i.Offline("another 0")
+		pass(t, time.Second)
+		if got := len(i.Of(id)); got != 1 {
+			t.Errorf("%d are pending, want 1", got)
+		}
+		if got := len(i.Of("another 0")); got != 0 {
+			t.Errorf("a daemon that is gone was read")
 		}
 	})
 }

@@ -14,18 +14,6 @@ const maxPending = 1000
 
 const duringPending = "ask what is pending"
 
-// PendingInTurn is Pending on the kept connection, once the poll that holds it is over: for what can wait a minute.
-func (c *Client) PendingInTurn(ctx context.Context) ([]fleet.Pending, error) {
-	select {
-	case cn := <-c.kept:
-		defer func() { c.giveBack(cn) }()
-		do := func(ctx context.Context, k call) ([]byte, error) { return c.run(ctx, &cn, k) }
-		return calls{measured(do, c.measured), c.limits}.Pending(ctx)
-	case <-ctx.Done():
-		return nil, interrupted(ctx)
-	}
-}
-
 // Pending reads /rest/cluster/pending: what asks the daemon to be let in. Daemons that do not know it have nothing.
 func (c calls) Pending(ctx context.Context) ([]fleet.Pending, error) {
 	devices, err := c.pending(ctx, "/rest/cluster/pending/devices")

@@ -38,27 +38,16 @@ func TestReadsWhatIsPending(t *testing.T) {
 	}
 }
 
-func TestPendingInTurnWaitsOnceForThePoll(t *testing.T) {
+func TestPendingBetweenPollsTakesNoOtherConnection(t *testing.T) {
 	f := pendingFake(t)
-	arrived, release := hold(f)
+	f.answer("/rest/events", "[]")
 	c := newClient(t, f.target(), Limits{})
-	polled, read := make(chan error, 1), make(chan error, 1)
-	go func() {
-		_, err := c.Events(t.Context(), 0, 0, 50*time.Second)
-		polled <- err
-	}()
-	<-arrived
-	go func() {
-		all, err := c.PendingInTurn(t.Context())
-		if err == nil && len(all) != 2 {
-			err = fmt.Errorf("got %v", all)
-		}
-		read <- err
-	}()
-	release <- "[]"
-	for _, ended := range []chan error{polled, read} {
-		if err := <-ended; err != nil {
+	for range 2 {
+		if _, err := c.Events(t.Context(), 0, 0, 0); err != nil {
 			t.Fatal(err)
+		}
+		if all, err := c.Pending(t.Context()); err != nil || len(all) != 2 {
+			t.Fatalf("got %v, %v", all, err)
 		}
 	}
 	if f.dialled() != 1 {

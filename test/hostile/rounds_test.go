@@ -19,10 +19,9 @@ import (
 // TestConnectingLeavesNothingBehind: daemons come and go, gently and not, and the server holds afterwards what it held
 // before.
 func TestConnectingLeavesNothingBehind(t *testing.T) {
-	const daemons = 50
-	rounds := 2
+	daemons, rounds := 50, 2 // a daemon that goes often is waited for longer and longer
 	if os.Getenv("MUSTER_SOAK") != "" {
-		rounds = 20
+		daemons, rounds = 250, 4
 	}
 	farm := newFarm(t, daemons)
 	s := server.Start(t, server.Options{})

@@ -77,6 +77,7 @@ type PutDeviceSettings struct {
 	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused"`
 	AllowPlain *bool   `json:"allowPlain,omitempty"`
 	Pin        *string `json:"pin,omitempty" doc:"sha256:<hex>; an empty string forgets the pin"`
+	Restart    *bool   `json:"restart,omitempty" doc:"Let Muster restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }
 
 // DeviceSettings are the settings of one device beyond the contract.
@@ -84,6 +85,7 @@ type DeviceSettings struct {
 	Mode       string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
 	AllowPlain bool   `json:"allowPlain" doc:"Allow plain HTTP although the address is not loopback"`
 	Pin        string `json:"pin" doc:"sha256:<hex> of the daemon's GUI certificate; write an empty string to forget it"`
+	Restart    bool   `json:"restart" doc:"Muster may restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }
 
 // DeviceSettingsStored is the answer to a PUT on a device's settings, which are in force then.

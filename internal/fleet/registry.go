@@ -32,6 +32,7 @@ type DeviceSettings struct {
 	Mode       Mode
 	AllowPlain bool   // plain HTTP although the address is not loopback
 	Pin        string // "sha256:<hex>" of the GUI certificate, "" when none is pinned
+	Restart    bool   // Muster may restart the daemon after a change that needs it
 }
 
 // Mode of one device: the strictest of the fleet's, its tags' and its own.

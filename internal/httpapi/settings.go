@@ -126,12 +126,12 @@ func settingsFrom(settings fleet.DeviceSettings, body api.PutDeviceSettings) (fl
 		}
 		settings.Pin = pin
 	}
-	settings.AllowPlain = or(body.AllowPlain, settings.AllowPlain)
+	settings.AllowPlain, settings.Restart = or(body.AllowPlain, settings.AllowPlain), or(body.Restart, settings.Restart)
 	return settings, nil
 }
 
 func wireSettings(settings fleet.DeviceSettings) api.DeviceSettings {
-	return api.DeviceSettings{Mode: string(orOn(settings.Mode)), AllowPlain: settings.AllowPlain, Pin: settings.Pin}
+	return api.DeviceSettings{Mode: string(orOn(settings.Mode)), AllowPlain: settings.AllowPlain, Pin: settings.Pin, Restart: settings.Restart}
 }
 
 // orOn is the mode of what nobody set one for.

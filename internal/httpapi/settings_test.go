@@ -15,12 +15,14 @@ func TestDeviceSettingsThatAreLeftOutStay(t *testing.T) {
 	path := Prefix + "/devices/" + string(idA) + "/settings"
 	pin := "sha256:" + strings.Repeat("ab", 32)
 	for _, step := range []struct{ put, want string }{
-		{`{}`, `{"mode":"on","allowPlain":false,"pin":""}`},
+		{`{}`, `{"mode":"on","allowPlain":false,"pin":"","restart":false}`},
 		{`{"pin":"` + strings.ToUpper(pin[7:]) + `"}`, ""},
-		{`{"pin":"` + pin + `"}`, `{"mode":"on","allowPlain":false,"pin":"` + pin + `"}`},
-		{`{"mode":"observe"}`, `{"mode":"observe","allowPlain":false,"pin":"` + pin + `"}`},
-		{`{"allowPlain":true,"mode":null}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `"}`},
-		{`{"pin":"","mode":"paused"}`, `{"mode":"paused","allowPlain":true,"pin":""}`},
+		{`{"pin":"` + pin + `"}`, `{"mode":"on","allowPlain":false,"pin":"` + pin + `","restart":false}`},
+		{`{"mode":"observe"}`, `{"mode":"observe","allowPlain":false,"pin":"` + pin + `","restart":false}`},
+		{`{"allowPlain":true,"mode":null}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","restart":false}`},
+		{`{"restart":true}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","restart":true}`},
+		{`{"restart":false}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","restart":false}`},
+		{`{"pin":"","mode":"paused"}`, `{"mode":"paused","allowPlain":true,"pin":"","restart":false}`},
 	} {
 		if step.want == "" {
 			w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: path, body: step.put})
@@ -70,7 +72,7 @@ func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 	for path, want := range map[string]string{
 		"/configurator":       `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,
 		"/tags/site/settings": `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,
-		device:                `{"mode":"observe","allowPlain":false,"pin":"","warning":"it is in force. A restart forgets it."}`,
+		device:                `{"mode":"observe","allowPlain":false,"pin":"","restart":false,"warning":"it is in force. A restart forgets it."}`,
 	} {
 		if got := w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + path, body: `{"mode":"observe"}`}); got != want {
 			t.Errorf("%s: got %s, want %s", path, got, want)

@@ -66,6 +66,9 @@ func (j *job) condition() fleet.State {
 		worst = fleet.State{Configuration: fleet.ConfigUnknown, Reason: "the daemon cannot be reached: when it was last read, it had what its templates ask for",
 			Next: "It is read again as soon as it answers."}
 	}
+	if reason, next := j.restartNeeded(); reason != "" && j.known.Online {
+		worst.Reason, worst.Next = reason, next
+	}
 	for _, s := range []fleet.State{j.waiting(), j.heldBack(), j.stopped()} {
 		if severity[s.Configuration] > severity[worst.Configuration] {
 			worst = s

@@ -147,6 +147,9 @@ type daemon struct {
 	busy    bool     // a session is open
 	reads   int
 
+	restarts         bool // it says that it has to start anew
+	asked, restarted int
+
 	before func(d *daemon, call string) error // runs with mu held, before a write takes effect
 	lies   func(stconfig.Value) stconfig.Value
 	key    string // of its API; "" takes any
@@ -232,6 +235,20 @@ func (s *session) SetIgnores(ctx context.Context, folder string, lines []string)
 
 func (s *session) Write(ctx context.Context, method, path string, body []byte) error {
 	return s.d.Write(ctx, s.d.id, method, path, body)
+}
+
+func (s *session) RestartRequired(context.Context) (bool, error) {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	s.d.asked++
+	return s.d.restarts, nil
+}
+
+func (s *session) Restart(context.Context) error {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	s.d.restarted++
+	return nil
 }
 
 func (s *session) Close() {

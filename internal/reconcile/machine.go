@@ -102,6 +102,7 @@ type memory struct {
 	sent      map[string][]sentValue // the last two values sent at a key, newest last
 	unmoved   map[string]int         // how often a write at a key had no effect
 
+	restart restarting
 	waiting []plan.Change // of the newest plan, what is not sent by itself; not to be changed
 
 	unfinished []fleet.Intent // left open by a crash or a lost connection

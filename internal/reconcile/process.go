@@ -69,7 +69,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
 		return err
 	}
-	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" {
+	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !m.mem.restartState().required {
 		m.mem.keepWaiting(plan.Plan{})
 		e.say(m, fleet.ConfigUnmanaged, noTemplates, "")
 		j.digest = j.known.Digest
@@ -130,6 +130,9 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 		err = e.bring(ctx, j)
 	default:
 		err = e.keepEntries(ctx, j)
+	}
+	if err == nil {
+		e.restart(ctx, j)
 	}
 	e.conclude(j)
 	if err != nil {
@@ -300,7 +303,7 @@ func (m *memory) lookedAt(digest string, print fingerprint) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	aged := m.ignores != nil && time.Since(m.ignoresAt) >= ignoresEvery
-	return m.observed == digest && m.print == print && !aged
+	return m.observed == digest && m.print == print && !aged && !m.restart.required
 }
 
 // done notes that a state was looked at to its end.

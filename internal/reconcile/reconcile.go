@@ -48,6 +48,9 @@ type Session interface {
 	SetIgnores(ctx context.Context, folder string, lines []string) error
 	// Write sends one write, once; path begins with /rest/ and is escaped.
 	Write(ctx context.Context, method, path string, body []byte) error
+	// RestartRequired tells whether something takes effect only when the daemon starts anew; Restart has it do so.
+	RestartRequired(ctx context.Context) (bool, error)
+	Restart(ctx context.Context) error
 	Close() // twice is fine
 }
 

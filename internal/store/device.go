@@ -88,10 +88,10 @@ func (t *tx) createDevice(d fleet.Device) (fleet.Device, error) {
 	d.CreatedAt, d.UpdatedAt = t.now, t.now
 	settings := fleet.DeviceSettings{Mode: fleet.ModeOn}
 	err := t.exec(`
-		INSERT INTO devices (id, label, api_key, api_address, api_port, mode, allow_plain, pin, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		INSERT INTO devices (id, label, api_key, api_address, api_port, mode, allow_plain, pin, may_restart, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort,
-		string(settings.Mode), settings.AllowPlain, settings.Pin, millis(d.CreatedAt), millis(d.UpdatedAt))
+		string(settings.Mode), settings.AllowPlain, settings.Pin, settings.Restart, millis(d.CreatedAt), millis(d.UpdatedAt))
 	if err != nil {
 		return d, err
 	}
@@ -178,14 +178,14 @@ func (t *tx) exists(id fleet.DeviceID) (bool, error) {
 	return err == nil, err
 }
 
-const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, created_at, updated_at FROM devices`
+const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, may_restart, created_at, updated_at FROM devices`
 
 func (s *Store) scanDevice(row scanner) (*fleet.Registered, error) {
 	r := &fleet.Registered{Tags: []fleet.Tag{}}
 	var id, mode string
 	var sealed []byte
 	var created, updated sql.NullInt64
-	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin, &created, &updated)
+	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin, &r.Settings.Restart, &created, &updated)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func TestPutDeviceKeepsTagsAndSettings(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		d := put(t, s, deviceN(1))
-		settings := fleet.DeviceSettings{Mode: fleet.ModeObserve, AllowPlain: true, Pin: "sha256:00"}
+		settings := fleet.DeviceSettings{Mode: fleet.ModeObserve, AllowPlain: true, Pin: "sha256:00", Restart: true}
 		must(s.PutDeviceSettings(t.Context(), d.ID, settings, nil))(t)
 		must(s.TagDevice(t.Context(), d.ID, "office", nil))(t)
 		d.APIAddress = "192.0.2.99"

@@ -61,6 +61,9 @@ func describe(settings fleet.DeviceSettings) string {
 	if settings.AllowPlain {
 		text += ", plain HTTP allowed"
 	}
+	if settings.Restart {
+		text += ", restart allowed"
+	}
 	if settings.Pin == "" {
 		return text + ", no pin"
 	}
@@ -69,7 +72,8 @@ func describe(settings fleet.DeviceSettings) string {
 
 func (t *tx) settings(id fleet.DeviceID) (settings fleet.DeviceSettings, err error) {
 	var mode string
-	err = t.row(`SELECT mode, allow_plain, pin FROM devices WHERE id = $1`, string(id)).Scan(&mode, &settings.AllowPlain, &settings.Pin)
+	err = t.row(`SELECT mode, allow_plain, pin, may_restart FROM devices WHERE id = $1`, string(id)).
+		Scan(&mode, &settings.AllowPlain, &settings.Pin, &settings.Restart)
 	if absent(err) {
 		return settings, noDevice(id)
 	}
@@ -84,8 +88,8 @@ func (t *tx) putSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error
 
 // keepSettings is for what was learnt: nobody's decision, so nobody is told.
 func (t *tx) keepSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error {
-	err := t.exec(`UPDATE devices SET mode = $2, allow_plain = $3, pin = $4 WHERE id = $1`,
-		string(id), string(settings.Mode), settings.AllowPlain, settings.Pin)
+	err := t.exec(`UPDATE devices SET mode = $2, allow_plain = $3, pin = $4, may_restart = $5 WHERE id = $1`,
+		string(id), string(settings.Mode), settings.AllowPlain, settings.Pin, settings.Restart)
 	if err != nil {
 		return err
 	}

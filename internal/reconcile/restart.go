@@ -1,0 +1,109 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+	"muster/internal/stconfig"
+)
+
+// needRestart are the options that take effect only when the daemon starts anew: in 2.1 the first two, in 1.19 the last.
+var needRestart = []string{"options.auditenabled", "options.auditfile", "options.databasetuning"}
+
+// restartAgain is how long a daemon that was told to restart is left alone when it says that it needs it all the same.
+const restartAgain = time.Hour
+
+// restarting is what is known of a device's need to start anew.
+type restarting struct {
+	asked    bool // in this process
+	required bool
+	toldAt   time.Time // when Muster told it to
+}
+
+func needsRestart(key stconfig.Key) bool {
+	name := strings.ToLower(key.String())
+	return name == "options" || slices.Contains(needRestart, name)
+}
+
+// restart finds out whether the daemon has to start anew for what Muster wrote, and has it do so where that is allowed.
+// It is asked after such a change, until it was started anew, and once in each process for a device with such keys.
+func (e *Engine) restart(ctx context.Context, j *job) {
+	if !j.known.Online || len(j.plan.Sendable()) > 0 || !j.mayNeedRestart() {
+		return
+	}
+	if err := e.askRestart(ctx, j); err != nil {
+		e.log.Info("not known whether the daemon has to start anew", logkey.Device, j.m.id, logkey.Err(err))
+	}
+}
+
+func (j *job) mayNeedRestart() bool {
+	r := j.m.mem.restartState()
+	for _, c := range j.sent {
+		if needsRestart(c.Key) {
+			return true
+		}
+	}
+	return r.required || !r.asked && slices.ContainsFunc(j.entries, func(entry fleet.BaseEntry) bool {
+		key, err := stconfig.ParseKey(entry.Key)
+		return err == nil && needsRestart(key)
+	})
+}
+
+func (e *Engine) askRestart(ctx context.Context, j *job) error {
+	session, err := e.o.Daemon.Session(ctx, j.m.id)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	required, err := session.RestartRequired(ctx)
+	if err != nil {
+		return err
+	}
+	told := j.m.mem.restartState().toldAt
+	again := time.Since(told) >= restartAgain
+	j.m.mem.keepRestart(restarting{asked: true, required: required, toldAt: told})
+	if !required || !again || !j.device.Settings.Restart || !e.mayWrite(ctx, j.m.id) {
+		return nil
+	}
+	j.m.mem.keepRestart(restarting{asked: true, required: true, toldAt: time.Now()})
+	e.log.Info("daemon is told to start anew", logkey.Device, j.m.id)
+	return during("restart the daemon", session.Restart(ctx))
+}
+
+// mayWrite asks for the mode as it is at this moment: somebody may have stopped Muster since the job began.
+func (e *Engine) mayWrite(ctx context.Context, id fleet.DeviceID) bool {
+	registry, err := e.o.Store.Registry(ctx)
+	return err == nil && registry.ModeOf(id) == fleet.ModeOn
+}
+
+func (m *memory) restartState() restarting {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.restart
+}
+
+func (m *memory) keepRestart(r restarting) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.restart = r
+}
+
+// restartNeeded is what a person is told of a daemon that has to start anew; blank for one that has not.
+func (j *job) restartNeeded() (reason, next string) {
+	r := j.m.mem.restartState()
+	switch {
+	case !r.required:
+		return "", ""
+	case !j.device.Settings.Restart:
+		return "restart required: the daemon has what its templates ask for, and takes some of it into account only when it starts anew",
+			"Restart the daemon, or let Muster do that: set restart to true in the device's settings. One that was started with --no-restart stays down then."
+	case time.Since(r.toldAt) < restartAgain:
+		return "restart required: Muster told the daemon to start anew", "If it stays away it was started with --no-restart: start it on its own machine."
+	}
+	return "restart required: the daemon has what its templates ask for, and takes some of it into account only when it starts anew",
+		"Muster tells it to start anew, as its settings allow."
+}

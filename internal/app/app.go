@@ -203,12 +203,12 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		},
 	})
 	daemons := daemons{a.mirror, a.store, dial}
+	a.restorer = a.newRestorer(daemons)
 	a.inbox = a.newInbox(daemons)
 	a.causes = newCauses()
 	if a.runner, err = a.newRunner(ctx, evaluator{pool}, digestKey); err != nil {
 		return err
 	}
-	a.restorer = a.newRestorer(daemons)
 	a.engine = reconcile.New(reconcile.Options{
 		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: evaluator{pool}, Secrets: a.store,
 		DigestKey: digestKey, Log: a.log, Step: a.o.Step,

@@ -5,15 +5,20 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/pending"
+	"muster/internal/rollout"
+	"muster/internal/stconfig"
 )
 
 // newInbox makes what keeps an eye on devices and folders that ask to be let in.
 func (a *App) newInbox(d daemons) *pending.Inbox {
-	return pending.New(pending.Options{Daemon: askers{d}, Mode: managed{a}.mode, Log: a.log, Changed: a.news.asked})
+	return pending.New(pending.Options{Daemon: askers{d, a.restorer}, Mode: managed{a}.mode, Log: a.log, Changed: a.news.asked})
 }
 
 // askers lets the inbox talk to daemons.
-type askers struct{ daemons }
+type askers struct {
+	daemons
+	restorer *rollout.Restorer
+}
 
 func (d askers) Pending(ctx context.Context, id fleet.DeviceID) ([]fleet.Pending, error) {
 	client, err := d.client(id)
@@ -36,10 +41,6 @@ func (d askers) DismissPending(ctx context.Context, id fleet.DeviceID, asks flee
 	return client.DismissPending(ctx, asks)
 }
 
-func (d askers) Write(ctx context.Context, id fleet.DeviceID, method, path string, body []byte) error {
-	client, err := d.client(id)
-	if err != nil {
-		return err
-	}
-	return client.Write(ctx, method, path, body)
+func (d askers) Amend(ctx context.Context, id fleet.DeviceID, what string, change func(stconfig.Value) (stconfig.Value, error)) error {
+	return d.restorer.Amend(ctx, id, rollout.Amendment{What: what, Cause: fleet.CauseAccept, Change: change})
 }

@@ -25,8 +25,11 @@ func (a *App) newRestorer(d daemons) *rollout.Restorer {
 			}
 			return facts
 		},
-		Restored: func(id fleet.DeviceID, digest string) {
-			a.explain(id, digest, fleet.CauseRestore)
+		Undone: func(ctx context.Context, id fleet.DeviceID, doc stconfig.Value, changes []stconfig.Change) (string, error) {
+			return a.engine.TakesBack(ctx, id, doc, changes)
+		},
+		Restored: func(id fleet.DeviceID, digest, cause string) {
+			a.explain(id, digest, cause)
 			a.engine.ConfigSeen(id)
 		},
 		Unverified: func(intent fleet.Intent) { a.engine.Verify(intent) },

@@ -17,4 +17,5 @@ const (
 	CauseTemplate = "template" // templates or tags asked for it, or no longer do
 	CauseDaemon   = "daemon"   // somebody at the daemon
 	CauseRestore  = "restore"  // a person had an older revision restored
+	CauseAccept   = "accept"   // a person let in what had asked the daemon
 )

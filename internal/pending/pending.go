@@ -13,6 +13,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/stconfig"
 )
 
 // Daemon talks to the daemon of a device.
@@ -20,8 +21,8 @@ type Daemon interface {
 	// Pending is what asks the daemon now, without Device, over a connection of its own.
 	Pending(ctx context.Context, id fleet.DeviceID) ([]fleet.Pending, error)
 	DismissPending(ctx context.Context, id fleet.DeviceID, asks fleet.Pending) error
-	Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
-	Write(ctx context.Context, id fleet.DeviceID, method, path string, body []byte) error
+	// Amend changes the configuration as a person asks, and answers when it was read back.
+	Amend(ctx context.Context, id fleet.DeviceID, what string, change func(stconfig.Value) (stconfig.Value, error)) error
 }
 
 // Options make an Inbox.

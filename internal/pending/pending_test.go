@@ -50,16 +50,17 @@ func (d *daemon) DismissPending(_ context.Context, _ fleet.DeviceID, asks fleet.
 	return d.err
 }
 
-func (d *daemon) Config(context.Context, fleet.DeviceID) (fleet.ObservedConfig, error) {
+func (d *daemon) Amend(_ context.Context, _ fleet.DeviceID, _ string, change func(stconfig.Value) (stconfig.Value, error)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return fleet.ObservedConfig{JSON: d.doc.JSON()}, d.err
-}
-
-func (d *daemon) Write(_ context.Context, _ fleet.DeviceID, method, path string, body []byte) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.calls = append(d.calls, method+" "+path+" "+string(body))
+	to, err := change(d.doc)
+	if err != nil {
+		return err
+	}
+	for _, c := range stconfig.Diff(d.doc, to) {
+		d.calls = append(d.calls, c.Key.String())
+	}
+	d.doc = to
 	return d.err
 }
 
@@ -194,7 +195,7 @@ func TestAHostileDaemonFillsNothing(t *testing.T) {
 	})
 }
 
-func TestWhatIsLetInIsOneNarrowWrite(t *testing.T) {
+func TestWhatIsLetInIsAllThatChanges(t *testing.T) {
 	sample := stconfig.Normalise(stconfig.Sample())
 	folder := "photos/2026"
 	known := sample.With("devices", stconfig.List(append(slices.Collect(sample.Get("devices").Values()),
@@ -202,31 +203,46 @@ func TestWhatIsLetInIsOneNarrowWrite(t *testing.T) {
 	has := known.With("folders", stconfig.List(stconfig.Obj(
 		stconfig.Member{Name: "id", Value: stconfig.Text(folder)}, stconfig.Member{Name: "path", Value: stconfig.Text("/p")},
 		stconfig.Member{Name: "devices", Value: stconfig.List(stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(third))}))})))
+	device, whole := "devices."+string(other), "folders."+folder
 	for name, one := range map[string]struct {
 		doc        stconfig.Value
 		asks       fleet.Pending
 		name, path string
-		want       string // the one write; "": none
+		want       map[string]string // the key that changes, and what is there afterwards
 		code       fleet.Code
 	}{
-		"a device":                    {sample, fleet.Pending{From: other, Name: "new"}, "", "", `PUT /rest/config/devices [{"deviceID":"` + string(other) + `","name":"new","addresses":["dynamic"]}]`, ""},
-		"a device by another name":    {sample, fleet.Pending{From: other, Name: "new"}, "N", "", `PUT /rest/config/devices [{"deviceID":"` + string(other) + `","name":"N","addresses":["dynamic"]}]`, ""},
-		"a device that is in already": {known, fleet.Pending{From: other}, "", "", "", ""},
+		"a device":                    {sample, fleet.Pending{From: other, Name: "new"}, "", "", map[string]string{device: "", device + ".name": "new"}, ""},
+		"a device by another name":    {sample, fleet.Pending{From: other, Name: "new"}, "N", "", map[string]string{device: "", device + ".name": "N"}, ""},
+		"a device that is in already": {known, fleet.Pending{From: other}, "", "", nil, ""},
 		"a folder": {known, fleet.Pending{From: other, Folder: folder, FolderLabel: "P"}, "", "/srv/p",
-			`PUT /rest/config/folders [{"id":"photos/2026","label":"P","path":"/srv/p","devices":[{"deviceID":"` + string(other) + `"}]}]`, ""},
+			map[string]string{whole: "", whole + ".label": "P", whole + ".path": "/srv/p", whole + ".type": "sendreceive", whole + ".devices." + string(other) + ".deviceID": string(other)}, ""},
 		"an encrypted folder": {known, fleet.Pending{From: other, Folder: folder, Encrypted: true}, "L", "/srv/p",
-			`PUT /rest/config/folders [{"id":"photos/2026","label":"L","path":"/srv/p","devices":[{"deviceID":"` + string(other) + `"}],"type":"receiveencrypted"}]`, ""},
+			map[string]string{whole: "", whole + ".label": "L", whole + ".type": "receiveencrypted"}, ""},
 		"a folder that is there": {has, fleet.Pending{From: other, Folder: folder}, "", "",
-			`PUT /rest/config/folders [{"id":"photos/2026","path":"/p","devices":[{"deviceID":"` + string(third) + `"},{"deviceID":"` + string(other) + `"}]}]`, ""},
-		"a folder without a path":    {known, fleet.Pending{From: other, Folder: folder}, "", "", "", fleet.CodeInvalid},
-		"a folder of nobody we know": {sample, fleet.Pending{From: other, Folder: folder}, "", "/srv/p", "", fleet.CodeConflict},
+			map[string]string{whole + ".devices." + string(other): "", whole + ".path": "/p", whole + ".devices." + string(third) + ".deviceID": string(third)}, ""},
+		"a folder without a path":    {known, fleet.Pending{From: other, Folder: folder}, "", "", nil, fleet.CodeInvalid},
+		"a folder of nobody we know": {sample, fleet.Pending{From: other, Folder: folder}, "", "/srv/p", nil, fleet.CodeConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
-			one.asks.Device = id
+			one.asks.Device = stconfig.SampleID
 			d := &daemon{doc: one.doc}
-			err := New(Options{Daemon: d}).Accept(t.Context(), one.asks, one.name, one.path)
-			if got := strings.Join(d.calls, "; "); got != one.want || fleet.CodeOf(err) != one.code {
-				t.Errorf("got %s, %v; want %s, %s", got, err, one.want, one.code)
+			if err := New(Options{Daemon: d}).Accept(t.Context(), one.asks, one.name, one.path); fleet.CodeOf(err) != one.code {
+				t.Fatalf("got %v, want %s", err, one.code)
+			}
+			var changed []string
+			for text, want := range one.want {
+				key, err := stconfig.ParseKey(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want == "" {
+					changed = append(changed, text)
+				} else if got := stconfig.Lookup(d.doc, key).Str(); got != want {
+					t.Errorf("%s is %q, want %q", text, got, want)
+				}
+			}
+			if !slices.Equal(d.calls, changed) {
+				t.Errorf("%v changed, want %v", d.calls, changed)
 			}
 		})
 	}

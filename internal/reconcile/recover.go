@@ -78,7 +78,7 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 	}
 	for _, intent := range open {
 		outcome, detail := outcome, detail
-		if intent.Cause == fleet.CauseRestore {
+		if intent.Cause == fleet.CauseRestore || intent.Cause == fleet.CauseAccept {
 			outcome, detail = restoredOr(j, intent)
 		}
 		err := e.o.Store.FinishIntent(ctx, intent.ID, outcome, detail, j.entries)
@@ -101,12 +101,12 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 	return false, nil
 }
 
-// restoredOr is what became of a restore, about which the plan says nothing.
+// restoredOr is what became of a restore, or of another change that templates know nothing of.
 func restoredOr(j *job, intent fleet.Intent) (fleet.Outcome, string) {
 	if j.digest == intent.Observed {
-		return fleet.OutcomeAbandoned, "nothing of the " + intent.Detail + " reached the daemon before an interruption: restore it again"
+		return fleet.OutcomeAbandoned, "nothing of the " + intent.Detail + " reached the daemon before an interruption: do it again"
 	}
-	return fleet.OutcomePartial, "the " + intent.Detail + " was interrupted: compare, and restore again what is missing"
+	return fleet.OutcomePartial, "the " + intent.Detail + " was interrupted: look at the configuration, and do again what is missing"
 }
 
 // sayUnverified says that the outcome of an intent is not known, because the daemon does not answer. When the intent was

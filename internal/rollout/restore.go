@@ -38,8 +38,10 @@ type RestoreOptions struct {
 	Session   func(ctx context.Context, id fleet.DeviceID) (Session, error)
 	Facts     func(d *fleet.Registered) plan.Facts
 	Mode      func(id fleet.DeviceID) fleet.Mode
-	// Restored is told what configuration a restore left; it must not block.
-	Restored func(id fleet.DeviceID, digest string)
+	// Restored is told what configuration a restore or an amendment left, and the cause; it must not block.
+	Restored func(id fleet.DeviceID, digest, cause string)
+	// Undone says which of these changes templates would take back from a document, and why; "" when none. Nil: none.
+	Undone func(ctx context.Context, id fleet.DeviceID, doc stconfig.Value, changes []stconfig.Change) (why string, err error)
 	// Unverified is given the intent of a restore of which nobody knows what became; it must not block.
 	Unverified func(fleet.Intent)
 	// Step names the steps of a restore as they are reached, for tests that stop the process there.
@@ -131,7 +133,12 @@ func (r *Restorer) Restore(ctx context.Context, id fleet.DeviceID, number int64,
 	if err != nil {
 		return Restored{}, err
 	}
-	w := restoring{Restorer: r, id: id, number: number, section: section, target: target, session: session, request: request}
+	w := restoring{
+		Restorer: r, id: id, section: section, session: session, request: request, cause: fleet.CauseRestore,
+		what: fmt.Sprintf("restore of revision %d", number), done: fmt.Sprintf("revision %d restored", number),
+		nothing: fmt.Sprintf("nothing that can be restored differs from revision %d", number),
+		target:  func(stconfig.Value) (stconfig.Value, error) { return target, nil },
+	}
 	defer w.hangUp()
 	if err := w.plan(ctx); err != nil {
 		return Restored{}, err
@@ -172,18 +179,23 @@ func (r *Restorer) take(ctx context.Context, id fleet.DeviceID) (release func(),
 	}
 }
 
-// restoring is one restore under way.
+// restoring is one restore, or one amendment, under way.
 type restoring struct {
 	*Restorer
 	id      fleet.DeviceID
-	number  int64
+	cause   string // of the revision that it makes
+	what    string // is done, for the record
+	done    string // what to say when it is
+	nothing string // what to say when nothing has to be
 	section stconfig.Key
-	target  stconfig.Value
+	target  func(doc stconfig.Value) (stconfig.Value, error)
 	session Session
 	request RestoreRequest
 
-	doc stconfig.Value // as read last
-	out Restored
+	doc    stconfig.Value    // as read last
+	wanted []stconfig.Change // of it
+	left   []plan.Change     // still, after it was read back
+	out    Restored
 }
 
 // plan reads the daemon and says what a restore changes now.
@@ -210,20 +222,23 @@ func (w *restoring) plan(ctx context.Context) error {
 	if device == nil {
 		return fleet.NotFoundf("there is no device %s", w.id)
 	}
-	w.out.Left = nil
-	var wanted []stconfig.Change
-	for _, c := range stconfig.Diff(w.doc, w.target) {
+	target, err := w.target(w.doc)
+	if err != nil {
+		return err
+	}
+	w.out.Left, w.wanted = nil, nil
+	for _, c := range stconfig.Diff(w.doc, target) {
 		why, within := w.exempt(c, entries)
 		switch {
 		case !within:
 		case why != "":
 			w.out.Left = append(w.out.Left, plan.Change{Key: c.Key, From: c.From, To: c.To, Class: plan.Skipped, Reason: why})
 		default:
-			wanted = append(wanted, c)
+			w.wanted = append(w.wanted, c)
 		}
 	}
 	made, err := plan.Make(plan.Input{
-		Device: w.id, Generation: registry.Generation, Observed: w.doc, Desired: stconfig.Patch(w.doc, wanted), Facts: w.o.Facts(device),
+		Device: w.id, Generation: registry.Generation, Observed: w.doc, Desired: stconfig.Patch(w.doc, w.wanted), Facts: w.o.Facts(device),
 		Consent: func(c plan.Change) bool { return slices.Contains(w.request.Consent, c.Key.String()) },
 	})
 	w.out.Plan = made
@@ -293,7 +308,7 @@ func (w *restoring) waits() bool {
 	mode := w.o.Mode(w.id)
 	switch {
 	case len(w.out.Plan.Sendable()) == 0 && held == 0:
-		w.out.Reason = fmt.Sprintf("nothing that can be restored differs from revision %d", w.number)
+		w.out.Reason = w.nothing
 	case mode != fleet.ModeOn:
 		w.out.Reason, w.out.Next = "nothing is written: the mode is "+string(mode), "Set the fleet's, the tags' and the device's mode to on."
 	case held > 0:
@@ -319,8 +334,8 @@ func (w *restoring) send(ctx context.Context) error {
 		return err
 	}
 	intent := fleet.Intent{
-		Device: w.id, PlanDigest: sent.Digest, Observed: sent.Observed, Cause: fleet.CauseRestore, Writes: record,
-		Detail: fmt.Sprintf("restore of revision %d", w.number), CreatedAt: time.Now(),
+		Device: w.id, PlanDigest: sent.Digest, Observed: sent.Observed, Cause: w.cause, Writes: record,
+		Detail: w.what, CreatedAt: time.Now(),
 	}
 	if intent.ID, err = w.o.Revisions.BeginIntent(ctx, intent, nil); err != nil {
 		return fmt.Errorf("record intent: %w", err)
@@ -338,15 +353,15 @@ func (w *restoring) send(ctx context.Context) error {
 		w.o.Unverified(intent)
 		return cmp.Or(failed, fmt.Errorf("read back: %w", err))
 	}
-	w.o.Restored(w.id, stconfig.Digest(w.doc))
+	w.o.Restored(w.id, stconfig.Digest(w.doc), w.cause)
 	w.step(StepRestoreOutcome)
-	left := w.out.Plan.Sendable()
+	w.left = w.out.Plan.Sendable()
 	w.out.Plan = sent
-	outcome, detail := fleet.OutcomeApplied, fmt.Sprintf("revision %d restored", w.number)
+	outcome, detail := fleet.OutcomeApplied, w.done
 	switch {
 	case fleet.CodeOf(failed) == fleet.CodeRejected:
 		outcome, detail = fleet.OutcomeRejected, failed.Error()
-	case failed != nil, len(left) > 0:
+	case failed != nil, len(w.left) > 0:
 		outcome, detail = fleet.OutcomePartial, "something is still missing"
 	}
 	if err := w.o.Revisions.FinishIntent(ctx, intent.ID, outcome, detail, nil); err != nil {
@@ -358,8 +373,8 @@ func (w *restoring) send(ctx context.Context) error {
 		return failed
 	}
 	w.out.Done, w.out.Reason = true, detail
-	if len(left) > 0 {
-		w.out.Reason = fmt.Sprintf("the daemon took it and shows %s otherwise", left[0].Key)
+	if len(w.left) > 0 {
+		w.out.Reason = fmt.Sprintf("the daemon took it and shows %s otherwise", w.left[0].Key)
 	}
 	return nil
 }

@@ -27,6 +27,10 @@ const (
 // bring sends the plan and what follows from it, until nothing is left to send.
 func (e *Engine) bring(ctx context.Context, j *job) error {
 	for range maxRounds {
+		if !e.mayWrite(ctx, j.m.id) {
+			j.mode, j.halted = fleet.ModeObserve, true
+			return nil
+		}
 		if j.m.mem.countSent(j.plan.Sendable(), time.Now()) {
 			if err := e.think(ctx, j, false); err != nil {
 				return e.notThought(j, err)
@@ -145,12 +149,15 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 	return true, a.abandon(ctx, "the configuration changed meanwhile: planned again")
 }
 
-// write sends the narrow writes in order. A write that the daemon refuses keeps back those that build on it; a failure
-// that may pass ends them all, because nobody knows what the daemon took.
+// write sends the narrow writes in order, until somebody stops Muster. A write that the daemon refuses keeps back those
+// that build on it; a failure that may pass ends them all, because nobody knows what the daemon took.
 func (a *attempt) write(ctx context.Context) error {
 	for i, w := range plan.Writes(a.planned, a.j.result.Observed()) {
 		if a.buildsOnRejected(w) {
 			continue
+		}
+		if !a.mayWrite(ctx, a.j.m.id) {
+			return nil // somebody stopped Muster: what was written is read back, what is left waits
 		}
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))
 		err := a.call(ctx, w, i == 0 && !a.thoughtAgain)

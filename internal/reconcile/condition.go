@@ -96,7 +96,7 @@ func (j *job) waiting() fleet.State {
 	s := fleet.State{Configuration: fleet.ConfigPending, Reason: reason, Next: "It is sent as soon as the daemon can be reached."}
 	switch {
 	case j.mode != fleet.ModeOn:
-		s.Next = "Nothing is written: the mode is observe. Set the fleet's, the tags' and the device's mode to on."
+		s.Next = "Nothing is written: the mode is observe. Set the fleet's, the tags' and the device's mode to on; a server that was started with --configurator=observe has to be started without."
 	case j.known.Online:
 		s.Next = "It is tried again shortly."
 	}

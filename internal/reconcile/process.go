@@ -119,13 +119,13 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	var err error
 	switch sendable := len(j.plan.Sendable()) > 0; {
 	case sendable && j.mode != fleet.ModeOn:
-		err = refuse(r, "Muster only observes this device: nothing is written")
+		err = refuse(r, j.silent())
 	case sendable && j.known.TooOld:
 		e.say(j.m, fleet.ConfigFailed, "the daemon is too old to manage: it has no /rest/config", "Upgrade Syncthing to 1.12 or later.")
 		j.m.mem.done(j)
-		return refuse(r, "the daemon is too old to manage")
+		return refuse(r, j.silent())
 	case sendable && !j.known.Online:
-		err = refuse(r, "the daemon cannot be reached now")
+		err = refuse(r, j.silent())
 	case sendable:
 		err = e.bring(ctx, j)
 	default:
@@ -139,6 +139,10 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 		return err
 	}
 	j.report(r)
+	if j.halted {
+		j.m.mem.forgetInputs() // what it was planned from holds no more: it is looked at anew when Muster goes on
+		return nil
+	}
 	j.m.mem.done(j)
 	if len(j.result.Ignores) > 0 && j.known.Online {
 		e.later(j.m, ignoresEvery)
@@ -151,6 +155,9 @@ func (e *Engine) take(ctx context.Context, j *job, r *request) error {
 	if r.digest != j.plan.Digest {
 		return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
 			Hint: "Look at the plan again, then apply that one."}
+	}
+	if why := j.silent(); why != "" && len(r.consent) > 0 {
+		return refuse(r, why) // a consent must not go out at some later time, when nobody looks
 	}
 	keep, err := e.choices(j, r)
 	if err != nil {
@@ -200,6 +207,19 @@ func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
 		j.m.mem.consents[key] = print
 	}
 	return keep, nil
+}
+
+// silent is why nothing can be sent to the daemon now, "" when it can.
+func (j *job) silent() string {
+	switch {
+	case j.mode != fleet.ModeOn:
+		return "Muster only observes this device: nothing is written"
+	case j.known.TooOld:
+		return "the daemon is too old to manage"
+	case !j.known.Online:
+		return "the daemon cannot be reached now"
+	}
+	return ""
 }
 
 func changeAt(p plan.Plan, key string) (plan.Change, bool) {

@@ -6,10 +6,10 @@ type ModeSetting struct {
 	Mode string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
 }
 
-// ModeSwitched is the answer to a PUT of a mode, which is in force then.
+// ModeSwitched is the answer to a PUT of a mode, which is in force then, as far as there is no warning.
 type ModeSwitched struct {
 	ModeSetting
-	Warning string `json:"warning,omitempty" doc:"Only there when the mode could not be kept, so that a restart would forget it"`
+	Warning string `json:"warning,omitempty" doc:"Only there when the mode could not be kept, so that a restart would forget it, or when the server was started with a stricter one"`
 }
 
 // PutMode is the body of a PUT of a mode.

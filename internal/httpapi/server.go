@@ -66,6 +66,9 @@ type Options struct {
 	// AllowedHosts are names, without port, that the server may be called by in a Host header, besides localhost, the
 	// loopback addresses and the address that a connection came in on.
 	AllowedHosts []string
+	// Ceiling is the mode that the server was started with: where it is stricter than what somebody sets, they are told.
+	// Blank: on.
+	Ceiling fleet.Mode
 	// Ready tells what the server still waits for; nil: it is ready as soon as it listens.
 	Ready func(ctx context.Context) error
 }

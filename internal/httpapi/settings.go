@@ -72,7 +72,7 @@ func (s *server) putDeviceSettings(r *request) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		out, err := show(api.DeviceSettingsStored{DeviceSettings: wireSettings(stored), Warning: warning})
+		out, err := show(api.DeviceSettingsStored{DeviceSettings: wireSettings(stored), Warning: s.switched(body, warning)})
 		out.etag = etagOf(settings)
 		return out, err
 	}
@@ -86,6 +86,23 @@ func notKept(err error) (warning string, failed error) {
 		return "", err
 	}
 	return known.Message + ". " + known.Hint, nil
+}
+
+// warned adds to a warning that a mode is not in force, because the server was started with a stricter one.
+func (s *server) warned(mode fleet.Mode, warning string) string {
+	if s.Ceiling == "" || fleet.Strictest(mode, s.Ceiling) == mode {
+		return warning
+	}
+	ceiling := "the server was started with --configurator=" + string(s.Ceiling) + ", which is stricter: start it without to have this mode in force"
+	return strings.TrimPrefix(warning+" "+ceiling, " ")
+}
+
+// switched is warned for a body that may say nothing about the mode.
+func (s *server) switched(body api.PutDeviceSettings, warning string) string {
+	if body.Mode == nil {
+		return warning
+	}
+	return s.warned(fleet.Mode(*body.Mode), warning)
 }
 
 var errMoved = errors.New("the settings changed since they were read")
@@ -159,7 +176,7 @@ func (s *server) putTagSettings(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return putMode(r, func(mode fleet.Mode) error { return s.Settings.PutTagMode(r.Context(), tag, mode) })
+	return s.putMode(r, func(mode fleet.Mode) error { return s.Settings.PutTagMode(r.Context(), tag, mode) })
 }
 
 func (s *server) getConfigurator(r *request) (reply, error) {
@@ -171,10 +188,10 @@ func (s *server) getConfigurator(r *request) (reply, error) {
 }
 
 func (s *server) putConfigurator(r *request) (reply, error) {
-	return putMode(r, func(mode fleet.Mode) error { return s.Settings.PutFleetMode(r.Context(), mode) })
+	return s.putMode(r, func(mode fleet.Mode) error { return s.Settings.PutFleetMode(r.Context(), mode) })
 }
 
-func putMode(r *request, put func(fleet.Mode) error) (reply, error) {
+func (s *server) putMode(r *request, put func(fleet.Mode) error) (reply, error) {
 	body, err := decode[api.PutMode](r)
 	if err != nil {
 		return reply{}, err
@@ -190,5 +207,5 @@ func putMode(r *request, put func(fleet.Mode) error) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: warning})
+	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: s.warned(mode, warning)})
 }

@@ -80,6 +80,22 @@ func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 	}
 }
 
+func TestAModeThatTheServerWasStartedAgainstIsWarnedOf(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	w.api.Ceiling = fleet.ModeObserve
+	for _, path := range []string{"/configurator", "/tags/site/settings", "/devices/" + string(idA) + "/settings"} {
+		if got := w.put(Prefix+path, `{"mode":"on"}`); !strings.Contains(got, "--configurator=observe") {
+			t.Errorf("%s: got %s, want a warning", path, got)
+		}
+		for _, mode := range []string{"observe", "paused"} {
+			if got := w.put(Prefix+path, `{"mode":"`+mode+`"}`); strings.Contains(got, "warning") {
+				t.Errorf("%s: got %s for %s", path, got, mode)
+			}
+		}
+	}
+}
+
 func TestTokensComeAndGo(t *testing.T) {
 	w := newWorld(t)
 	body := w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/tokens", body: `{"name":"ci / nightly","role":"viewer"}`})

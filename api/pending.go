@@ -22,4 +22,14 @@ type AcceptPending struct {
 	Name  *string `json:"name,omitempty" doc:"For a device: what to call it; what it calls itself when missing"`
 	Label *string `json:"label,omitempty" doc:"For a folder: its label; that of whoever offers it when missing"`
 	Path  *string `json:"path,omitempty" doc:"For a folder, needed unless the device has it already: where to keep it"`
+
+	Register *RegisterPending `json:"register,omitempty" doc:"For a device: register it here too, under the same ID"`
+}
+
+// RegisterPending is what has to be known of a device to manage it, as in a PUT of the device.
+type RegisterPending struct {
+	Label      *string `json:"label,omitempty" doc:"What it calls itself when missing"`
+	APIKey     *string `json:"apiKey,omitempty" doc:"Needed: the key of its REST API"`
+	APIAddress *string `json:"apiAddress,omitempty" doc:"Host name or IP; blank or missing means discovery"`
+	APIPort    *int64  `json:"apiPort,omitempty" doc:"8384 when missing"`
 }

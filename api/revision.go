@@ -6,7 +6,7 @@ import "encoding/json"
 type Revision struct {
 	Number int64  `json:"number" doc:"From 1"`
 	Digest string `json:"digest"`
-	Cause  string `json:"cause" doc:"template, daemon (a person at the daemon), restore; blank when not known"`
+	Cause  string `json:"cause" doc:"template, daemon (a person at the daemon), restore, accept (of something pending); blank when not known"`
 	SeenAt Time   `json:"seenAt" format:"date-time"`
 }
 

@@ -27,6 +27,8 @@ type commands struct {
 	Stop    stopCommand    `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume  resumeCommand  `cmd:"" help:"Write to daemons again."`
 	Rollout rolloutCommand `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, consent."`
+	Pending pendingCommand `cmd:"" help:"Show what asks managed daemons to be let in, accept it or dismiss it."`
+	Secret  secretCommand  `cmd:"" help:"List, put and delete the secrets that templates use."`
 	Sim     simCommand     `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker  workerCommand  `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
 	Version versionCommand `cmd:"" help:"Print the version."`

@@ -112,9 +112,18 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 	w.problem(http.StatusForbidden, post(device.ID, `{}`, fleet.RoleAuthor))
 	w.problem(http.StatusNotFound, post("x", `{}`, ""))
 	w.want(http.StatusNoContent, post(folder.ID, `{"path":" /srv/p ","label":"L"}`, ""))
+	w.problem(http.StatusUnprocessableEntity, post(folder.ID, `{"path":"/srv/p","register":{"apiKey":"k"}}`, ""))
+	for _, body := range []string{`{"register":{}}`, `{"register":{"apiKey":"k","apiPort":0}}`, `{"register":{"apiKey":"k\n"}}`} {
+		w.problem(http.StatusUnprocessableEntity, post(device.ID, body, ""))
+	}
 	w.want(http.StatusNoContent, post(device.ID, `{}`, ""))
+	w.want(http.StatusNoContent, post(device.ID, `{"register":{"apiKey":"k","apiAddress":"192.0.2.1"}}`, ""))
+	if got := read[api.Device](w, Prefix+"/devices/"+string(idC)); got.Label != "new" || got.APIAddress != "192.0.2.1" || got.APIPort != 8384 {
+		t.Errorf("registered as %+v", got)
+	}
+	w.problem(http.StatusConflict, post(device.ID, `{"register":{"apiKey":"k"}}`, ""))
 	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: Prefix + "/pending/" + device.ID, role: fleet.RoleOperator})
-	want := "accept " + idB.Short() + " p L /srv/p, accept " + idC.Short() + "   , dismiss " + idC.Short()
+	want := "accept " + idB.Short() + " p L /srv/p, accept " + idC.Short() + "   , accept " + idC.Short() + "   , dismiss " + idC.Short()
 	if got := strings.Join(inbox.done, ", "); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

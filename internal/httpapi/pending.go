@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -130,10 +131,58 @@ func (s *server) acceptPending(r *request) (reply, error) {
 	if err := fleet.ValidateLabel(name); err != nil {
 		return reply{}, err
 	}
+	register, err := s.toRegister(r, asks, body.Register)
+	if err != nil {
+		return reply{}, err
+	}
 	if err := s.record(r, "pending.accept", string(asks.Device), what); err != nil {
 		return reply{}, err
 	}
-	return nothing(s.Pending.Accept(r.Context(), asks, name, path))
+	if err := s.Pending.Accept(r.Context(), asks, name, path); err != nil || register == nil {
+		return nothing(err)
+	}
+	if _, _, err := s.Devices.PutDevice(r.Context(), *register, mustBeNew(asks.From)); err != nil {
+		return reply{}, &fleet.Error{Code: fleet.CodeOf(err), Message: "the device was let in, but is not registered here: " + err.Error(),
+			Hint: "Register it with PUT " + devicePath(asks.From) + ".", Err: err}
+	}
+	return nothing(nil)
+}
+
+// toRegister is the device that a body asks to have registered as well, checked before anything is written; nil when it
+// asks for none.
+func (s *server) toRegister(r *request, asks fleet.Pending, body *api.RegisterPending) (*fleet.Device, error) {
+	if body == nil {
+		return nil, nil //nolint:nilnil // nothing to register is no error
+	}
+	if asks.Folder != "" {
+		return nil, fleet.Invalidf("register", "a folder cannot be registered: leave register out")
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if registry.Devices[asks.From] != nil {
+		return nil, alreadyRegistered(asks.From)
+	}
+	label := or(body.Label, asks.Name)
+	device, err := deviceFrom(asks.From, api.PutDevice{Label: &label, APIKey: body.APIKey, APIAddress: body.APIAddress, APIPort: body.APIPort})
+	if err == nil && device.APIKey.IsZero() {
+		err = fleet.Invalidf("register.apiKey", "apiKey is needed: the daemon shows it under Actions > Settings > GUI")
+	}
+	return &device, err
+}
+
+func alreadyRegistered(id fleet.DeviceID) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("device %s is registered already", id.Short()), Hint: "Leave register out."}
+}
+
+func mustBeNew(id fleet.DeviceID) func(*fleet.Device) error {
+	return func(current *fleet.Device) error {
+		if current != nil {
+			return alreadyRegistered(id)
+		}
+		return nil
+	}
 }
 
 func (s *server) dismissPending(r *request) (reply, error) {

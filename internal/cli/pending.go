@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"muster/api"
+	"muster/client"
+)
+
+type pendingCommand struct {
+	List    pendingListCommand    `cmd:"" help:"List devices and folders that ask managed daemons to be let in."`
+	Accept  pendingAcceptCommand  `cmd:"" help:"Let it in: add the device, or share the folder with whoever offers it."`
+	Dismiss pendingDismissCommand `cmd:"" help:"Have the daemon forget it; whoever asks may ask again."`
+}
+
+type pendingListCommand struct{ connection }
+
+// Run prints one line for each.
+func (c *pendingListCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := server.Pending(ctx, client.List{})
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tASKED\tKIND\tWHAT\tFROM\tSINCE")
+	for _, p := range all {
+		what, from := p.Name, p.From
+		if p.Kind == "folder" {
+			what = fmt.Sprintf("%s (%s)", p.Folder, p.FolderLabel)
+		}
+		if p.FromLabel != "" {
+			from = p.FromLabel
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%v\n", p.ID, printable(p.Label), p.Kind, printable(what), printable(from), p.Since)
+	}
+	return table.Flush()
+}
+
+// pendingOne is what a command is about.
+type pendingOne struct {
+	connection
+	ID string `arg:"" help:"As muster pending list shows it."`
+}
+
+type pendingAcceptCommand struct {
+	pendingOne
+	Name  string `help:"What the daemon shall call the device, or the folder's label; what whoever asks says when missing." placeholder:"NAME"`
+	Path  string `help:"Where the daemon shall keep the folder; needed unless it has the folder already." placeholder:"PATH"`
+	Key   string `name:"register-key" help:"File with the device's API key, - for standard input: registers the device here too." placeholder:"FILE"`
+	Where string `name:"register-address" help:"Host name or IP of the registered device; missing means discovery." placeholder:"HOST"`
+	Port  int64  `name:"register-port" help:"Port of its API." default:"8384" placeholder:"PORT"`
+}
+
+// Run lets it in, and answers when the daemon was read back.
+func (c *pendingAcceptCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	how := api.AcceptPending{Name: given(c.Name), Label: given(c.Name), Path: given(c.Path)}
+	if c.Key != "" {
+		key, err := secretFrom(env, c.Key)
+		if err != nil {
+			return err
+		}
+		how.Register = &api.RegisterPending{Label: given(c.Name), APIKey: &key, APIAddress: given(c.Where), APIPort: &c.Port}
+	}
+	if err := server.AcceptPending(ctx, c.ID, how); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Out, "Let in.")
+	return nil
+}
+
+// given is nil for a flag that was left out.
+func given(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+type pendingDismissCommand struct{ pendingOne }
+
+// Run has the daemon forget it.
+func (c *pendingDismissCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	if err := server.DismissPending(ctx, c.ID); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Out, "Dismissed.")
+	return nil
+}

@@ -407,6 +407,9 @@ func recordOf(writes []plan.Write) ([]byte, error) {
 // write sends the narrow writes in order. The first failure ends them.
 func (w *restoring) write(ctx context.Context, writes []plan.Write) error {
 	for i, one := range writes {
+		if mode := w.o.Mode(w.id); mode != fleet.ModeOn {
+			return conflict("somebody stopped Muster meanwhile: the mode is "+string(mode), "Compare the revisions, and ask again when Muster may write.")
+		}
 		body := one.Body
 		if one.Whole || one.Wide && i > 0 {
 			read, err := w.session.Config(ctx)

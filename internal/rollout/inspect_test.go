@@ -1,0 +1,65 @@
+package rollout
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+// answering notes what it is told to apply.
+type answering struct {
+	quietFleet
+	consented []string
+}
+
+func (a *answering) Standing(fleet.DeviceID) Standing {
+	return Standing{Tried: true, Online: true, Mode: fleet.ModeOn, Configuration: fleet.ConfigHeld, Digest: "seen", Summarised: true}
+}
+
+func (a *answering) Apply(_ context.Context, _ fleet.DeviceID, _ string, consent, _ []string) error {
+	a.consented = append(a.consented, consent...)
+	return nil
+}
+
+func waits(t *testing.T, key string) plan.Change {
+	t.Helper()
+	parsed, err := stconfig.ParseKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan.Change{Key: parsed, From: stconfig.Obj(), Class: plan.Held, Reason: "a folder would be taken away", Returns: true}
+}
+
+// Decided per change: what waited before a rollout is no gate, what the rollout makes wait is one, and an undo consents to
+// the removal of what the rollout brought, and of nothing else.
+func TestWhatWaitedBeforeARolloutIsNotItsOwn(t *testing.T) {
+	old, brought := waits(t, "folders.old"), waits(t, "folders.brought")
+	asked := &answering{}
+	r := New(Options{Fleet: asked, DigestKey: []byte("k")})
+	for name, one := range map[string]struct {
+		member  fleet.RolloutMember
+		changes []plan.Change
+		want    factKind
+	}{
+		"first wave, waited before":    {fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old)}}, []plan.Change{old}, factGood},
+		"second wave, waited before":   {fleet.RolloutMember{Wave: 2, Held: []string{r.sameWish(old)}}, []plan.Change{old}, factGood},
+		"second wave, something new":   {fleet.RolloutMember{Wave: 2, Was: fleet.ConfigHeld, Held: []string{r.sameWish(old)}}, []plan.Change{old, brought}, factHeld},
+		"first wave, nothing before":   {fleet.RolloutMember{Wave: 1}, []plan.Change{brought}, factHeld},
+		"nothing waits now any longer": {fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old)}}, nil, factGood},
+	} {
+		if got, _ := r.judge(one.member, plan.Plan{Observed: "seen", Changes: one.changes}, 0, false); got.kind != one.want {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+
+	member := fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old)}}
+	undone := plan.Plan{Observed: "seen", Changes: []plan.Change{brought, old}}
+	_, held := r.judge(member, undone, 0, true)
+	if !r.answer(t.Context(), member, undone, held, nil, true) || !slices.Equal(asked.consented, []string{"folders.brought"}) {
+		t.Errorf("an undo consents to %v", asked.consented)
+	}
+}

@@ -8,6 +8,8 @@ type Overview struct {
 	Folders        OverviewOfFolders `json:"folders"`
 	Pending        OverviewOfPending `json:"pending" doc:"What asks to be let in"`
 	Rollouts       []Rollout         `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
+	Problems       int               `json:"problems" doc:"That people were told of and that are not over"`
+	Receivers      []Receiver        `json:"receivers" nullable:"false" doc:"Who is told of problems"`
 	Mode           string            `json:"mode" enum:"on,observe,paused" doc:"Whether Muster writes to devices at all"`
 	Generation     int64             `json:"generation"`
 	Templates      int               `json:"templates"`
@@ -27,4 +29,12 @@ type OverviewOfFolders struct {
 type OverviewOfPending struct {
 	Devices int `json:"devices"`
 	Folders int `json:"folders"`
+}
+
+// Receiver is how telling one receiver of problems stands.
+type Receiver struct {
+	Name    string `json:"name"`
+	Waiting int    `json:"waiting" doc:"Messages that were not delivered yet"`
+	Trouble string `json:"trouble" doc:"Why the last attempt failed; blank when it did not"`
+	Since   *Time  `json:"since" format:"date-time" doc:"Of the trouble; null when there is none"`
 }

@@ -222,7 +222,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
-		Overview: a.overview, Pending: a.inbox, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
+		Overview: a.overview, Pending: a.inbox, Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
 	})
 	return a.start(ctx, pool, handler)
 }

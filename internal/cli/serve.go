@@ -25,7 +25,7 @@ type serveCommand struct {
 	Soak                time.Duration `help:"How long each wave of a rollout is watched before the next; less for simulated daemons unless given." placeholder:"30s"`
 	KeepRevisions       int           `help:"Configurations kept of each device." default:"100"`
 	KeepFor             time.Duration `help:"How long a configuration is kept after another took its place." default:"8760h"`
-	NotifyURL           []string      `name:"notify-url" help:"Webhook that is told of problems by HTTP POST; may be given several times." placeholder:"URL"`
+	NotifyURL           []string      `name:"notify-url" sep:" " help:"Webhook that is told of problems by HTTP POST; may be given several times, in the variable with spaces between." placeholder:"URL"`
 	NotifySecret        string        `help:"Signs what webhooks get: a text, or whsec_ and base64." placeholder:"TEXT"`
 	NotifyAfter         time.Duration `help:"How long a problem stays before anybody is told." default:"10m"`
 	NotifyMailTo        []string      `help:"Mail address that is told of problems; may be given several times." placeholder:"ADDRESS"`

@@ -11,6 +11,7 @@ import (
 
 	"muster/api"
 	"muster/internal/fleet"
+	"muster/internal/notify"
 	"muster/internal/overview"
 )
 
@@ -30,6 +31,14 @@ func read[T any](w *world, path string) (out T) {
 	return out
 }
 
+// told are notifications of one problem, of which one receiver heard.
+type told struct{}
+
+func (told) Problems() []notify.Problem { return make([]notify.Problem, 1) }
+func (told) Receivers() []notify.Receiver {
+	return []notify.Receiver{{Name: "quiet"}, {Name: "hook", Waiting: 3, Trouble: "refused", Since: time.Now()}}
+}
+
 func TestOverviewNamesEveryState(t *testing.T) {
 	counted := overview.New()
 	counted.Put(idA, fleet.Online, fleet.ConfigHeld)
@@ -39,7 +48,12 @@ func TestOverviewNamesEveryState(t *testing.T) {
 		o.Overview, o.Pending = counted, &pendings{all: []fleet.Pending{{Device: idA, From: idB}, {Device: idA, From: idB, Folder: "p"}, {Device: idA, From: idC}}}
 	})
 	w.template(`{"op":"set","key":"","template":"{}"}`)
+	w.with(func(o *Options) { o.Notifications = told{} })
 	got := read[api.Overview](w, Prefix+"/overview")
+	if got.Problems != 1 || len(got.Receivers) != 2 || got.Receivers[0] != (api.Receiver{Name: "quiet"}) ||
+		got.Receivers[1].Waiting != 3 || got.Receivers[1].Trouble != "refused" || got.Receivers[1].Since == nil {
+		t.Errorf("%d problems, receivers %+v", got.Problems, got.Receivers)
+	}
 	text := w.get(Prefix + "/overview")
 	for range 5 { // maps have no order of their own
 		if again := w.get(Prefix + "/overview"); again != text {

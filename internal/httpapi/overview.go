@@ -7,12 +7,19 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/notify"
 	"muster/internal/overview"
 )
 
 // Overview is the fleet in numbers; see overview.Overview.
 type Overview interface {
 	Counts() overview.Counts
+}
+
+// Notifications are how telling people stands; see notify.Notifier.
+type Notifications interface {
+	Problems() []notify.Problem
+	Receivers() []notify.Receiver
 }
 
 var (
@@ -40,7 +47,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 	counts := s.Overview.Counts()
 	out := api.Overview{
 		Devices: counts.Devices, Connections: named(connections, counts.Connections), Configurations: named(configurations, counts.Configurations),
-		Folders: api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{},
+		Folders: api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{}, Receivers: []api.Receiver{},
 		Mode: string(orOn(registry.Mode)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
 	}
 	if s.Rollouts != nil {
@@ -63,7 +70,21 @@ func (s *server) getOverview(r *request) (reply, error) {
 			}
 		}
 	}
+	if s.Notifications != nil {
+		out.Problems = len(s.Notifications.Problems())
+		for _, receiver := range s.Notifications.Receivers() {
+			out.Receivers = append(out.Receivers, wireReceiver(receiver))
+		}
+	}
 	return show(out)
+}
+
+func wireReceiver(r notify.Receiver) api.Receiver {
+	wire := api.Receiver{Name: r.Name, Waiting: r.Waiting, Trouble: r.Trouble}
+	if r.Trouble != "" {
+		wire.Since = &api.Time{Time: r.Since}
+	}
+	return wire
 }
 
 // named has a number for every state, also for one that nobody is in.

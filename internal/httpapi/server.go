@@ -36,29 +36,30 @@ type Authenticator interface {
 // Options is what the API stands on. Where something is nil, the routes that need it answer 503; Log, Registry and Auth
 // are always needed.
 type Options struct {
-	Log       *slog.Logger
-	Registry  Registry
-	Devices   Devices
-	Templates Templates
-	Tags      Tags
-	Settings  Settings
-	Mirror    Mirror
-	Folders   Folders
-	States    States
-	Plans     Plans
-	WhatIf    WhatIf
-	Audit     Audit // nil: what is no write of the store leaves no trace
-	Rollouts  Rollouts
-	Revisions Revisions
-	Overview  Overview
-	Pending   Pending
-	Secrets   Secrets
-	Metrics   http.Handler // writes the numbers of /metrics
-	Checker   Checker
-	Evaluator Evaluator
-	Events    Events // whose closing ends the streams: do that before the server is shut down
-	Auth      Authenticator
-	Tokens    Tokens
+	Log           *slog.Logger
+	Registry      Registry
+	Devices       Devices
+	Templates     Templates
+	Tags          Tags
+	Settings      Settings
+	Mirror        Mirror
+	Folders       Folders
+	States        States
+	Plans         Plans
+	WhatIf        WhatIf
+	Audit         Audit // nil: what is no write of the store leaves no trace
+	Rollouts      Rollouts
+	Revisions     Revisions
+	Overview      Overview
+	Pending       Pending
+	Notifications Notifications
+	Secrets       Secrets
+	Metrics       http.Handler // writes the numbers of /metrics
+	Checker       Checker
+	Evaluator     Evaluator
+	Events        Events // whose closing ends the streams: do that before the server is shut down
+	Auth          Authenticator
+	Tokens        Tokens
 
 	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
 	// Nil: nobody wants to know.

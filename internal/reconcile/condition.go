@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -99,6 +101,10 @@ func (j *job) waiting() fleet.State {
 		s.Next = "Nothing is written: the mode is observe. Set the fleet's, the tags' and the device's mode to on; a server that was started with --configurator=observe has to be started without."
 	case j.known.Online:
 		s.Next = "It is tried again shortly."
+	}
+	if j.failed != nil && !errors.Is(j.failed, context.Canceled) {
+		s.Reason += "; the last attempt failed: " + reasonOf(j.failed)
+		s.Next = "It is tried again shortly. When it goes on failing, look at the daemon's own GUI and log."
 	}
 	return s
 }

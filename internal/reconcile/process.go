@@ -134,6 +134,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	if err == nil {
 		e.restart(ctx, j)
 	}
+	j.failed = err
 	e.conclude(j)
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ type job struct {
 	result desired.Result
 	plan   plan.Plan
 	sent   []plan.Change // of all attempts
+	failed error         // what ended the last attempt, and may pass
 	halted bool          // somebody stopped Muster meanwhile
 	lost   bool          // it answers no more since its access was changed, which has been said
 }

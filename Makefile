@@ -31,12 +31,12 @@ need-test:
 test: need-test build ## run every suite in its short form
 	go test -race -timeout 14m $(filter-out $(addprefix muster/,$(patsubst ./%,%,$(PROPERTY))),$(RACED))
 	go test -race -timeout 14m $(PROPERTY) -rapid.checks=1000
-	go test -timeout 10m $(SCALE)
+	go test -p 1 -timeout 10m $(SCALE)
 
 soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test -race -timeout 0 -count 1 $(filter-out $(addprefix muster/,$(patsubst ./%,%,$(PROPERTY))),$(RACED))
 	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(PROPERTY) -rapid.checks=10000
-	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(SCALE)
+	MUSTER_SOAK=1 go test -p 1 -timeout 0 -count 1 $(SCALE)
 
 fuzz: ## run every fuzz target for a minute
 	@for dir in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"muster/internal/fleet"
@@ -46,7 +48,8 @@ func (e *Engine) conclude(j *job) {
 	e.say(j.m, c.Configuration, c.Reason, c.Next)
 }
 
-// keepWaiting notes what of a plan is not sent by itself.
+// keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: nobody said
+// yes to the same change another day.
 func (m *memory) keepWaiting(p plan.Plan) {
 	var waiting []plan.Change
 	for _, c := range p.Changes {
@@ -57,6 +60,9 @@ func (m *memory) keepWaiting(p plan.Plan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waiting = waiting
+	maps.DeleteFunc(m.consents, func(key, print string) bool {
+		return !slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Key.String() == key && changeDigest(c) == print })
+	})
 }
 
 func (j *job) condition() fleet.State {

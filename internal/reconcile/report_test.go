@@ -63,3 +63,27 @@ func TestApplyDoesNotCallDoneWhatTheDaemonRefused(t *testing.T) {
 		}
 	})
 }
+
+// Nobody said yes to a change that was asked for another day.
+func TestAConsentEndsWithItsChange(t *testing.T) {
+	in(t, func(t *testing.T) {
+		peer := tmpl(3, fleet.OpAppend, "devices", `[{"deviceID": "`+string(nora)+`", "name": "A friend"}]`)
+		b := newBench(t, peer, photos)
+		b.start()
+		defer b.stop()
+		device := "devices." + string(nora)
+		b.changed()
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{device}, nil); err != nil {
+			t.Fatal(err)
+		}
+		b.changed(peer, photos)
+		b.wantState(fleet.ConfigInSync, "")
+		b.changed()
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		b.want("folders.photos", "absent")
+		b.want(device+".name", `"A friend"`)
+		b.wantState(fleet.ConfigHeld, "")
+	})
+}

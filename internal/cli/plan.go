@@ -71,7 +71,7 @@ func readWhatIf(file string, stdin io.Reader) (body api.WhatIf, err error) {
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {
-			return body, &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is not readable: " + err.Error(), Hint: "Give -f FILE, or -f - for standard input.", Err: err}
+			return body, &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is not readable: " + err.Error(), Hint: "Give -f FILE, or -f - for standard input."}
 		}
 		defer func() { _ = opened.Close() }()
 		from = opened

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/time/rate"
 )
 
 // bareOrder is what the bare client is told to do.
@@ -42,7 +45,10 @@ type bareClient struct {
 	hanging atomic.Int64
 }
 
-const bareAtOnce = 32 // contacts
+const (
+	bareAtOnce  = 32  // contacts
+	bareASecond = 200 // contacts that are begun: as many as Muster may
+)
 
 func (b *bareClient) contactAll(o bareOrder) error {
 	next := make(chan *place)
@@ -64,7 +70,11 @@ func (b *bareClient) contactAll(o bareOrder) error {
 			}
 		})
 	}
+	pace := rate.NewLimiter(bareASecond, 1)
 	for i := range o.Daemons {
+		if err := pace.Wait(context.Background()); err != nil {
+			return err
+		}
 		next <- &o.Daemons[i]
 	}
 	close(next)

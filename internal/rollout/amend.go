@@ -41,6 +41,7 @@ func (r *Restorer) Amend(ctx context.Context, id fleet.DeviceID, a Amendment) er
 	if len(w.out.Plan.Changes) == 0 {
 		return nil
 	}
+	w.nothing = "the daemon cannot take it: " + w.out.Plan.Changes[0].Reason
 	if w.waits() {
 		return conflict(w.out.Reason, w.out.Next)
 	}

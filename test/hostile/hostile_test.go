@@ -16,7 +16,7 @@ import (
 
 // mostGrowth is how much memory a server may take on top, at the worst moment, because of a corpus that offers it
 // hundreds of gigabytes again and again. In KiB. A configuration may have 16 MiB, and Muster reads two big answers at a time.
-const mostGrowth = 64 << 10
+const mostGrowth = 96 << 10
 
 // TestHostileDaemons: one daemon for every answer of the corpus, and healthy ones between them, which must not notice.
 func TestHostileDaemons(t *testing.T) {

@@ -197,7 +197,8 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	a.mirror = mirror.New(mirror.Options{
 		Dial:     func(t mirror.Target) mirror.Daemon { return dial(t) },
 		Resolver: resolver{a.discovery}, Sink: sink{a.store}, Log: a.log, Seed: seed, Changed: a.mirrored,
-		ConfigSeen: a.configSeen, Event: func(id fleet.DeviceID, e fleet.DaemonEvent) { a.inbox.Event(id, e) },
+		ConfigKept: a.configKept, ConfigSeen: func(id fleet.DeviceID, c fleet.ObservedConfig) { a.engine.ConfigKept(id, c) },
+		Event: func(id fleet.DeviceID, e fleet.DaemonEvent) { a.inbox.Event(id, e) },
 		Between: func(ctx context.Context, id fleet.DeviceID, d mirror.Daemon) {
 			a.inbox.Between(ctx, id, d.(*syncthing.Client).Pending)
 		},

@@ -66,13 +66,12 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 	}
 }
 
-// configSeen is told of a configuration that was seen, once it is kept.
-func (a *App) configSeen(id fleet.DeviceID, config fleet.ObservedConfig) {
+// configKept is told of every configuration that the store has now: one that the reconciler read back counts too.
+func (a *App) configKept(id fleet.DeviceID, config fleet.ObservedConfig) {
 	a.overview.SetFolders(id, config.Folders)
 	if s := a.mirror.Snapshot(id); s != nil {
 		a.overview.SetSummaries(id, s.Summaries)
 	}
-	a.engine.ConfigKept(id, config)
 }
 
 // sink keeps what watchers observed.

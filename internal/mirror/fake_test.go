@@ -309,7 +309,8 @@ type world struct {
 	sinkErr  error
 	refuse   fleet.DeviceID // what the sink never takes
 	seen     []string
-	keptThen []int // how many observations were kept when a configuration was announced
+	keptThen []int    // how many observations were kept when a configuration was announced
+	taken    []string // digests of the configurations that the sink took
 	changes  map[fleet.DeviceID]Aspect
 	heard    []string
 	resolve  func(fleet.Device) (Found, error)
@@ -368,6 +369,11 @@ func inWorld(t *testing.T, seed map[fleet.DeviceID]Snapshot, test func(t *testin
 			ConfigSeen: func(_ fleet.DeviceID, c fleet.ObservedConfig) {
 				w.mu.Lock()
 				w.seen, w.keptThen = append(w.seen, string(c.JSON)), append(w.keptThen, len(w.kept))
+				w.mu.Unlock()
+			},
+			ConfigKept: func(_ fleet.DeviceID, c fleet.ObservedConfig) {
+				w.mu.Lock()
+				w.taken = append(w.taken, c.Digest)
 				w.mu.Unlock()
 			},
 			Event: func(_ fleet.DeviceID, e fleet.DaemonEvent) {

@@ -31,7 +31,9 @@ type Options struct {
 
 	// Changed is called after the snapshot of a device changed.
 	Changed func(fleet.DeviceID, Aspect)
-	// ConfigSeen is called when a watcher saw a configuration other than the last one, after the sink has kept it.
+	// ConfigKept is called when the sink has kept a configuration other than the last one, whoever read it.
+	ConfigKept func(fleet.DeviceID, fleet.ObservedConfig)
+	// ConfigSeen is called after ConfigKept where a watcher read it, not the caller of ReadNow or ReadOver.
 	ConfigSeen func(fleet.DeviceID, fleet.ObservedConfig)
 	// Event is called with every event of a daemon; a ConfigSaved has no data.
 	Event func(fleet.DeviceID, fleet.DaemonEvent)
@@ -95,6 +97,9 @@ func (m *Mirror) took(id fleet.DeviceID, config fleet.ObservedConfig) {
 		s.Unkept = s.Unkept && s.Digest != config.Digest
 		return 0
 	})
+	if m.o.ConfigKept != nil {
+		m.o.ConfigKept(id, config)
+	}
 }
 
 // Run watches until ctx ends, then waits for every watcher and for what is still to be written.

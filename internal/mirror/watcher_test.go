@@ -158,6 +158,9 @@ func TestAFolderPausedByUsIsReadTooAlthoughWeReadTheConfigurationFirst(t *testin
 		if len(w.announced()) != 1 {
 			t.Fatalf("what the caller read itself was announced: %q", w.announced())
 		}
+		if taken := look(w, func() []string { return slices.Clone(w.taken) }); len(taken) != 2 || taken[1] != config.Digest {
+			t.Fatalf("told that these were kept: %q", taken)
+		}
 		if last := w.observations()[len(w.observations())-1]; last.Device != d {
 			t.Fatalf("kept %+v", last)
 		}

@@ -20,7 +20,10 @@ import (
 	"muster/test/server"
 )
 
-const daemons = 4
+const (
+	daemons = 4
+	shared  = "price-list" // the folder that a template of the demo gives to each of so few
+)
 
 func TestMain(m *testing.M) {
 	server.Main()
@@ -39,6 +42,17 @@ func quiet(t *testing.T) (s *server.Server, ids []fleet.DeviceID) {
 		ids = append(ids, fleet.DeviceID(device.DeviceID))
 		s.WaitConfiguration(fleet.DeviceID(device.DeviceID), fleet.ConfigInSync)
 	}
+	server.Until(t, func() string { // what was read back is kept a moment later
+		folders, err := s.Client.Folders(t.Context(), client.List{})
+		if err != nil || !slices.ContainsFunc(folders, func(f api.Folder) bool { return f.Folder == shared }) {
+			return fmt.Sprintf("the template's folder is not among %v, %v", folders, err)
+		}
+		sharers, err := s.Client.FolderSummaries(t.Context(), shared)
+		if err != nil || len(sharers) != daemons {
+			return fmt.Sprintf("%d devices share the template's folder, %v", len(sharers), err)
+		}
+		return ""
+	})
 	return s, ids
 }
 

@@ -15,7 +15,7 @@ import (
 type evaluator struct{ pool *sandbox.Pool }
 
 func (e evaluator) Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error) {
-	return e.pool.Evaluate(ctx, sandbox.Request{Text: text, Device: in.Device, Config: in.Config, Fleet: in.Fleet})
+	return e.pool.Evaluate(ctx, sandbox.Request{Text: text, Device: in.Device, Config: in.Config, Fleet: in.Fleet, Secrets: in.Secrets})
 }
 
 // checker checks templates as they are saved.

@@ -173,7 +173,7 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			if first {
 				first = false
-				return desired.Fragment{Value: evaluated.Value, ReadsConfig: evaluated.Language == template.Starlark}, nil
+				return desired.Fragment{Value: evaluated.Value, ReadsConfig: evaluated.ReadsConfig}, nil
 			}
 			again, err := x.o.Evaluator.Evaluate(ctx, t.Text, x.input(config))
 			return desired.Fragment{Value: again.Value}, err

@@ -213,7 +213,7 @@ func (e *Engine) evaluate(ctx context.Context, j *job) func(fleet.Template, stco
 	facts := j.view.facts(j.m.id)
 	return func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 		r, err := e.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts, Config: config, Fleet: j.view.fleetFor(t)})
-		return desired.Fragment{Value: r.Value, ReadsConfig: r.Language == template.Starlark}, err
+		return desired.Fragment{Value: r.Value, ReadsConfig: r.ReadsConfig}, err
 	}
 }
 

@@ -42,7 +42,7 @@ func BenchmarkThousandDevices(b *testing.B) {
 		subjects[i].Device = d
 	}
 	p := running(b, Options{})
-	p.SetFleet(template.NewFleet(devices))
+	all := template.NewFleet(devices)
 	for _, bench := range []struct {
 		name, text string
 		evaluated  int
@@ -52,7 +52,7 @@ func BenchmarkThousandDevices(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				given := 0
 				text := fmt.Sprintf("%s# %d\n", bench.text, n) // no result is known already
-				err := p.EvaluateAll(within(b, time.Minute), text, subjects, func(_ int, r template.Result, err error) {
+				err := p.EvaluateAll(within(b, time.Minute), Batch{Text: text, Subjects: subjects, Fleet: all}, func(_ int, r template.Result, err error) {
 					if err == nil && r.Value.Len() >= benchDevices-1 {
 						given++
 					}

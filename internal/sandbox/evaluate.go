@@ -20,8 +20,20 @@ import (
 type Request struct {
 	Text   string
 	Device template.Facts
-	Config stconfig.Value  // the configuration so far; its secrets do not reach the worker
-	Fleet  *template.Fleet // nil: the one of SetFleet
+	Config stconfig.Value // the configuration so far; its secrets do not reach the worker
+
+	// Fleet is what devices() and tags() see; nil: no devices. Make it once per change, and give the same one as long as
+	// nothing changes: it is encoded once, and sent once to each worker that needs it.
+	Fleet   *template.Fleet
+	Secrets []string // the names that secret() takes; nil: any
+}
+
+// Batch is one template for many devices; Fleet and Secrets are as in a Request.
+type Batch struct {
+	Text     string
+	Subjects []Subject
+	Fleet    *template.Fleet
+	Secrets  []string
 }
 
 // Subject is one device of a batch.
@@ -68,7 +80,7 @@ func (p *Pool) Describe(ctx context.Context, text string) (template.Inputs, erro
 // Evaluate runs one template for one device, or answers from the cache. What is wrong with the template, a broken limit
 // included, is a *fleet.Error with CodeInvalid.
 func (p *Pool) Evaluate(ctx context.Context, r Request) (template.Result, error) {
-	b, err := p.newBatch(ctx, r.Text, p.outfitFor(r.Fleet))
+	b, err := p.newBatch(ctx, r.Text, p.outfitFor(r.Fleet, r.Secrets))
 	if err != nil {
 		return template.Result{}, err
 	}
@@ -86,14 +98,14 @@ func (p *Pool) Evaluate(ctx context.Context, r Request) (template.Result, error)
 // EvaluateAll runs one template for many devices and hands over each result as soon as it is there, not necessarily in
 // order; yield is never called concurrently. Devices that agree in everything the program looks at are evaluated once.
 // The error is ctx's or the pool's, or that the text is no template; never one device's.
-func (p *Pool) EvaluateAll(ctx context.Context, text string, subjects []Subject, yield func(i int, r template.Result, err error)) error {
-	b, err := p.newBatch(ctx, text, p.outfitFor(nil))
+func (p *Pool) EvaluateAll(ctx context.Context, all Batch, yield func(i int, r template.Result, err error)) error {
+	b, err := p.newBatch(ctx, all.Text, p.outfitFor(all.Fleet, all.Secrets))
 	if err != nil {
 		return err
 	}
 	same := map[digest][]int{}
 	var jobs []job
-	for i, subject := range subjects {
+	for i, subject := range all.Subjects {
 		j := b.job(i, subject)
 		if o, ok := p.results.get(j.key); ok {
 			yield(i, o.result, o.err)
@@ -308,7 +320,7 @@ func (b *batch) outcome(key digest, k kind, body string, took time.Duration) (ou
 	var o outcome
 	switch k {
 	case kindResult:
-		result, err := decodeResult(body, b.program.Language, b.pool.opts.Limits.Counting)
+		result, err := decodeResult(body, b.program, b.pool.opts.Limits.Counting)
 		if err != nil {
 			return o, err
 		}

@@ -11,7 +11,7 @@ import (
 
 // The test binary is its own worker, as the server's is.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && roles[os.Args[1]] != nil {
+	if len(os.Args) > 1 && roles[os.Args[1]] != nil {
 		if err := roles[os.Args[1]](); err != nil {
 			os.Stderr.WriteString(err.Error())
 			os.Exit(1)
@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 
 var roles = map[string]func() error{
 	"worker":  func() error { return Serve(os.Stdin, os.Stdout) },
+	"telling": telling,
 	"huge":    func() error { return lie([]byte{0xff, 0xff, 0xff, 0xff, byte(kindResult)}) },
 	"garbage": func() error { return lie([]byte{0, 0, 0, 1, byte(kindResult), '?'}) },
 	"silent":  func() error { return lie(nil) },
@@ -49,13 +50,13 @@ func lie(answer []byte) error {
 }
 
 // as is the command for this binary in another role.
-func as(t testing.TB, role string) []string {
+func as(t testing.TB, role string, arguments ...string) []string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{self, role}
+	return append([]string{self, role}, arguments...)
 }
 
 // running is a pool that ends with the test.

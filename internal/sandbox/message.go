@@ -86,9 +86,9 @@ func appendResult(b []byte, result template.Result) []byte {
 }
 
 // decodeResult makes a result whose texts are parts of the body.
-func decodeResult(body string, language template.Language, limits template.Limits) (template.Result, error) {
+func decodeResult(body string, made program, limits template.Limits) (template.Result, error) {
 	r := &reader{left: body, values: limits.Values + limits.OutputBytes}
-	result := template.Result{Language: language}
+	result := template.Result{Language: made.Language, ReadsConfig: made.Reads.Config}
 	var err error
 	if result.Steps, err = r.uvarint(); err != nil {
 		return result, err

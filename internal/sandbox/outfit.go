@@ -10,59 +10,64 @@ import (
 	"muster/internal/template"
 )
 
-// outfit is what evaluations look at beside their device: made once per change, encoded at most once.
+// outfit is what evaluations look at beside their device and its configuration.
 type outfit struct {
-	fleet         *template.Fleet
+	*encodedFleet
 	secrets       []string
-	encodedFleet  func() ([]byte, error)
 	secretsDigest func() string
 }
 
-func newOutfit(f *template.Fleet, secrets []string) *outfit {
+// encodedFleet is a fleet as workers get it: encoded at most once, when the first of them needs it.
+type encodedFleet struct {
+	fleet  *template.Fleet
+	encode func() ([]byte, error)
+}
+
+// keptFleets is how many fleets are kept encoded: the present one, and those of generations that devices are still
+// admitted to.
+const keptFleets = 4
+
+func newEncodedFleet(f *template.Fleet) *encodedFleet {
+	return &encodedFleet{fleet: f, encode: sync.OnceValues(func() ([]byte, error) {
+		body, err := json.Marshal(f.Devices())
+		if err != nil {
+			return nil, fmt.Errorf("encode fleet: %w", err)
+		}
+		return body, nil
+	})}
+}
+
+var noFleet = newEncodedFleet(template.NewFleet(nil))
+
+func (p *Pool) outfitFor(f *template.Fleet, secrets []string) *outfit {
+	return &outfit{encodedFleet: p.encoded(f), secrets: secrets, secretsDigest: sync.OnceValue(func() string {
+		var all []byte
+		for _, name := range secrets {
+			all = appendText(all, name)
+		}
+		sum := sha256.Sum256(fmt.Appendf(all, "%t", secrets == nil))
+		return string(sum[:])
+	})}
+}
+
+// encoded finds a fleet among those that were asked for last, or takes it in.
+func (p *Pool) encoded(f *template.Fleet) *encodedFleet {
 	if f == nil {
-		f = template.NewFleet(nil)
+		return noFleet
 	}
-	return &outfit{
-		fleet: f, secrets: secrets,
-		encodedFleet: sync.OnceValues(func() ([]byte, error) {
-			body, err := json.Marshal(f.Devices())
-			if err != nil {
-				return nil, fmt.Errorf("encode fleet: %w", err)
-			}
-			return body, nil
-		}),
-		secretsDigest: sync.OnceValue(func() string {
-			var all []byte
-			for _, name := range secrets {
-				all = appendText(all, name)
-			}
-			sum := sha256.Sum256(fmt.Appendf(all, "%t", secrets == nil))
-			return string(sum[:])
-		}),
-	}
-}
-
-// SetFleet says what devices() and tags() see from now on.
-func (p *Pool) SetFleet(f *template.Fleet) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.outfit = newOutfit(f, p.outfit.secrets)
-}
-
-// SetSecrets says which names secret() takes; nil: any.
-func (p *Pool) SetSecrets(names []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.outfit = newOutfit(p.outfit.fleet, slices.Clone(names))
-}
-
-// outfitFor is the current one, with another fleet where one is given.
-func (p *Pool) outfitFor(f *template.Fleet) *outfit {
-	p.mu.Lock()
-	current := p.outfit
-	p.mu.Unlock()
-	if f == nil || f == current.fleet {
-		return current
+	at := slices.IndexFunc(p.fleets, func(known *encodedFleet) bool { return known.fleet == f })
+	found := newEncodedFleet(f)
+	switch {
+	case at == 0:
+		return p.fleets[0]
+	case at > 0:
+		found = p.fleets[at]
+		p.fleets = slices.Delete(p.fleets, at, at+1)
+	case len(p.fleets) == keptFleets:
+		p.fleets = p.fleets[:keptFleets-1]
 	}
-	return newOutfit(f, current.secrets)
+	p.fleets = slices.Insert(p.fleets, 0, found)
+	return found
 }

@@ -85,7 +85,7 @@ type Pool struct {
 	idle    []idleWorker
 	warming int
 	all     map[*worker]bool
-	outfit  *outfit
+	fleets  []*encodedFleet // at most keptFleets; the first was asked for last
 	flights map[digest]*flight
 	strikes map[digest]*strike
 }
@@ -105,7 +105,7 @@ func New(opts Options) *Pool {
 	opts = opts.withDefaults()
 	return &Pool{
 		opts: opts, slots: make(chan struct{}, opts.Max), starts: make(chan chan<- started), lacking: make(chan struct{}, 1),
-		stopped: make(chan struct{}), all: map[*worker]bool{}, outfit: newOutfit(nil, nil),
+		stopped: make(chan struct{}), all: map[*worker]bool{},
 		programs: newCache[digest, described](1 << 20), results: newCache[digest, outcome](opts.CacheBytes),
 		flights: map[digest]*flight{}, strikes: map[digest]*strike{},
 	}

@@ -39,8 +39,7 @@ func ran(p *Pool) int {
 
 func TestEvaluate(t *testing.T) {
 	p := running(t, Options{})
-	p.SetFleet(template.NewFleet(manyDevices(3)))
-	p.SetSecrets([]string{"wifi"})
+	all := template.NewFleet(manyDevices(3))
 	config, err := stconfig.Parse([]byte(`{"options":{"natEnabled":true,"big":123456789012345678901234567890},"gui":{"apiKey":"hidden"}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +55,12 @@ func TestEvaluate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			device := template.Facts{DeviceID: "X", Label: "me", Tags: []fleet.Tag{"a", "b"}, OS: "linux"}
-			got := evaluate(t, p, Request{Text: test.text, Device: device, Config: config})
+			got := evaluate(t, p, Request{Text: test.text, Device: device, Config: config, Fleet: all, Secrets: []string{"wifi"}})
 			if string(got.Value.JSON()) != test.want {
 				t.Errorf("got %s, want %s", got.Value.JSON(), test.want)
+			}
+			if got.ReadsConfig != strings.Contains(test.text, "config") {
+				t.Errorf("reads the configuration: %t", got.ReadsConfig)
 			}
 			if test.name == "device" && (len(got.Output) != 1 || got.Output[0] != "linux" || got.Steps == 0 || got.Language != template.Starlark) {
 				t.Errorf("got output %q, %d steps, language %s", got.Output, got.Steps, got.Language)
@@ -108,9 +110,11 @@ func TestCachedByWhatIsRead(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := running(t, Options{})
-			p.SetFleet(fleetOf(linux))
-			first := Request{Text: test.text, Device: linux, Config: config("a")}
+			first := Request{Text: test.text, Device: linux, Config: config("a"), Fleet: fleetOf(linux)}
 			test.changed.Text = test.text
+			if test.changed.Fleet == nil {
+				test.changed.Fleet = first.Fleet
+			}
 			for _, r := range []Request{first, first, test.changed} {
 				if _, err := p.Evaluate(within(t, patience), r); err != nil && fleet.CodeOf(err) != fleet.CodeInvalid {
 					t.Fatal(err)
@@ -156,7 +160,7 @@ func TestEvaluateAll(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := map[int]string{}
-			err := p.EvaluateAll(within(t, patience), test.text, subjects, func(i int, r template.Result, err error) {
+			err := p.EvaluateAll(within(t, patience), Batch{Text: test.text, Subjects: subjects}, func(i int, r template.Result, err error) {
 				if _, twice := got[i]; twice || err != nil {
 					t.Errorf("device %d: %v, twice: %t", i, err, twice)
 				}
@@ -186,7 +190,7 @@ func TestBatchSurvivesItsBombs(t *testing.T) {
 	}
 	text := "def template(device):\n  if device.apiPort in (3, 7):\n    return 'a' * 1000000000\n  return device.label"
 	failed, fine := map[int]error{}, 0
-	err := p.EvaluateAll(within(t, patience), text, subjects, func(i int, r template.Result, err error) {
+	err := p.EvaluateAll(within(t, patience), Batch{Text: text, Subjects: subjects}, func(i int, r template.Result, err error) {
 		switch {
 		case err != nil:
 			failed[i] = err
@@ -207,7 +211,8 @@ func TestStrikesOut(t *testing.T) {
 		subjects[i].Device.APIPort = i
 	}
 	failed := 0
-	err := p.EvaluateAll(within(t, patience), "def template(device):\n  return ['a' * 1000000000, device.apiPort]", subjects, func(_ int, _ template.Result, err error) {
+	text := "def template(device):\n  return ['a' * 1000000000, device.apiPort]"
+	err := p.EvaluateAll(within(t, patience), Batch{Text: text, Subjects: subjects}, func(_ int, _ template.Result, err error) {
 		if fleet.CodeOf(err) == fleet.CodeInvalid {
 			failed++
 		}

@@ -153,7 +153,7 @@ func (w *worker) compile(d digest, text string) (k kind, body string, err error)
 // prepare sends what the program looks at beside its device and the worker does not have.
 func (w *worker) prepare(reads template.Inputs, all *outfit) error {
 	if (reads.Devices || reads.Tags) && w.fleet != all.fleet.Digest() {
-		body, err := all.encodedFleet()
+		body, err := all.encode()
 		if err != nil {
 			return err
 		}

@@ -73,4 +73,6 @@ type Result struct {
 	Value    stconfig.Value // may hold Handles: "secret:NAME", "config:KEY"
 	Output   []string       // what the program printed, one entry per print
 	Steps    uint64         // of the interpreter; 0 for HJSON
+
+	ReadsConfig bool // the program looks at the configuration: over another one the value may be another
 }

@@ -9,6 +9,7 @@ import (
 	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
 
+	"muster/internal/fleet"
 	"muster/internal/sandbox"
 	"muster/internal/template"
 )
@@ -34,8 +35,7 @@ func BenchmarkOneTemplateForAThousandDevices(b *testing.B) {
 		same := took(func() { evaluate(b, pool, fresh(sameForAll), all, devices) })
 		bareEach := bare(b, ownForEach, devices, tagged)
 		own := took(func() { evaluate(b, pool, fresh(ownForEach), all, devices) })
-		pool.SetFleet(all)
-		batch := took(func() { evaluateAll(b, pool, fresh(ownForEach)+"#\n", devices) })
+		batch := took(func() { evaluateAll(b, pool, fresh(ownForEach)+"#\n", all, devices) })
 
 		say("one template that lists %d devices, for each of them:", tagged)
 		say("result the same for all:   %s for %d, of which %s for the first (interpreter alone, once: %s)",
@@ -67,6 +67,43 @@ func linear(b *testing.B, pool *sandbox.Pool) {
 	say("\n")
 }
 
+// askFew asks for a few of the devices and looks at its own.
+const askFew = "def template(device):\n    return [d.deviceID for d in devices(\"few\")] + [device.deviceID]\n"
+
+// BenchmarkAskingALargeFleet: a program that asks for five devices is evaluated for a thousand, one by one. The yardstick
+// is the same in a fleet that has no others: what ten thousand devices cost on top, they cost once per change.
+func BenchmarkAskingALargeFleet(b *testing.B) {
+	const few, asking = 5, 1000
+	for b.Loop() {
+		ask := func(n int) (first, rest time.Duration) {
+			pool, devices := startPool(b), factsOf(n)
+			for i := range few {
+				devices[i].Tags = append(devices[i].Tags, "few")
+			}
+			all := template.NewFleet(devices)
+			once := func(i int) {
+				device := devices[i%n]
+				device.DeviceID = devices[i%n].DeviceID + fleet.DeviceID(fmt.Sprint(i)) // no result is known already
+				r, err := pool.Evaluate(b.Context(), sandbox.Request{Text: askFew, Device: device, Fleet: all})
+				if err != nil || r.Value.Len() != few+1 {
+					b.Fatalf("%d values, %v", r.Value.Len(), err)
+				}
+			}
+			first = took(func() { once(0) })
+			return first, took(func() {
+				for i := range asking {
+					once(i + 1)
+				}
+			}) / asking
+		}
+		_, small := ask(few)
+		first, rest := ask(most)
+		say("a program that asks for %d of %d devices: %s after a change, then %s for each device, %.2f times what it takes in a fleet of %d\n",
+			few, most, ms(first), ms(rest), ratio(rest, small), few)
+		b.ReportMetric(ratio(rest, small), "large/small")
+	}
+}
+
 // evaluate is what the reconciler does: one device after the other.
 func evaluate(b *testing.B, pool *sandbox.Pool, text string, all *template.Fleet, devices []template.Facts) {
 	for _, d := range devices {
@@ -77,13 +114,13 @@ func evaluate(b *testing.B, pool *sandbox.Pool, text string, all *template.Fleet
 	}
 }
 
-func evaluateAll(b *testing.B, pool *sandbox.Pool, text string, devices []template.Facts) {
+func evaluateAll(b *testing.B, pool *sandbox.Pool, text string, all *template.Fleet, devices []template.Facts) {
 	subjects := make([]sandbox.Subject, len(devices))
 	for i, d := range devices {
 		subjects[i].Device = d
 	}
 	given := 0
-	err := pool.EvaluateAll(b.Context(), text, subjects, func(_ int, r template.Result, err error) {
+	err := pool.EvaluateAll(b.Context(), sandbox.Batch{Text: text, Subjects: subjects, Fleet: all}, func(_ int, r template.Result, err error) {
 		if err == nil && r.Value.Len() >= len(devices)-1 {
 			given++
 		}

@@ -183,7 +183,7 @@ func (f *managed) fold(ctx context.Context, device template.Facts, doc stconfig.
 		Device: device.DeviceID, Observed: doc, Entries: entries, Templates: f.templates, Registered: f.labels,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			r, err := f.pool.Evaluate(ctx, sandbox.Request{Text: t.Text, Device: device, Config: config, Fleet: f.all})
-			return desired.Fragment{Value: r.Value, ReadsConfig: r.Language == template.Starlark}, err
+			return desired.Fragment{Value: r.Value, ReadsConfig: r.ReadsConfig}, err
 		},
 	})
 }

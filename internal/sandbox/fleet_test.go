@@ -1,0 +1,104 @@
+package sandbox
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"muster/internal/template"
+)
+
+// telling is a worker that notes in a file, its argument, each fleet that it is sent.
+func telling() error {
+	notes, err := os.OpenFile(os.Args[2], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	in, out := io.Pipe()
+	go func() {
+		requests := bufio.NewReader(os.Stdin)
+		for {
+			k, body, err := readFrame(requests, maxRequest)
+			if err == nil && k == kindFleet {
+				_, err = notes.WriteString("F")
+			}
+			if err == nil {
+				err = writeFrame(out, k, []byte(body))
+			}
+			if err != nil {
+				out.CloseWithError(err)
+				return
+			}
+		}
+	}()
+	return Serve(in, os.Stdout)
+}
+
+// However many evaluations ask for other devices, their facts go to a worker once per change: also when the registry was
+// read anew and nothing about devices changed. A program that does not ask gets none.
+func TestAFleetIsSentOncePerChange(t *testing.T) {
+	notes := filepath.Join(t.TempDir(), "sent")
+	p := running(t, Options{Command: as(t, "telling", notes), Warm: 1, Max: 1})
+	for ctx := within(t, patience); idle(p) < 1; runtime.Gosched() { // else there would be two workers
+		if ctx.Err() != nil {
+			t.Fatal("no worker is ready")
+		}
+	}
+	devices := manyDevices(200)
+	evaluateFor := func(round string, all *template.Fleet, programs ...string) {
+		t.Helper()
+		for _, text := range programs {
+			for n := range 20 {
+				evaluate(t, p, Request{Text: fmt.Sprintf("%s # %s %d", text, round, n), Device: devices[n], Fleet: all})
+			}
+		}
+	}
+	wantSent := func(want int, when string) {
+		t.Helper()
+		sent, err := os.ReadFile(notes)
+		if err != nil || len(sent) != want {
+			t.Errorf("%s: sent %d times, want %d (%v)", when, len(sent), want, err)
+		}
+	}
+	first := template.NewFleet(devices)
+	evaluateFor("none", first, "device.label", "[1, 2][0]")
+	wantSent(0, "nobody asks")
+	evaluateFor("first", first, "len(devices())", "[d.label for d in devices('all')] + [device.label]", "tags()")
+	wantSent(1, "three programs, twenty devices")
+	evaluateFor("again", template.NewFleet(devices), "len(devices())")
+	wantSent(1, "the same facts, made anew")
+	devices[7].Label = "renamed"
+	second := template.NewFleet(devices)
+	evaluateFor("second", second, "[d.label for d in devices()]", "tags()")
+	wantSent(2, "a label changed")
+}
+
+// What is sent is encoded once, though the fleets of several generations take turns.
+func TestAFleetIsEncodedOnce(t *testing.T) {
+	p := New(Options{})
+	var fleets []*template.Fleet
+	var bodies []*byte
+	for i := range keptFleets {
+		fleets = append(fleets, template.NewFleet(manyDevices(i+1)))
+		body, err := p.outfitFor(fleets[i], nil).encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, &body[0])
+	}
+	for range 3 {
+		for i, all := range fleets {
+			if body, err := p.outfitFor(all, []string{"wifi"}).encode(); err != nil || &body[0] != bodies[i] {
+				t.Errorf("the fleet of %d was encoded again (%v)", i+1, err)
+			}
+		}
+	}
+	p.outfitFor(template.NewFleet(manyDevices(9)), nil)
+	if len(p.fleets) != keptFleets {
+		t.Errorf("%d fleets are kept", len(p.fleets))
+	}
+}

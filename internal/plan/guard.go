@@ -1,19 +1,18 @@
 package plan
 
 import (
-	"net"
-	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
+	"muster/internal/fleet"
 	"muster/internal/stconfig"
 )
 
 // guard classifies changes by the one table of what may cost somebody access, data or control.
 type guard struct {
-	own   string
-	facts Facts
+	own      string
+	facts    Facts
+	observed stconfig.Value // what is left out of a plan stays as it is here: a rule that looks at another place looks at both
 }
 
 // rule is one row of the table. It matches a place, whatever spelling led there: `*` is any one name, `**` at the end
@@ -44,7 +43,10 @@ var guardTable = []rule{
 	{at: "devices.*", class: Refused, when: ownEntryGoes, reason: "this is the device's own entry: without it the daemon is another device"},
 	{at: "gui.enabled", class: Refused, when: notTrue, reason: "the daemon's API would be gone after its next start"},
 	{at: "gui.apiKey", class: Refused, when: blank, reason: "without an API key the daemon makes itself a new one and Muster is locked out"},
+	{at: "gui.apiKey", class: Refused, when: unspeakable, reason: "Muster could not send this API key and would be locked out: a key is at most 1024 printable ASCII characters, without outer blanks"},
 	{at: "gui.address", class: Refused, when: outOfReach, why: whyOutOfReach},
+	{at: "options.listenAddresses", class: Refused, when: takesAPIPort, reason: "the daemon would listen for other devices where its API listens: after its next start it would have no API, and end"},
+	{at: "devices.*.untrusted", class: Refused, when: distrustsItself, reason: "the device would distrust itself, and take itself out of its folders"},
 	{at: "gui.password", class: Refused, when: passwordHash, reason: "a password hash is not put back: old daemons would hash it once more and lock the user out; set a password instead, or keep the one that is there"},
 	{at: "folders.*", class: Refused, when: folderWithoutPath, reason: "a folder needs a path: without one a daemon shares the whole home directory"},
 	{at: "folders.*.path", class: Refused, when: sharesHome, reason: "a folder needs a path: without one a daemon shares the whole home directory"},
@@ -54,9 +56,11 @@ var guardTable = []rule{
 	{at: "folders.*.path", class: Held, when: isChanged, reason: "the folder would move to another path"},
 	{at: "folders.*.type", class: Held, when: isChanged, reason: "the folder's type decides whose changes win"},
 	{at: "folders.*.markerName", class: Held, when: isChanged, reason: "without its marker the folder stops"},
+	{at: "folders.*.filesystemType", class: Held, when: isChanged, reason: "the folder's files would be looked for in another kind of file system"},
 	{at: "folders.*.devices.*.encryptionPassword", class: Held, when: passwordMoves, reason: "data encrypted with the old password becomes unreadable, or readable data reaches a device that was not trusted"},
 	{at: "folders.*.versioning.**", class: Held, when: runsCommands, reason: "external versioning runs a command on the device"},
 	{at: "defaults.folder.versioning.**", class: Held, when: runsCommandsByDefault, reason: "external versioning runs a command on the device"},
+	{at: "folders.*.versioning.**", class: Held, when: keepsVersionsAmongFiles, reason: "old versions would be kept among other files, and what is old there is deleted"},
 	{at: "gui.address", class: Held, reason: "the daemon's API would move to another address"},
 	{at: "gui.useTLS", class: Held, reason: "the daemon's API would be reached in another way"},
 	{at: "gui.apiKey", class: Held, reason: "the daemon would get another API key"},
@@ -68,8 +72,11 @@ var guardTable = []rule{
 	{at: "ldap.**", class: Held, reason: "who may log in at the daemon would change"},
 	{at: "devices.*.introducer", class: Held, when: isTrueOrChanged, reason: "an introducer adds and removes devices on its own"},
 	{at: "defaults.device.introducer", class: Held, when: isTrueOrChanged, reason: "an introducer adds and removes devices on its own"},
+	{at: "devices.*.introducedBy", class: Held, when: getsIntroducer, reason: "an introducer takes away the devices that it introduced and no longer knows"},
 	{at: "devices.*.autoAcceptFolders", class: Held, when: isTrueOrChanged, reason: "the other device may add folders on its own"},
 	{at: "defaults.device.autoAcceptFolders", class: Held, when: isTrueOrChanged, reason: "every new device may add folders on its own"},
+	{at: "options.auditEnabled", class: Held, when: auditsToFile, reason: "a daemon that cannot write this audit file does not start again"},
+	{at: "options.auditFile", class: Held, when: auditsToFile, reason: "a daemon that cannot write this audit file does not start again"},
 	{at: "options.releasesURL", class: Held, reason: "upgrades of the daemon would come from there"},
 	{at: "options.crURL", class: Held, reason: "crash reports would go there"},
 	{at: "options.urURL", class: Held, reason: "usage reports would go there"},
@@ -221,22 +228,36 @@ func ownEntryGoes(g guard, p place) bool {
 	return p.removed() && strings.EqualFold(p.names[1], g.own)
 }
 
+func distrustsItself(g guard, p place) bool {
+	return strings.EqualFold(p.names[1], g.own) && p.to.IsTrue()
+}
+
+// auditsToFile tells whether the daemon would write its audit log to a file that somebody named: it ends at its start when
+// it cannot (auditWriter of 1.x and 2.1).
+func auditsToFile(g guard, p place) bool {
+	was, is := g.observed.Get("options"), p.after.Get("options")
+	if strings.EqualFold(p.names[1], "auditFile") {
+		return isAuditFile(p.to) && (was.Get("auditEnabled").IsTrue() || is.Get("auditEnabled").IsTrue())
+	}
+	return p.to.IsTrue() && (isAuditFile(was.Get("auditFile")) || isAuditFile(is.Get("auditFile")))
+}
+
+// isAuditFile tells a file from standard output and error, and from the daemon's own choice.
+func isAuditFile(name stconfig.Value) bool { return strings.Trim(name.Str(), "-") != "" }
+
 func blank(_ guard, p place) bool {
 	return p.to.Kind() != stconfig.String || strings.TrimSpace(p.to.Str()) == ""
 }
 
-func folderWithoutPath(g guard, p place) bool {
-	return !p.removed() && isHome(p.to.Get("path"))
+// unspeakable tells a key that cannot be the value of a header. An empty one has a rule of its own.
+func unspeakable(_ guard, p place) bool {
+	key := p.to.Str()
+	return len(key) > fleet.MaxAPIKeyBytes || key == fleet.MaskedAPIKey || strings.TrimSpace(key) != key ||
+		strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-func sharesHome(_ guard, p place) bool { return !p.within && isHome(p.to) }
-
-func isHome(path stconfig.Value) bool {
-	if path.Kind() != stconfig.String {
-		return true
-	}
-	return strings.Trim(path.Str(), ` ~/\`) == "" && !strings.HasPrefix(strings.TrimSpace(path.Str()), "/")
-}
+// getsIntroducer tells a device that was a person's, or nobody's, and would be an introducer's.
+func getsIntroducer(_ guard, p place) bool { return p.changed() && p.to.Str() != "" }
 
 // passwordMoves tells whether data would be encrypted otherwise than before. A new share with a password is none.
 func passwordMoves(_ guard, p place) bool {
@@ -259,39 +280,4 @@ func isExternal(folder stconfig.Value) bool {
 func passwordHash(_ guard, p place) bool {
 	text := p.to.Str()
 	return len(text) == 60 && strings.HasPrefix(text, "$2")
-}
-
-func outOfReach(g guard, p place) bool { return whyOutOfReach(g, p) != "" }
-
-// whyOutOfReach says why Muster could not reach the API at a new address, "" when it could.
-func whyOutOfReach(g guard, p place) string {
-	if g.facts.AddressFixed {
-		return "the address of the daemon's API is set on its command line: the configuration cannot move it"
-	}
-	host, portText, err := net.SplitHostPort(strings.TrimSpace(p.to.Str()))
-	port, notANumber := strconv.Atoi(portText)
-	switch {
-	case p.to.Kind() != stconfig.String || err != nil || notANumber != nil:
-		return "this is not an address of the form HOST:PORT on which Muster could reach the daemon"
-	case port != g.facts.APIPort:
-		return "Muster reaches the daemon at port " + strconv.Itoa(g.facts.APIPort) + ": change the port in the device's record as well"
-	case !g.reaches(host):
-		return "Muster reaches the daemon at another host: use that one or a wildcard"
-	}
-	return ""
-}
-
-// reaches tells whether an API that listens on host is there for whoever uses the address that Muster uses.
-func (g guard) reaches(host string) bool {
-	used, usedErr := netip.ParseAddr(strings.Trim(g.facts.APIAddress, "[]"))
-	listens, err := netip.ParseAddr(host)
-	switch {
-	case host == "":
-		return true
-	case err != nil:
-		return g.facts.APIAddress != "" && strings.EqualFold(host, g.facts.APIAddress)
-	case listens.IsUnspecified():
-		return listens.Is6() || usedErr != nil || used.Unmap().Is4()
-	}
-	return usedErr == nil && listens.Unmap() == used.Unmap()
 }

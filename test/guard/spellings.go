@@ -35,7 +35,7 @@ func Cases(s Scene) ([]Case, error) {
 		}
 	}
 	for _, threat := range Threats {
-		threat.Value = s.fill(threat.Value)
+		threat.Key, threat.Value = s.fill(threat.Key), s.fill(threat.Value)
 		for _, spelling := range spellings {
 			op, key, json, err := spelling.say(s, threat)
 			if err != nil {
@@ -156,10 +156,11 @@ func above(t Threat, levels int) (key, json string) {
 		name := parts[len(parts)-1]
 		parts = parts[:len(parts)-1]
 		levels--
-		switch name {
-		case string(Peer):
+		_, noDevice := fleet.ParseDeviceID(name)
+		switch {
+		case noDevice == nil:
 			json = `[` + strings.Replace(json, "{", `{"deviceID": "`+name+`", `, 1) + `]`
-		case Folder:
+		case name == Folder:
 			json = `[` + strings.Replace(json, "{", `{"id": "`+name+`", `, 1) + `]`
 		default:
 			json = fmt.Sprintf(`{%q: %s}`, name, json)

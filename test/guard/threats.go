@@ -21,7 +21,7 @@ const (
 type Threat struct {
 	Name  string
 	Key   string
-	Value string // JSON; HOST and PORT stand for the address at which the daemon's API listens
+	Value string // JSON; HOST and PORT stand for the address at which the daemon's API listens, OWN for its device
 	Class plan.Class
 }
 
@@ -32,6 +32,11 @@ var Threats = []Threat{
 	{"the API is gone after a restart", "gui.enabled", `false`, plan.Refused},
 	{"no API key", "gui.apiKey", `""`, plan.Refused},
 	{"a blank API key", "gui.apiKey", `"  "`, plan.Refused},
+	{"an API key that no header can hold", "gui.apiKey", `"schlüssel-0123456789"`, plan.Refused},
+	{"an API key with a blank at its end", "gui.apiKey", `"0123456789abcdef "`, plan.Refused},
+	{"listening where the API is", "options.listenAddresses", `["tcp://HOST:PORT"]`, plan.Refused},
+	{"listening everywhere where the API is", "options.listenAddresses", `["quic://127.0.0.1:22099", "tcp4://0.0.0.0:PORT"]`, plan.Refused},
+	{"the device distrusts itself", "devices.OWN.untrusted", `true`, plan.Refused},
 	{"another port", "gui.address", `"HOST:9"`, plan.Refused},
 	{"another host", "gui.address", `"192.0.2.1:PORT"`, plan.Refused},
 	{"no port", "gui.address", `"HOST"`, plan.Refused},
@@ -39,6 +44,8 @@ var Threats = []Threat{
 	{"a socket", "gui.address", `"unix:///run/st.sock"`, plan.Refused},
 	{"a hash as password", "gui.password", `"$2a$10$KxrCbGMSDMIcKnDZgVcTzOZuVWQm7nQcGF0m6K1cYJ3Hq4uB9VwZK"`, plan.Refused},
 	{"the home directory", "folders.photos-x4kd.path", `"~"`, plan.Refused},
+	{"the home directory in other words", "folders.photos-x4kd.path", `"~/x/.."`, plan.Refused},
+	{"the daemon's own directory", "folders.photos-x4kd.path", `"./"`, plan.Refused},
 	{"no path", "folders.photos-x4kd.path", `""`, plan.Refused},
 	{"the wildcard address", "gui.address", `"0.0.0.0:PORT"`, plan.Held},
 	{"another API key", "gui.apiKey", `"abcdefabcdef"`, plan.Held},
@@ -51,12 +58,16 @@ var Threats = []Threat{
 	{"another directory server", "ldap.address", `"ldap.example:389"`, plan.Held},
 	{"a folder moves", "folders.photos-x4kd.path", `"/srv/elsewhere"`, plan.Held},
 	{"a folder receives only", "folders.photos-x4kd.type", `"receiveonly"`, plan.Held},
+	{"another kind of file system", "folders.photos-x4kd.filesystemType", `"fake"`, plan.Held},
+	{"old versions among the files", "folders.photos-x4kd.versioning", `{"type": "trashcan", "params": {"cleanoutDays": "1"}, "fsPath": "."}`, plan.Held},
+	{"old versions in the home directory", "folders.photos-x4kd.versioning", `{"type": "simple", "fsPath": "~"}`, plan.Held},
 	{"another marker", "folders.photos-x4kd.markerName", `".other"`, plan.Held},
 	{"versioning runs a command", "folders.photos-x4kd.versioning", external, plan.Held},
 	{"versioning runs a command by default", "defaults.folder.versioning", external, plan.Held},
 	{"another encryption password", "folders.photos-x4kd.devices." + string(Peer) + ".encryptionPassword", `"other"`, plan.Held},
 	{"no encryption password", "folders.photos-x4kd.devices." + string(Peer) + ".encryptionPassword", `""`, plan.Held},
 	{"an introducer", "devices." + string(Peer) + ".introducer", `true`, plan.Held},
+	{"a device becomes an introducer's", "devices." + string(Peer) + ".introducedBy", `"K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"`, plan.Held},
 	{"folders accepted without asking", "devices." + string(Peer) + ".autoAcceptFolders", `true`, plan.Held},
 	{"every new device an introducer", "defaults.device.introducer", `true`, plan.Held},
 	{"folders of every new device accepted", "defaults.device.autoAcceptFolders", `true`, plan.Held},

@@ -18,7 +18,7 @@ type Problem struct {
 type ProblemDetail struct {
 	Field    string `json:"field,omitempty" doc:"Name of the field in the body"`
 	Location string `json:"location,omitempty" doc:"Where else it is: path.NAME, query.NAME, header.NAME"`
-	Line     int    `json:"line,omitempty" doc:"In the text of the field, or in the body; counted from 1"`
-	Column   int    `json:"column,omitempty" doc:"In characters, counted from 1"`
+	Line     int    `json:"line,omitzero" doc:"In the text of the field, or in the body; counted from 1"`
+	Column   int    `json:"column,omitzero" doc:"In characters, counted from 1"`
 	Message  string `json:"message"`
 }

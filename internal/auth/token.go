@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -59,7 +60,11 @@ func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secr
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	token = newToken(name, role, secret)
-	if err := t.store.CreateToken(ctx, token); err != nil {
+	switch err := t.store.CreateToken(ctx, token); {
+	case fleet.CodeOf(err) == fleet.CodeConflict:
+		return "", fleet.Token{}, &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("there is a token %q already", name),
+			Hint: "Choose another name, or revoke that one first.", Err: err}
+	case err != nil:
 		return "", fleet.Token{}, err
 	}
 	t.byHash = nil

@@ -75,15 +75,18 @@ func validateAPIKey(key string) error {
 	return nil
 }
 
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+
 var hostName = regexp.MustCompile(`^([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*\.?$`)
 
-// ValidateAddress checks that an address is blank, a host name or an IP, without scheme, port or path.
+// ValidateAddress checks that an address is blank, a host name or an IP, without scheme, port or path. No host name ends
+// in a name of digits only: that is an IP address with a slip in it.
 func ValidateAddress(address string) error {
 	if address == "" {
 		return nil
 	}
 	if ip, err := netip.ParseAddr(address); err == nil {
-		if ip.IsUnspecified() || ip.IsMulticast() {
+		if ip = ip.Unmap(); ip.IsUnspecified() || ip.IsMulticast() || ip == broadcast {
 			return Invalidf("apiAddress", "apiAddress %q is no address of a daemon", address)
 		}
 		return nil
@@ -94,6 +97,10 @@ func ValidateAddress(address string) error {
 			hint = ", without scheme, port (that is apiPort) or path"
 		}
 		return Invalidf("apiAddress", "apiAddress is a host name or an IP address%s", hint)
+	}
+	labels := strings.Split(strings.TrimSuffix(address, "."), ".")
+	if strings.Trim(labels[len(labels)-1], "0123456789") == "" {
+		return Invalidf("apiAddress", "apiAddress %q looks like an IP address and is none", address)
 	}
 	return nil
 }

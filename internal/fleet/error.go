@@ -56,10 +56,14 @@ func (e *Error) Error() string {
 			parts = append(parts, part)
 		}
 	}
-	if e.Err != nil {
-		parts = append(parts, e.Err.Error())
+	text := strings.Join(parts, ": ")
+	switch {
+	case e.Err == nil || text != "" && strings.HasSuffix(text, e.Err.Error()): // a message may quote its cause
+		return text
+	case text == "":
+		return e.Err.Error()
 	}
-	return strings.Join(parts, ": ")
+	return text + ": " + e.Err.Error()
 }
 
 func (e *Error) Unwrap() error { return e.Err }

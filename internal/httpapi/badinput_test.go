@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -85,6 +86,10 @@ func TestBadInput(t *testing.T) {
 		"address with a port":        {422, "apiAddress", call{method: put, path: device, body: `{"apiAddress":"host:8384"}`}},
 		"address with a path":        {422, "apiAddress", call{method: put, path: device, body: `{"apiAddress":"host/x"}`}},
 		"address unspecified":        {422, "apiAddress", call{method: put, path: device, body: `{"apiAddress":"0.0.0.0"}`}},
+		"address broadcast":          {422, "apiAddress", call{method: put, path: device, body: `{"apiAddress":"255.255.255.255"}`}},
+		"address unspecified, IPv6":  {422, "apiAddress", call{method: put, path: device, body: `{"apiAddress":"::ffff:0.0.0.0"}`}},
+		"address with a slip":        {422, "apiAddress", call{method: put, path: device, body: `{"apiAddress":"192.168.1.256"}`}},
+		"address cut off":            {422, "apiAddress", call{method: put, path: device, body: `{"apiAddress":"192.168.1"}`}},
 		"address with a space":       {422, "apiAddress", call{method: put, path: device, body: `{"apiAddress":"a b"}`}},
 		"another ID in the body":     {422, "deviceID", call{method: put, path: device, body: `{"deviceID":"` + string(idB) + `"}`}},
 		"no ID in the body":          {422, "deviceID", call{method: put, path: device, body: `{"deviceID":"x"}`}},
@@ -107,6 +112,7 @@ func TestBadInput(t *testing.T) {
 		"tag of 65 two-byte letters": {422, "path.tag", call{method: put, path: device + "/tags/" + strings.Repeat("%C3%A4", 65)}},
 		"tag with a line break":      {422, "path.tag", call{method: put, path: device + "/tags/a%0Ab"}},
 		"tag with a zero byte":       {422, "path.tag", call{method: put, path: one + "/tags/%00"}},
+		"tag of a zero byte and /":   {422, "path.tag", call{method: put, path: device + "/tags/%00%2F"}},
 		"tag that is no UTF-8":       {422, "path.tag", call{method: put, path: device + "/tags/%FF"}},
 		"folder that is no UTF-8":    {422, "path.folderID", call{method: get, path: Prefix + "/folders/%FF"}},
 		"limit 0":                    {422, "query.limit", call{method: get, path: devices + "?limit=0"}},
@@ -116,6 +122,7 @@ func TestBadInput(t *testing.T) {
 		"limit huge":                 {422, "query.limit", call{method: get, path: Prefix + "/folders?limit=99999999999999999999"}},
 		"after no cursor":            {422, "query.after", call{method: get, path: devices + "?after=x"}},
 		"after no template cursor":   {422, "query.after", call{method: get, path: templates + "?after=x"}},
+		"after more than a cursor":   {422, "query.after", call{method: get, path: templates + "?after=1.2x"}},
 		"tag blank in the query":     {422, "query.tag", call{method: get, path: devices + "?tag="}},
 		"q no UTF-8":                 {422, "query.q", call{method: get, path: devices + "?q=%FF"}},
 		"query badly encoded":        {422, "query", call{method: get, path: devices + "?q=%zz"}},
@@ -225,6 +232,9 @@ func TestBadInput(t *testing.T) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			p := w.in(t).problem(row.status, row.call)
+			if p.Hint == hintOf[http.StatusNotFound] {
+				t.Errorf("got the hint %q, want one that says which list", p.Hint)
+			}
 			if row.field == "" {
 				return
 			}
@@ -235,6 +245,10 @@ func TestBadInput(t *testing.T) {
 			}
 			t.Errorf("got errors %+v, want one that names %s", p.Errors, row.field)
 		})
+	}
+	resp := w.do(call{method: put, path: device, body: `{"apiPort":0}`})
+	if got, err := io.ReadAll(resp.Body); err != nil || strings.Contains(string(got), `"line"`) {
+		t.Errorf("got %s, %v: what has no line names none", got, err)
 	}
 	if got := decoded(t, w.get(device))["updatedAt"]; got != known {
 		t.Error("something of all that was written")

@@ -127,7 +127,7 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 	w.problem(http.StatusNotFound, post("x", `{}`, ""))
 	w.want(http.StatusNoContent, post(folder.ID, `{"path":" /srv/p ","label":"L"}`, ""))
 	w.problem(http.StatusUnprocessableEntity, post(folder.ID, `{"path":"/srv/p","register":{"apiKey":"k"}}`, ""))
-	for _, body := range []string{`{"register":{}}`, `{"register":{"apiKey":"k","apiPort":0}}`, `{"register":{"apiKey":"k\n"}}`} {
+	for _, body := range []string{`{"register":{}}`, `{"register":{"apiKey":"k","apiPort":0}}`, `{"register":{"apiKey":"k\nk"}}`} {
 		w.problem(http.StatusUnprocessableEntity, post(device.ID, body, ""))
 	}
 	w.want(http.StatusNoContent, post(device.ID, `{}`, ""))

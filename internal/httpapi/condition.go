@@ -40,12 +40,14 @@ func (r *request) meets(exists bool, shown func() ([]byte, error)) error {
 		etag = etagOf(body)
 	}
 	if match := r.Header.Values("If-Match"); len(match) > 0 && (!exists || !anyMatch(match, etag, strongly)) {
-		message := "it was changed since you read it"
 		if !exists {
-			message = "there is nothing to replace: it does not exist, or not any more"
+			return &fleet.Error{
+				Code: fleet.CodePrecondition, Message: "there is nothing to replace: it does not exist, or not any more",
+				Hint: "Leave out If-Match to create it.",
+			}
 		}
 		return &fleet.Error{
-			Code: fleet.CodePrecondition, Message: message,
+			Code: fleet.CodePrecondition, Message: "it was changed since you read it",
 			Hint: "Read it again, carry your change over, and send it with the new ETag in If-Match.",
 		}
 	}

@@ -154,8 +154,8 @@ func deviceFrom(id fleet.DeviceID, body api.PutDevice) (fleet.Device, error) {
 		}
 		device.APIPort = int(*body.APIPort)
 	}
-	key := or(body.APIKey, "")
-	if strings.TrimSpace(key) == "" || key == fleet.MaskedAPIKey {
+	key := strings.TrimSpace(or(body.APIKey, "")) // blanks around it would not survive the header that carries it
+	if key == fleet.MaskedAPIKey {
 		key = "" // whether one is stored only the transaction knows
 	}
 	device.APIKey = fleet.NewSecret(key)
@@ -178,7 +178,8 @@ func (s *server) deleteDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return nothing(s.Devices.DeleteDevice(r.Context(), id, condition(r, r.shownDevice)))
+	err = s.Devices.DeleteDevice(r.Context(), id, condition(r, r.shownDevice))
+	return nothing(orNotFound(err, noDevice(id)))
 }
 
 func (s *server) getDeviceTags(r *request) (reply, error) {
@@ -208,7 +209,7 @@ func (r *request) changeDeviceTags(change deviceTagger) (reply, error) {
 	}
 	tags, err := change(r.Context(), id, tag, condition(r, shownTags))
 	if err != nil {
-		return reply{}, err
+		return reply{}, orNotFound(err, noDevice(id))
 	}
 	return show(wireTags(tags))
 }

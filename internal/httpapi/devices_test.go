@@ -119,6 +119,14 @@ func TestAPIKeyIsShownOnlyToWhoMayWriteDevices(t *testing.T) {
 	}
 }
 
+func TestBlanksAroundAnAPIKeyAreNotKept(t *testing.T) {
+	w := newWorld(t)
+	w.put(Prefix+"/devices/"+string(idA), `{"apiKey":" pasted\n"}`)
+	if got := decoded(t, w.get(Prefix+"/devices/"+string(idA)))["apiKey"]; got != "pasted" {
+		t.Errorf("got %q, want the key without blanks, which no header can carry", got)
+	}
+}
+
 func TestADeviceIDMayBeSpelledAsSyncthingAllows(t *testing.T) {
 	w := newWorld(t)
 	spelled := strings.ToLower(strings.ReplaceAll(string(idA), "-", ""))

@@ -68,6 +68,14 @@ func noTemplate(id int64) error {
 	}
 }
 
+// orNotFound is err; where it says not_found, it is the one that tells the person where to look.
+func orNotFound(err, known error) error {
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return known
+	}
+	return err
+}
+
 // registered is the device of the path.
 func (s *server) registered(r *request) (*fleet.Registered, error) {
 	id, err := r.deviceID()

@@ -167,9 +167,9 @@ func (s *server) toRegister(r *request, asks fleet.Pending, body *api.RegisterPe
 	label := or(body.Label, asks.Name)
 	device, err := deviceFrom(asks.From, api.PutDevice{Label: &label, APIKey: body.APIKey, APIAddress: body.APIAddress, APIPort: body.APIPort})
 	if err == nil && device.APIKey.IsZero() {
-		err = fleet.Invalidf("register.apiKey", "apiKey is needed: the daemon shows it under Actions > Settings > GUI")
+		err = fleet.Invalidf("apiKey", "apiKey is needed: the daemon shows it under Actions > Settings > GUI")
 	}
-	return &device, err
+	return &device, inside("register", err)
 }
 
 func alreadyRegistered(id fleet.DeviceID) error {

@@ -130,12 +130,14 @@ func (s *server) writeProblem(w http.ResponseWriter, r *http.Request, status int
 	}
 }
 
-// problemDetails tells fields of the body from places elsewhere in the request, which are written "path.NAME" and so on.
+// problemDetails tells fields of the body from places elsewhere in the request, which are written "path.NAME" and so on, or
+// "query" for all of it.
 func problemDetails(details []fleet.Detail) []api.ProblemDetail {
 	out := make([]api.ProblemDetail, len(details))
 	for i, d := range details {
 		out[i] = api.ProblemDetail{Field: d.Field, Line: d.Line, Column: d.Column, Message: d.Message}
-		if place, _, found := strings.Cut(d.Field, "."); found && (place == "path" || place == "query" || place == "header") {
+		place, _, below := strings.Cut(d.Field, ".")
+		if place == "query" || below && (place == "path" || place == "header") {
 			out[i].Field, out[i].Location = "", d.Field
 		}
 	}

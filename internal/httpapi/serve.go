@@ -77,8 +77,11 @@ func markLoneSlashes(r *http.Request) *http.Request {
 	segments := strings.Split(r.URL.EscapedPath(), "/")
 	marked := false
 	for i, segment := range segments {
-		if strings.EqualFold(segment, "%2F") {
+		switch {
+		case strings.EqualFold(segment, "%2F"):
 			segments[i], marked = url.PathEscape(loneSlash), true
+		case strings.EqualFold(segment, "%00%2F"): // what only looks like the mark must not become a slash
+			segments[i], marked = "%00%00%2F", true
 		}
 	}
 	if !marked {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -79,7 +80,10 @@ func (s *server) deleteTag(r *request) (reply, error) {
 	}
 	remaining, err := s.Tags.DeleteTag(r.Context(), tag, condition(r, shownTags))
 	if err != nil {
-		return reply{}, err
+		return reply{}, orNotFound(err, &fleet.Error{
+			Code: fleet.CodeNotFound, Message: fmt.Sprintf("nothing carries the tag %q", tag),
+			Hint: "GET " + Prefix + "/tags lists all. Tags are case-sensitive.",
+		})
 	}
 	return show(wireTags(remaining))
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -85,8 +87,12 @@ func (s *server) templatesWith(r *request, q listQuery, passes func(*fleet.Tagge
 func templateCursor(t *fleet.TaggedTemplate) string { return fmt.Sprintf("%d.%d", t.Priority, t.ID) }
 
 func beyondTemplate(cursor string, t *fleet.TaggedTemplate) (bool, error) {
+	priority, id, _ := strings.Cut(cursor, ".")
 	var place fleet.Template
-	if n, err := fmt.Sscanf(cursor, "%d.%d", &place.Priority, &place.ID); n != 2 || err != nil {
+	var err, errID error
+	place.Priority, err = strconv.ParseInt(priority, 10, 64)
+	place.ID, errID = strconv.ParseInt(id, 10, 64)
+	if err != nil || errID != nil {
 		return false, errors.New("no cursor of a template")
 	}
 	return fleet.CompareTemplates(t.Template, place) > 0, nil
@@ -124,7 +130,7 @@ func (s *server) putTemplate(r *request) (reply, error) {
 	template.ID = old.ID
 	stored, err := s.Templates.PutTemplate(r.Context(), template, condition(r, shownTemplate))
 	if err != nil {
-		return reply{}, err
+		return reply{}, orNotFound(err, noTemplate(template.ID))
 	}
 	return show(wireTemplate(stored))
 }
@@ -162,7 +168,8 @@ func (s *server) deleteTemplate(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return nothing(s.Templates.DeleteTemplate(r.Context(), id, condition(r, shownTemplate)))
+	err = s.Templates.DeleteTemplate(r.Context(), id, condition(r, shownTemplate))
+	return nothing(orNotFound(err, noTemplate(id)))
 }
 
 func (s *server) getTemplateTags(r *request) (reply, error) {
@@ -194,7 +201,7 @@ func (r *request) changeTemplateTags(change templateTagger) (reply, error) {
 	}
 	tags, err := change(r.Context(), id, tag, condition(r, shownTags))
 	if err != nil {
-		return reply{}, err
+		return reply{}, orNotFound(err, noTemplate(id))
 	}
 	return show(wireTags(tags))
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -61,7 +62,10 @@ func (s *server) createToken(r *request) (reply, error) {
 }
 
 func (s *server) deleteToken(r *request) (reply, error) {
-	return nothing(s.Tokens.Delete(r.Context(), r.segment("name")))
+	name := r.segment("name")
+	return nothing(orNotFound(s.Tokens.Delete(r.Context(), name), &fleet.Error{
+		Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no token %q", name), Hint: "GET " + Prefix + "/tokens lists all.",
+	}))
 }
 
 func wireToken(token fleet.Token) api.Token {

@@ -66,6 +66,8 @@ func Fold(in Input) (Result, error) {
 			return Result{}, err
 		}
 	}
+	f.everyIgnores()
+	f.tidy()
 	implied, err := f.share()
 	if err != nil {
 		return Result{}, err

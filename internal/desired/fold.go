@@ -19,6 +19,7 @@ type fold struct {
 	asked   []asked
 	skipped []Skipped
 	ignores map[string]bool
+	every   []int64 // templates about the ignore patterns of every folder
 }
 
 // template folds one template over the document.
@@ -45,7 +46,9 @@ func (f *fold) template(t fleet.Template) error {
 			return inTemplate(t, err)
 		}
 	}
-	f.nameIgnores(key, fragment.Value)
+	if every := f.nameIgnores(key, fragment.Value); every {
+		f.every, skips = append(f.every, t.ID), nil
+	}
 	for _, s := range skips {
 		f.skipped = append(f.skipped, Skipped{Template: t.ID, Key: s.Key, Reason: f.reason(s, after)})
 	}
@@ -108,26 +111,38 @@ func (f *fold) knowsSecrets(v stconfig.Value) error {
 	return nil
 }
 
-// nameIgnores notes whose ignore patterns a template is about.
-func (f *fold) nameIgnores(key stconfig.Key, value stconfig.Value) {
+// nameIgnores notes whose ignore patterns a template is about, or tells that it is about every folder's.
+func (f *fold) nameIgnores(key stconfig.Key, value stconfig.Value) (every bool) {
 	if folder, ok := ignoresOf(key); ok {
 		if key.At(1).Every {
-			for folder := range f.doc.Get("folders").Values() {
-				f.ignores[folder.Get("id").Str()] = true
-			}
-			return
+			return true
 		}
 		f.ignores[folder] = true
-		return
+		return false
 	}
 	switch {
 	case key.IsRoot():
 		value = value.Get("ignores")
 	case key.Len() != 1 || key.At(0).Name != "ignores":
-		return
+		return false
 	}
 	for folder := range value.Members() {
 		f.ignores[folder] = true
+	}
+	return false
+}
+
+// everyIgnores says which folders lack the ignore patterns that a template has for every folder: those that could not be
+// read, and those that templates make, whichever of them comes first.
+func (f *fold) everyIgnores() {
+	for _, template := range f.every {
+		for folder := range f.doc.Get("folders").Values() {
+			id := folder.Get("id").Str()
+			f.ignores[id] = true
+			if key := ignores.Child(id); !stconfig.Lookup(f.doc, key).Exists() {
+				f.skipped = append(f.skipped, Skipped{Template: template, Key: key, Reason: f.reason(stconfig.Skip{Key: key}, f.doc)})
+			}
+		}
 	}
 }
 

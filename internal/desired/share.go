@@ -12,6 +12,7 @@ import (
 var (
 	folders = stconfig.Key{}.Child("folders")
 	devices = stconfig.Key{}.Child("devices")
+	ignores = stconfig.Key{}.Child("ignores")
 )
 
 // share makes devices and the share lists of folders agree, as the daemon would do silently: a registered device that a

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"muster/internal/stconfig"
 )
@@ -61,6 +62,15 @@ func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, strin
 		return p.lacksIgnores(c.Key.At(1).Name)
 	case section(c.Key) == "folders":
 		return p.lacksDevice(c, after, own)
+	case c.To.Exists() && section(c.Key) == "remoteignoreddevices" && member:
+		if device := devices.Child(c.Key.At(1).Name); stconfig.Lookup(after, device).Exists() {
+			return orHeld(p.leftOut(device.String())), "left out together with " + device.String()
+		}
+	case c.To.Exists() && section(c.Key) == "devices" && c.Key.Len() == 4 && strings.EqualFold(c.Key.At(2).Name, "ignoredFolders"):
+		folder := folders.Child(c.Key.At(3).Name)
+		if stconfig.Lookup(after, folder.Child("devices").Child(c.Key.At(1).Name)).Exists() {
+			return orHeld(p.leftOut(folder.String())), "left out together with " + folder.String()
+		}
 	case section(c.Key) == "ignores" && c.Key.Len() > 1:
 		folder := folders.Child(c.Key.At(1).Name)
 		if !stconfig.Lookup(after, folder).Exists() {

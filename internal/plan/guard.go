@@ -264,8 +264,10 @@ func passwordMoves(_ guard, p place) bool {
 	return p.changed() && p.from.Str() != p.to.Str()
 }
 
-func runsCommands(_ guard, p place) bool {
-	return isExternal(stconfig.Lookup(p.after, stconfig.Key{}.Child("folders").Child(p.names[1])))
+func runsCommands(g guard, p place) bool {
+	key := folders.Child(p.names[1])
+	anotherParameter := len(p.names) > 4 && p.to.Exists()
+	return isExternal(stconfig.Lookup(p.after, key)) || anotherParameter && isExternal(stconfig.Lookup(g.observed, key))
 }
 
 func runsCommandsByDefault(_ guard, p place) bool {

@@ -133,6 +133,7 @@ const (
 	rankOther
 	rankFoldersGone
 	rankDevicesGone
+	rankIgnored // a daemon ignores only devices that it does not know any more
 	rankGUI
 )
 
@@ -160,6 +161,10 @@ func rank(c Change) int {
 		return rankFolders
 	case "ignores":
 		return rankIgnores
+	case "remoteignoreddevices":
+		if !gone {
+			return rankIgnored
+		}
 	case "gui":
 		return rankGUI
 	}

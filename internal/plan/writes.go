@@ -60,9 +60,10 @@ func Writes(p Plan, fresh stconfig.Value) []Write {
 	w.members(rankFolders, folders)
 	w.ignores()
 	w.members(rankResumed, folders)
-	w.whole()
+	w.whole(rankOther)
 	w.removals(rankFoldersGone)
 	w.removals(rankDevicesGone)
+	w.whole(rankIgnored)
 	w.section(rankGUI, "gui")
 	return w.writes
 }
@@ -198,8 +199,8 @@ func (w *writer) removals(rank int) {
 	}
 }
 
-func (w *writer) whole() {
-	if changes := w.bySection[rankOther]; len(changes) > 0 {
+func (w *writer) whole(rank int) {
+	if changes := w.bySection[rank]; len(changes) > 0 {
 		w.add(Write{Method: http.MethodPut, Path: "/rest/config", Whole: true, Wide: true}, changes)
 	}
 }

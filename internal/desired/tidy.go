@@ -1,0 +1,86 @@
+package desired
+
+import (
+	"slices"
+	"strconv"
+
+	"muster/internal/stconfig"
+)
+
+// A daemon drops silently what contradicts itself (lib/config, prepare). What templates ask for of that kind is left out
+// and said: sent, it would be missing in what is read back, again and again. What a person made of that kind is theirs.
+
+const (
+	untrustedShare = "the device is marked untrusted: a folder is shared with it only with an encryptionPassword"
+	knownIgnored   = "the device is among `devices`: a daemon ignores only devices that it does not know"
+	sharedIgnored  = "the folder is shared with the device: a daemon ignores only folders that are not"
+)
+
+func (f *fold) tidy() {
+	for folder := range f.doc.Get("folders").Values() {
+		if folder.Get("type").Str() != "receiveencrypted" {
+			f.unshareUntrusted(folder)
+		}
+	}
+	ignored := stconfig.Key{}.Child("remoteIgnoredDevices")
+	for entry := range f.doc.Get("remoteIgnoredDevices").Values() {
+		id := entry.Get("deviceID").Str()
+		if stconfig.Lookup(f.doc, devices.Child(id)).Exists() {
+			f.leaveOut(ignored.Child(id), knownIgnored)
+		}
+	}
+	for device := range f.doc.Get("devices").Values() {
+		id := device.Get("deviceID").Str()
+		for entry := range device.Get("ignoredFolders").Values() {
+			folder := entry.Get("id").Str()
+			if stconfig.Lookup(f.doc, folders.Child(folder).Child("devices").Child(id)).Exists() {
+				f.leaveOut(devices.Child(id).Child("ignoredFolders").Child(folder), sharedIgnored)
+			}
+		}
+	}
+}
+
+// unshareUntrusted leaves out the shares in clear, of a folder that is not encrypted itself, with devices marked untrusted.
+// A share that was there goes together with the mark that a template sets, where the daemon takes it away.
+func (f *fold) unshareUntrusted(folder stconfig.Value) {
+	shares := folders.Child(folder.Get("id").Str()).Child("devices")
+	for share := range folder.Get("devices").Values() {
+		id := share.Get("deviceID").Str()
+		mark := devices.Child(id).Child("untrusted")
+		password := share.Get("encryptionPassword")
+		inClear := password.Kind() == stconfig.String && password.Str() == ""
+		if !inClear || id == string(f.Device) || !stconfig.Lookup(f.doc, mark).IsTrue() {
+			continue
+		}
+		if !f.leaveOut(shares.Child(id), untrustedShare) && f.changed(mark) && f.unshares() {
+			f.drop(shares.Child(id), mark)
+		}
+	}
+}
+
+// unshares tells whether the daemon takes shares in clear from a device that is marked untrusted: 2.1 does, 1.19.2, whose
+// configuration has version 36, leaves them.
+func (f *fold) unshares() bool {
+	version, err := strconv.Atoi(f.Observed.Get("version").Str())
+	return err == nil && version > 36
+}
+
+// leaveOut takes a member out of the document that templates put there, and says so.
+func (f *fold) leaveOut(key stconfig.Key, reason string) bool {
+	if stconfig.Lookup(f.base, key).Exists() {
+		return false
+	}
+	askers := f.askers(key)
+	if len(askers) == 0 {
+		return false
+	}
+	f.doc = stconfig.Replace(f.doc, key, stconfig.Value{})
+	f.skipped = append(f.skipped, Skipped{Template: askers[len(askers)-1], Key: key, Reason: reason})
+	return true
+}
+
+// changed tells whether a template made what is at a key another than it was.
+func (f *fold) changed(key stconfig.Key) bool {
+	return slices.ContainsFunc(f.asked, func(a asked) bool { return related(a.key, key) }) &&
+		!stconfig.Lookup(f.base, key).Equal(stconfig.Lookup(f.doc, key))
+}

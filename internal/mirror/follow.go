@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	eventLimit  = 250     // of one poll: with more than that waiting, reading the state again is cheaper
-	gapCost     = 5       // of reading everything again, in readings of a configuration
-	bigDocument = 1 << 20 // bytes of a configuration from which on few are taken apart at a time
+	eventLimit  = 250                    // of one poll: with more than that waiting, reading the state again is cheaper
+	company     = 500 * time.Millisecond // what the next poll waits after an answer: a change at a daemon makes a handful of events
+	gapCost     = 5                      // of reading everything again, in readings of a configuration
+	bigDocument = 1 << 20                // bytes of a configuration from which on few are taken apart at a time
 )
 
 // follow makes first contact and lives on the event stream until something breaks. A daemon that turns out to have
@@ -89,6 +90,19 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 		if w.m.o.Between != nil {
 			w.m.o.Between(ctx, w.device.ID, d)
 		}
+		if len(events) > 0 {
+			gather(ctx)
+		}
+	}
+}
+
+// gather lets further events come to the one that has come: each answer of its own costs both sides as much as one with all.
+func gather(ctx context.Context) {
+	timer := time.NewTimer(company)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

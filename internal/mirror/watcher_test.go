@@ -128,7 +128,7 @@ func TestANewFolderIsReadAndARemovedOneForgotten(t *testing.T) {
 		f.take()
 		f.change(fakeFolder{ID: "b", Label: "Label of b"}, fakeFolder{ID: "c"})
 		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"}, fleet.DaemonEvent{Type: "StateChanged", Folder: "c", State: "scanning"})
-		synctest.Wait()
+		pass(company)
 		wantCalls(t, f.take(), "config", "summary c", "events since 2 limit 250 wait 50s")
 		s := w.snapshot(d)
 		if _, there := s.Summaries["a"]; there || len(s.Summaries) != 2 {
@@ -136,7 +136,7 @@ func TestANewFolderIsReadAndARemovedOneForgotten(t *testing.T) {
 		}
 		f.change(fakeFolder{ID: "b", Label: "Label of b", Paused: true}, fakeFolder{ID: "c"})
 		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
-		synctest.Wait()
+		pass(company)
 		wantCalls(t, f.take(), "config", "summary b", "events since 3 limit 250 wait 50s")
 	})
 }
@@ -180,7 +180,7 @@ func TestEventsOfFoldersAreUsedInsteadOfAsking(t *testing.T) {
 		pass(3 * time.Second)
 		step := func(e fleet.DaemonEvent) fleet.FolderSummary {
 			f.emit(e)
-			synctest.Wait()
+			pass(company)
 			return w.snapshot(d).Summaries["a"]
 		}
 		s := step(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{GlobalBytes: 42, State: "syncing"}})
@@ -215,6 +215,26 @@ func TestEventsOfFoldersAreUsedInsteadOfAsking(t *testing.T) {
 	})
 }
 
+func TestWhatComesRightAfterAnEventIsAskedForTogether(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		f.take()
+		for _, state := range []string{"scan-waiting", "scanning", "idle"} {
+			f.emit(fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: state})
+			pass(company / 4)
+		}
+		if s := w.snapshot(d).Summaries["a"]; s.State != "scan-waiting" {
+			t.Fatalf("the first is not seen at once: %+v", s)
+		}
+		pass(2 * company)
+		wantCalls(t, f.take(), "events since 1 limit 250 wait 50s", "events since 3 limit 250 wait 50s")
+		if s := w.snapshot(d).Summaries["a"]; s.State != "idle" {
+			t.Fatalf("%+v", s)
+		}
+	})
+}
+
 func TestASnapshotNeverChanges(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1, "a")
@@ -234,10 +254,10 @@ func TestAJumpInTheNumbersMeansReadAgain(t *testing.T) {
 		w.put(1, f)
 		f.take()
 		f.emit(fleet.DaemonEvent{ID: 1, Type: "DeviceConnected"}, fleet.DaemonEvent{ID: 3, Type: "DeviceConnected"})
-		synctest.Wait()
+		pass(company)
 		wantCalls(t, f.take(), "config", "summary a", "summary b", "events since 3 limit 250 wait 50s")
 		f.emit(fleet.DaemonEvent{ID: 900, Type: "DeviceConnected"})
-		synctest.Wait()
+		pass(company)
 		wantCalls(t, f.take(), "config", "summary a", "summary b", "events since 900 limit 250 wait 50s")
 	})
 }
@@ -252,7 +272,7 @@ func TestMoreEventsThanOneAnswerHoldsAreAJump(t *testing.T) {
 			many[i].Type = "DeviceConnected"
 		}
 		f.emit(many...)
-		synctest.Wait()
+		pass(company)
 		wantCalls(t, f.take(), "config", "summary a", fmt.Sprintf("events since %d limit 250 wait 50s", len(many)))
 	})
 }
@@ -280,10 +300,10 @@ func TestARestartStartsOver(t *testing.T) {
 		f := newFake(1, "a")
 		d := w.put(1, f)
 		f.emit(fleet.DaemonEvent{Type: "DeviceConnected"})
-		synctest.Wait()
+		pass(company)
 		f.take()
 		f.restart("second") // the connection survives, as behind a proxy: the poll now waits in vain
-		pass(time.Minute)
+		pass(time.Minute + company)
 		got := f.take()
 		want := []string{"status", "status", "events since 0 limit 1 wait 0s", "version", "config", "summary a", poll}
 		if len(got) < len(want) || !slices.Equal(got[len(got)-len(want):], want) {
@@ -291,7 +311,7 @@ func TestARestartStartsOver(t *testing.T) {
 		}
 		w.wantConnection(d, fleet.Online)
 		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{GlobalBytes: 3}})
-		synctest.Wait()
+		pass(company)
 		if w.snapshot(d).Summaries["a"].GlobalBytes != 3 {
 			t.Fatal("events after the restart are not seen")
 		}

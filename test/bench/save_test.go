@@ -41,6 +41,7 @@ func BenchmarkSave(b *testing.B) {
 		}
 		waitOnline(b, s, len(f.daemons))
 		settle(b, s)
+		f.waitPendingRead(b)
 		all := f.touchAll(b, s)
 		f.touchTen(b, s)
 		s.Stop()
@@ -105,6 +106,21 @@ func (f *savedFarm) seed(b *testing.B) string {
 		b.Fatal(err)
 	}
 	return home
+}
+
+// waitPendingRead waits until Muster has asked every daemon who wants to be let in, once after its start and between two
+// polls: this too follows the first contact.
+func (f *savedFarm) waitPendingRead(b *testing.B) {
+	b.Helper()
+	limit := time.Now().Add(2 * time.Minute)
+	for _, d := range f.daemons {
+		for d.Counters().ByRoute["GET /rest/cluster/pending/folders"] == 0 {
+			if time.Now().After(limit) {
+				b.Fatalf("%s was not asked who wants to be let in", d.ID())
+			}
+			pause(b.Context(), 100*time.Millisecond)
+		}
+	}
 }
 
 // touchAll lets Muster write, and says how long it takes until every daemon was written to.

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 const (
 	network = 95
-	soak    = 500 * time.Millisecond
+	soak    = time.Second // events of a change are seen within half of it
 )
 
 // The templates of these tests. Each is for the tag "all".

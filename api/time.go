@@ -13,6 +13,9 @@ func (t Time) MarshalText() ([]byte, error) { return t.UTC().AppendFormat(nil, t
 // MarshalJSON is there because the one of time.Time, which drops trailing zeros, would be used otherwise.
 func (t Time) MarshalJSON() ([]byte, error) { return t.UTC().AppendFormat(nil, `"`+timeForm+`"`), nil }
 
+// String is the one form, too.
+func (t Time) String() string { return t.UTC().Format(timeForm) }
+
 // UnmarshalText reads any RFC 3339 form.
 func (t *Time) UnmarshalText(text []byte) (err error) {
 	t.Time, err = time.Parse(time.RFC3339Nano, string(text))

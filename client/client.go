@@ -5,6 +5,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,16 +65,24 @@ func (e *Error) Error() string {
 		text = http.StatusText(e.Status)
 	}
 	for _, detail := range e.Problem.Errors {
-		if place := placeOf(detail); place != "" && !strings.Contains(text, detail.Message) {
+		place := placeOf(detail)
+		switch said := strings.Contains(text, detail.Message); {
+		case said && strings.Contains(text, place): // in words already
+		case said:
+			text += " (" + place + ")"
+		case strings.HasPrefix(detail.Message, place): // also where it is blank
+			text += "; " + detail.Message
+		default:
 			text += "; " + place + ": " + detail.Message
 		}
 	}
 	return text
 }
 
+// placeOf is a field or a place in a text. What stands in the path the caller knows.
 func placeOf(detail api.ProblemDetail) string {
 	place := detail.Field
-	if place == "" {
+	if place == "" && !strings.HasPrefix(detail.Location, "path.") {
 		place = detail.Location
 	}
 	if detail.Line > 0 {
@@ -210,6 +219,9 @@ func failed(resp *http.Response, content []byte) error {
 			Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
 			Detail: "the server answered " + resp.Status, Hint: "Is it a Muster server? Look at the address.",
 		}
+		if resp.StatusCode == http.StatusBadRequest && bytes.Contains(content, []byte("HTTP request to an HTTPS server")) { // as net/http says it
+			e.Problem.Detail, e.Problem.Hint = "the server speaks TLS only", "Write https:// instead of http:// before its address."
+		}
 	}
 	return e
 }
@@ -222,10 +234,19 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	if errors.As(err, &e) {
 		err = e.Err // without the address, which Message says
 	}
-	return &fleet.Error{
+	out := &fleet.Error{
 		Code: fleet.CodeUnavailable, Message: "no server answers at " + c.base.Redacted(),
 		Hint: "Is it running? Name another one with --server or MUSTER_SERVER.", Err: err,
 	}
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &untrusted):
+		out.Message, out.Err = "the certificate of the server at "+c.base.Redacted()+" is not trusted", untrusted.Err
+		out.Hint = "Give its certificate, or its issuer's, with --ca or MUSTER_CA. One that the server made itself is in its home folder, in tls.pem."
+	case errors.Is(err, http.ErrSchemeMismatch):
+		out.Message, out.Hint = "the server at "+c.base.Redacted()+" does not speak TLS", "Write http:// instead of https:// if that is meant."
+	}
+	return out
 }
 
 func get[T any](ctx context.Context, c *Client, at string) (T, error) {

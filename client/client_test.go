@@ -49,6 +49,21 @@ func TestAProblemComesBackAsAnErrorWithItsMeaning(t *testing.T) {
 	}
 }
 
+func TestAnErrorNamesThePlaceOnce(t *testing.T) {
+	for want, problem := range map[string]api.Problem{
+		"got a colon (template line 3, column 7)":         {Detail: "got a colon", Errors: []api.ProblemDetail{{Field: "template", Line: 3, Column: 7, Message: "got a colon"}}},
+		"apiPort is a port number":                        {Detail: "apiPort is a port number", Errors: []api.ProblemDetail{{Field: "apiPort", Message: "apiPort is a port number"}}},
+		"this is no device ID: too short":                 {Detail: "this is no device ID: too short", Errors: []api.ProblemDetail{{Location: "path.deviceID", Message: "too short"}}},
+		"limit is a number (query.limit)":                 {Detail: "limit is a number", Errors: []api.ProblemDetail{{Location: "query.limit", Message: "limit is a number"}}},
+		"the body lacks both; key is needed; op: missing": {Detail: "the body lacks both", Errors: []api.ProblemDetail{{Field: "key", Message: "key is needed"}, {Field: "op", Message: "missing"}}},
+		"Not Found": {},
+	} {
+		if got := (&Error{Status: http.StatusNotFound, Problem: problem}).Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestAnswersOfOtherServersAreToldApart(t *testing.T) {
 	for name, one := range map[string]struct {
 		answer http.HandlerFunc

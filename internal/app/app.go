@@ -67,6 +67,7 @@ type Options struct {
 	TLSOff          bool
 	TLSCert, TLSKey string
 	AllowHosts      []string // names that clients may address the server by
+	NewAdminToken   bool     // makes another one where the first is lost
 
 	Demo    int      // simulated daemons to start and manage
 	Worker  []string // command that evaluates templates, see sandbox.Options
@@ -115,7 +116,7 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.listener.Close()) })
-	a.url = scheme + "://" + a.listener.Addr().String()
+	a.url = urlOf(scheme, a.listener.Addr())
 	key, err := sealKey(a.o)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,11 @@ func (a *App) openStore(ctx context.Context, key *seal.Key) error {
 	}
 	a.store = opened
 	a.life.onStop("store", func(context.Context) error { return opened.Close() })
-	created, err := auth.EnsureAdminToken(ctx, opened, a.o.Home)
+	ensure := auth.EnsureAdminToken
+	if a.o.NewAdminToken {
+		ensure = auth.RenewAdminToken
+	}
+	created, err := ensure(ctx, opened, a.o.Home)
 	if created {
 		a.log.Info("made the administrator's token", logkey.Path, filepath.Join(a.o.Home, auth.AdminTokenFile))
 	}
@@ -274,7 +279,12 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 
 // Run says where the server is and blocks until ctx ends or a part of the server fails, then stops everything.
 func (a *App) Run(ctx context.Context) error {
-	fmt.Fprintf(a.o.Out, "Muster is ready: %s (administrator's token in %s)\n", a.url, filepath.Join(a.o.Home, auth.AdminTokenFile))
+	ready := "Muster is ready: " + a.url
+	token := filepath.Join(a.o.Home, auth.AdminTokenFile)
+	if _, err := os.Stat(token); err == nil { // whoever has a token of their own may have removed the file
+		ready += " (administrator's token in " + token + ")"
+	}
+	fmt.Fprintln(a.o.Out, ready)
 	var err error
 	select {
 	case <-ctx.Done():

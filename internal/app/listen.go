@@ -16,11 +16,17 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 )
+
+// CertificateFile is the name of the file in the home that holds the generated certificate and its key.
+const CertificateFile = "tls.pem"
 
 const (
 	certificateLife  = 2 * 365 * 24 * time.Hour
@@ -37,7 +43,7 @@ func listen(o Options) (listener net.Listener, scheme string, err error) {
 	plain, err := net.Listen("tcp", o.Listen)
 	if err != nil {
 		return nil, "", &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("cannot listen on %s: %v", o.Listen, err),
-			Hint: "Is another Muster running? Choose another address with --listen.", Err: err}
+			Hint: listenHint(err), Err: err}
 	}
 	if o.TLSCert == "" && (o.TLSOff || isLoopback(host)) {
 		return plain, "http", nil
@@ -50,6 +56,29 @@ func listen(o Options) (listener net.Listener, scheme string, err error) {
 	return tls.NewListener(plain, &tls.Config{
 		Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 	}), "https", nil
+}
+
+// listenHint says what can be done about an address that cannot be listened on.
+func listenHint(err error) string {
+	const choose = " Choose another address with --listen."
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "Another program listens there, perhaps another Muster." + choose
+	case errors.Is(err, syscall.EACCES):
+		return "Ports below 1024 are for privileged programs." + choose
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "This machine does not have that address." + choose
+	}
+	return "For example --listen 127.0.0.1:2525, or --listen :2525 for every address of this machine."
+}
+
+// urlOf is where a person on this machine reaches the server: a wildcard is no address to call.
+func urlOf(scheme string, at net.Addr) string {
+	address, err := netip.ParseAddrPort(at.String())
+	if err == nil && address.Addr().IsUnspecified() {
+		return fmt.Sprintf("%s://localhost:%d", scheme, address.Port())
+	}
+	return scheme + "://" + at.String()
 }
 
 func isLoopback(host string) bool {
@@ -66,16 +95,40 @@ func serverCertificate(o Options, host string) (tls.Certificate, error) {
 		}
 		return certificate, nil
 	}
-	path := filepath.Join(o.Home, "tls.pem")
+	path := filepath.Join(o.Home, CertificateFile)
 	certificate, err := tls.LoadX509KeyPair(path, path)
 	if err == nil && time.Until(certificate.Leaf.NotAfter) > certificateRenew {
+		for _, name := range o.AllowHosts {
+			if certificate.Leaf.VerifyHostname(name) != nil {
+				o.Log.Warn("the generated certificate does not name an allowed host: remove tls.pem from the home folder to have a new one made", logkey.Address, name)
+			}
+		}
 		return certificate, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return tls.Certificate{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "the generated certificate tls.pem does not load: " + err.Error(),
 			Hint: "Remove tls.pem from the home folder to have a new one made; clients that trusted the old one must trust the new one."}
 	}
-	return generateCertificate(path, append([]string{host}, o.AllowHosts...))
+	return generateCertificate(path, slices.Concat(addressesOf(host), o.AllowHosts))
+}
+
+// addressesOf is the host that is listened on; of a wildcard, every address that this machine has now.
+func addressesOf(host string) []string {
+	ip, err := netip.ParseAddr(host)
+	if host != "" && (err != nil || !ip.IsUnspecified()) {
+		return []string{host}
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil // the names have to do
+	}
+	var addresses []string
+	for _, one := range all {
+		if prefix, err := netip.ParsePrefix(one.String()); err == nil && !prefix.Addr().IsLoopback() {
+			addresses = append(addresses, prefix.Addr().WithZone("").String())
+		}
+	}
+	return addresses
 }
 
 // generateCertificate makes a self-signed certificate for these names and this machine's, and keeps it with its key.

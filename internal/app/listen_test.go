@@ -1,7 +1,10 @@
 package app
 
 import (
+	"crypto/tls"
+	"errors"
 	"net"
+	"net/url"
 	"testing"
 
 	"muster/internal/fleet"
@@ -62,12 +65,50 @@ func TestListenExplainsWhatIsWrong(t *testing.T) {
 	}{
 		"no port":          {Options{Listen: "127.0.0.1"}, fleet.CodeInvalid},
 		"port in use":      {Options{Listen: taken.Addr().String()}, fleet.CodeUnavailable},
+		"not our address":  {Options{Listen: "192.0.2.1:0"}, fleet.CodeUnavailable},
+		"port too large":   {Options{Listen: "127.0.0.1:65536"}, fleet.CodeUnavailable},
 		"certificate gone": {Options{Listen: "127.0.0.1:0", TLSCert: "absent.pem", TLSKey: "absent.pem"}, fleet.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := listen(test.options); fleet.CodeOf(err) != test.code {
-				t.Errorf("got %v, want code %s", err, test.code)
+			_, _, err := listen(test.options)
+			var e *fleet.Error
+			if !errors.As(err, &e) || e.Code != test.code || e.Hint == "" {
+				t.Errorf("got %v, want code %s and what to do", err, test.code)
 			}
 		})
+	}
+}
+
+func TestAWildcardIsNoAddressToCall(t *testing.T) {
+	listener, scheme, err := listen(Options{Home: t.TempDir(), Listen: ":0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	address, err := url.Parse(urlOf(scheme, listener.Addr()))
+	if err != nil || address.Hostname() != "localhost" {
+		t.Fatalf("got %v, %v; want localhost", address, err)
+	}
+	accepted := make(chan error, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err == nil {
+			err = errors.Join(conn.(*tls.Conn).HandshakeContext(t.Context()), conn.Close())
+		}
+		accepted <- err
+	}()
+	conn, err := tls.Dial("tcp", address.Host, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // looked at below
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := <-accepted; err != nil {
+		t.Fatal(err)
+	}
+	shown := conn.ConnectionState().PeerCertificates[0]
+	for _, name := range append(addressesOf("0.0.0.0"), "localhost", "127.0.0.1") {
+		if err := shown.VerifyHostname(name); err != nil {
+			t.Errorf("the certificate does not name %s: %v", name, err)
+		}
 	}
 }

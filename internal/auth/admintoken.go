@@ -35,18 +35,41 @@ func EnsureAdminToken(ctx context.Context, store TokenStore, home string) (creat
 	path := filepath.Join(home, AdminTokenFile)
 	secret, err := readSecret(path)
 	if err != nil {
-		return false, fmt.Errorf("read %s: %w", path, err)
+		return false, homeUnusable("read", err)
 	}
 	if secret == "" {
 		secret = newSecret()
 		if err := writeSecret(path, secret); err != nil {
-			return false, fmt.Errorf("write %s: %w", path, err)
+			return false, homeUnusable("write", err)
 		}
 	}
 	if err := store.CreateToken(ctx, newToken(adminTokenName, fleet.RoleAdmin, secret)); err != nil {
 		return false, fmt.Errorf("keep the administrator's token: %w", err)
 	}
 	return true, nil
+}
+
+// RenewAdminToken makes another administrator's token for whoever has the home but no token any more, and writes it to
+// <home>/admin-token. The one of the first start, if there is one still, is revoked; all others stay.
+func RenewAdminToken(ctx context.Context, store TokenStore, home string) (created bool, err error) {
+	secret := newSecret()
+	if err := writeSecret(filepath.Join(home, AdminTokenFile), secret); err != nil {
+		return false, homeUnusable("write", err)
+	}
+	if err := store.DeleteToken(ctx, adminTokenName); err != nil && fleet.CodeOf(err) != fleet.CodeNotFound {
+		return false, fmt.Errorf("revoke the last administrator's token: %w", err)
+	}
+	if err := store.CreateToken(ctx, newToken(adminTokenName, fleet.RoleAdmin, secret)); err != nil {
+		return false, fmt.Errorf("keep the administrator's token: %w", err)
+	}
+	return true, nil
+}
+
+func homeUnusable(what string, err error) error {
+	return &fleet.Error{
+		Code: fleet.CodeUnavailable, Message: "cannot " + what + " " + AdminTokenFile + " in the home folder: " + err.Error(),
+		Hint: "Look whether the folder belongs to the user that runs Muster and its disk has room, or give another one with --home.", Err: err,
+	}
 }
 
 // readSecret is the token in the file, "" when there is no file or no token in it. It closes the file to others.

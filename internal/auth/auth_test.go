@@ -239,6 +239,51 @@ func TestTheFirstStartMakesAnAdministratorsToken(t *testing.T) {
 	}
 }
 
+func TestALostAdministratorsTokenIsRenewed(t *testing.T) {
+	home, store := t.TempDir(), &memory{}
+	path := filepath.Join(home, AdminTokenFile)
+	if _, err := EnsureAdminToken(t.Context(), store, home); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := readSecret(path)
+	if err != nil || os.Remove(path) != nil {
+		t.Fatal(err)
+	}
+	other, _, err := NewTokens(store).Create(t.Context(), "other", fleet.RoleViewer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // also where there is one
+		if created, err := RenewAdminToken(t.Context(), store, home); !created || err != nil {
+			t.Fatal(created, err)
+		}
+	}
+	renewed, err := readSecret(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := NewTokens(store)
+	for secret, want := range map[string]fleet.Role{renewed: fleet.RoleAdmin, other: fleet.RoleViewer, lost: ""} {
+		if p, _, err := tokens.Principal(t.Context(), secret); err != nil || p.Role != want {
+			t.Errorf("got the role %q, %v; want %q", p.Role, err, want)
+		}
+	}
+}
+
+func TestAHomeThatCannotBeWrittenSaysWhatToDo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, make := range []func(context.Context, TokenStore, string) (bool, error){EnsureAdminToken, RenewAdminToken} {
+		_, err := make(t.Context(), &memory{}, filepath.Join(file, "home"))
+		var e *fleet.Error
+		if !errors.As(err, &e) || e.Hint == "" {
+			t.Errorf("got %v, want an error with a hint", err)
+		}
+	}
+}
+
 func TestAnAdministratorsFileOutlivesItsDatabase(t *testing.T) {
 	home := t.TempDir()
 	if _, err := EnsureAdminToken(t.Context(), &memory{}, home); err != nil {

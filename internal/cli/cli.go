@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 
 	"github.com/alecthomas/kong"
 
+	"muster/client"
 	"muster/internal/fleet"
 )
 
@@ -46,7 +48,13 @@ const (
 	exitFailed  = 1
 	exitUsage   = 2
 	exitRefused = 3 // understood, and answered with an error that names what to do
+
+	exitInterrupted = 130 // as a shell says of what Ctrl-C ended
 )
+
+const description = `Central management for fleets of Syncthing daemons.
+
+Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 refused with a text that says what to do, 130 interrupted.`
 
 // Run parses the arguments, runs one command and gives the exit code.
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
@@ -54,7 +62,7 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 	exited, code := false, exitDone
 	parser, err := kong.New(&commands,
 		kong.Name("muster"),
-		kong.Description("Central management for fleets of Syncthing daemons."),
+		kong.Description(description),
 		kong.Writers(streams.Out, streams.Err),
 		kong.DefaultEnvars("MUSTER"),
 		kong.Vars{"home": defaultHome(), "syncthingHome": defaultSyncthingHome()},
@@ -79,23 +87,40 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 
 // explain prints an error for a person and chooses the exit code.
 func explain(w io.Writer, err error) int {
-	if err == nil || errors.Is(err, context.Canceled) {
+	switch {
+	case err == nil:
 		return exitDone
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
 	}
 	fmt.Fprintln(w, "muster:", err)
 	var e *fleet.Error
 	if !errors.As(err, &e) {
 		return exitFailed
 	}
-	for _, detail := range e.Details {
-		if detail.Message != e.Message {
-			fmt.Fprintf(w, "  %s\n", place(detail))
+	var answer *client.Error
+	if !errors.As(err, &answer) { // an answer's text has them already
+		for _, detail := range e.Details {
+			if text := place(detail); detail.Line > 0 || detail.Message != e.Message {
+				fmt.Fprintf(w, "  %s\n", text)
+			}
 		}
 	}
-	if e.Hint != "" {
-		fmt.Fprintln(w, e.Hint)
+	if e.Traceback != "" {
+		fmt.Fprintln(w, e.Traceback)
+	}
+	if hint := hintFor(e, answer); hint != "" {
+		fmt.Fprintln(w, hint)
 	}
 	return exitRefused
+}
+
+// hintFor is the error's own hint, or for what a flag decides, which flag.
+func hintFor(e *fleet.Error, answer *client.Error) string {
+	if answer != nil && answer.Status == http.StatusUnauthorized {
+		return howToGiveAToken
+	}
+	return e.Hint
 }
 
 func place(d fleet.Detail) string {

@@ -19,7 +19,7 @@ type enrollCommand struct {
 	Address string        `help:"Host name or IP by which the server reaches the daemon; without it, the one in the daemon's configuration." placeholder:"HOST"`
 	Port    int           `help:"Port of the daemon's API; without it, the one in its configuration." placeholder:"PORT"`
 	Label   *string       `help:"Label; without it the stored one stays, or the daemon's own name, or this machine's, is taken." placeholder:"TEXT"`
-	Tag     []string      `help:"Tag to attach; repeatable." placeholder:"TAG"`
+	Tag     []string      `help:"Tags to attach, with commas between, or one after each --tag." placeholder:"TAG"`
 	Wait    time.Duration `help:"How long to wait until the server has seen the daemon; 0 does not wait." default:"30s"`
 }
 
@@ -29,11 +29,16 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	body, err := c.registration(daemon)
+	for _, tag := range c.Tag {
+		if _, err := fleet.ParseTag(tag); err != nil {
+			return err
+		}
+	}
+	server, err := c.client() // before the address is judged by where the server is
 	if err != nil {
 		return err
 	}
-	server, err := c.client()
+	body, err := c.registration(daemon)
 	if err != nil {
 		return err
 	}
@@ -136,28 +141,46 @@ func (c *enrollCommand) label(ctx context.Context, server *client.Client, daemon
 
 // waitOnline waits until the server has seen the daemon, and says what it sees while that takes.
 func waitOnline(ctx context.Context, env *environment, server *client.Client, id string, most time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
+	waiting, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	again := time.NewTicker(200 * time.Millisecond)
 	defer again.Stop()
 	var last api.DeviceState
+	said := ""
 	for {
-		state, err := server.DeviceState(ctx, id)
+		state, err := server.DeviceState(waiting, id)
 		switch {
-		case err != nil && ctx.Err() == nil:
+		case err != nil && waiting.Err() == nil:
 			return err
 		case err == nil && state.Connection == string(fleet.Online):
 			fmt.Fprintf(env.Out, "Online: configuration %s\n", state.Configuration)
 			return nil
-		case err == nil && state.Reason != last.Reason:
-			fmt.Fprintf(env.Err, "%s: %s\n", state.Connection, state.Reason)
+		case err == nil:
+			if state.Reason == last.Reason && state.Reason != said { // the first look often finds how it was before
+				fmt.Fprintf(env.Err, "%s: %s\n", state.Connection, state.Reason)
+				said = state.Reason
+			}
 			last = state
 		}
 		select {
 		case <-again.C:
-		case <-ctx.Done():
-			return &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("the daemon is registered, but not online after %v", most),
-				Hint: last.Next, Err: ctx.Err()}
+		case <-waiting.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return notOnline(last, most)
 		}
 	}
+}
+
+func notOnline(last api.DeviceState, after time.Duration) error {
+	message := fmt.Sprintf("the daemon is registered, but not online after %v", after)
+	if last.Reason != "" {
+		message += ": " + last.Reason
+	}
+	hint := last.Next
+	if hint == "" {
+		hint = "GET the device's state a little later: it says what is in the way."
+	}
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: message, Hint: hint}
 }

@@ -1,17 +1,22 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/hjson/hjson-go/v4"
 	"github.com/mattn/go-isatty"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/fleet"
 )
 
@@ -63,7 +68,45 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 		out.SetIndent("", "  ")
 		return out.Encode(made)
 	}
-	return printWhatIf(env.Out, made, coloured(c.Colour, env.Out))
+	if err := printWhatIf(env.Out, made, coloured(c.Colour, env.Out)); err != nil {
+		return err
+	}
+	return warnOfTags(ctx, env, server, body)
+}
+
+// warnOfTags names the tags of new templates that no device carries: most often they are mistyped.
+func warnOfTags(ctx context.Context, env *environment, server *client.Client, body api.WhatIf) error {
+	if body.Templates == nil {
+		return nil
+	}
+	known := map[string]bool{}
+	if body.Tags != nil {
+		for _, added := range body.Tags.Added {
+			if added.Tag != nil {
+				known[*added.Tag] = true
+			}
+		}
+	}
+	for _, template := range body.Templates.New {
+		for _, tag := range template.Tags {
+			if known[tag] {
+				continue
+			}
+			known[tag] = true
+			if err := warnOfTag(ctx, env, server, tag); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func warnOfTag(ctx context.Context, env *environment, server *client.Client, tag string) error {
+	carriers, err := server.TagDevices(ctx, tag, client.List{})
+	if err == nil && len(carriers) == 0 {
+		fmt.Fprintf(env.Err, "Warning: no device carries the tag %q.\n", tag)
+	}
+	return err
 }
 
 func readWhatIf(file string, stdin io.Reader) (body api.WhatIf, err error) {
@@ -71,19 +114,27 @@ func readWhatIf(file string, stdin io.Reader) (body api.WhatIf, err error) {
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {
-			return body, &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is not readable: " + err.Error(), Hint: "Give -f FILE, or -f - for standard input."}
+			return body, unreadable(err)
 		}
 		defer func() { _ = opened.Close() }()
 		from = opened
 	}
 	text, err := io.ReadAll(io.LimitReader(from, maxPlanFile+1))
 	if err != nil {
-		return body, fmt.Errorf("read %s: %w", file, err)
+		return body, unreadable(err)
 	}
-	if len(text) > maxPlanFile {
+	switch {
+	case len(text) > maxPlanFile:
 		return body, &fleet.Error{Code: fleet.CodeTooLarge, Message: "the file is larger than 4 MiB", Hint: "Split it."}
+	case len(bytes.TrimSpace(text)) == 0:
+		return body, notAPlan("it is empty")
 	}
 	return parseWhatIf(text)
+}
+
+// unreadable is an error about a file that a flag names; the cause names the file.
+func unreadable(err error) error {
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is not readable: " + err.Error(), Hint: "Give a file, or - for standard input."}
 }
 
 // parseWhatIf reads JSON, or else HJSON. A field that is not known is an error here, because it would not reach the server.
@@ -93,22 +144,42 @@ func parseWhatIf(text []byte) (body api.WhatIf, err error) {
 		options.UseJSONNumber, options.DisallowDuplicateKeys = true, true
 		var tree any
 		if err := hjson.UnmarshalWithOptions(text, &tree, options); err != nil {
-			return body, notAPlan(err)
+			return body, notAPlan(err.Error())
 		}
 		if text, err = json.Marshal(tree); err != nil {
-			return body, notAPlan(err)
+			return body, notAPlan(err.Error())
 		}
 	}
 	err = jsonv2.Unmarshal(text, &body, jsonv2.RejectUnknownMembers(true))
-	if err != nil {
-		return body, notAPlan(err)
+	var semantic *jsonv2.SemanticError
+	switch {
+	case errors.As(err, &semantic):
+		return body, notAPlan(misfit(semantic))
+	case err != nil:
+		return body, notAPlan(err.Error())
 	}
 	return body, nil
 }
 
-func notAPlan(err error) error {
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is no plan: " + err.Error(),
-		Hint: "`muster plan --help` shows an example.", Err: err}
+// misfit says in the words of the file what does not fit.
+func misfit(e *jsonv2.SemanticError) string {
+	where := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
+	switch {
+	case errors.Is(e, jsonv2.ErrUnknownName):
+		return "there is no field " + where
+	case where == "":
+		return "it is no object"
+	}
+	return fmt.Sprintf("%s cannot be %s", where, kinds[e.JSONKind])
+}
+
+// kinds are the JSON kinds in words.
+var kinds = map[jsontext.Kind]string{
+	'n': "null", 't': "true", 'f': "false", '"': "a text", '0': "this number", '{': "an object", '[': "a list",
+}
+
+func notAPlan(why string) error {
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is no plan: " + why, Hint: "`muster plan --help` shows an example."}
 }
 
 // coloured tells whether colours help whoever reads.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"muster/internal/fleet"
 )
 
 type secretCommand struct {
@@ -86,21 +88,21 @@ func secretFrom(env *environment, file string) (string, error) {
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {
-			return "", err
+			return "", unreadable(err)
 		}
-		defer opened.Close()
+		defer func() { _ = opened.Close() }()
 		in = opened
 	}
 	text, err := io.ReadAll(io.LimitReader(in, mostSecretBytes+1))
 	if err != nil {
-		return "", fmt.Errorf("read the secret: %w", err)
+		return "", unreadable(err)
 	}
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	switch {
 	case value == "":
-		return "", fmt.Errorf("the secret is empty: write it into the file, or pipe it in")
+		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "the secret is empty", Hint: "Name a file that holds it with --file, or pipe it in."}
 	case len(text) > mostSecretBytes:
-		return "", fmt.Errorf("the secret is larger than %d KiB", mostSecretBytes>>10)
+		return "", &fleet.Error{Code: fleet.CodeTooLarge, Message: fmt.Sprintf("the secret is larger than %d KiB", mostSecretBytes>>10), Hint: "Look whether it is the right file."}
 	}
 	return value, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,13 +17,13 @@ import (
 
 type serveCommand struct {
 	Home                string        `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
-	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525" placeholder:"HOST:PORT"`
+	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525"`
 	Database            string        `help:"postgres://… instead of the SQLite database in --home." placeholder:"URL"`
 	Configurator        string        `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
-	DiscoveryServer     []string      `help:"Discovery server for devices without an address; none switches discovery off." placeholder:"URL"`
+	DiscoveryServer     []string      `help:"Discovery server for devices without an address, instead of Syncthing's public ones; may be given several times; none switches discovery off." placeholder:"URL"`
 	DiscoveryAllowLocal bool          `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
 	BlastLimit          string        `help:"Changes that touch more devices than this, N or N%, wait for a person's consent." placeholder:"N|N%"`
-	Soak                time.Duration `help:"How long each wave of a rollout is watched before the next; less for simulated daemons unless given." placeholder:"30s"`
+	Soak                time.Duration `help:"How long each wave of a rollout is watched before the next; without it 30s, less for simulated daemons." placeholder:"DURATION"`
 	KeepRevisions       int           `help:"Configurations kept of each device." default:"100"`
 	KeepFor             time.Duration `help:"How long a configuration is kept after another took its place." default:"8760h"`
 	NotifyURL           []string      `name:"notify-url" sep:" " help:"Webhook that is told of problems by HTTP POST; may be given several times, in the variable with spaces between." placeholder:"URL"`
@@ -31,20 +32,24 @@ type serveCommand struct {
 	NotifyMailTo        []string      `help:"Mail address that is told of problems; may be given several times." placeholder:"ADDRESS"`
 	NotifyMailFrom      string        `help:"Address that the mail comes from." placeholder:"ADDRESS"`
 	SMTP                string        `name:"smtp" help:"Mail server; port 587 unless given." placeholder:"HOST:PORT"`
-	SMTPUser            string        `name:"smtp-user" help:"User to log in as at the mail server."`
-	SMTPPassword        string        `name:"smtp-password" help:"Password of that user."`
+	SMTPUser            string        `name:"smtp-user" help:"User to log in as at the mail server." placeholder:"USER"`
+	SMTPPassword        string        `name:"smtp-password" help:"Password of that user; better given in the variable." placeholder:"TEXT"`
 	SMTPTLS             string        `name:"smtp-tls" help:"auto: TLS on port 465, STARTTLS on any other; starttls; tls; none: in clear text." default:"auto" enum:"auto,starttls,tls,none"`
 	TLS                 string        `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
-	TLSCert             string        `name:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile"`
-	TLSKey              string        `name:"tls-key" help:"Its key (PEM)." type:"existingfile"`
+	TLSCert             string        `name:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`
+	TLSKey              string        `name:"tls-key" help:"Its key (PEM)." type:"existingfile" placeholder:"FILE"`
 	AllowHost           []string      `help:"Further names that clients may address this server by." placeholder:"NAME"`
-	SealKey             string        `help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home." placeholder:"HEX"`
-	Demo                int           `help:"Also start N simulated daemons and manage them; use an empty --home." placeholder:"N"`
+	NewAdminToken       bool          `help:"Make another administrator's token, for when the last one is lost; it is written to --home."`
+	SealKey             string        `help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home; better given in the variable." placeholder:"HEX"`
+	Demo                int           `help:"Also start N simulated daemons and manage them, in a folder that goes when the server ends unless --home names an empty one." placeholder:"N"`
 	LogLevel            string        `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
 }
 
 // Run starts the server and blocks until ctx ends or a part of the server fails.
 func (c *serveCommand) Run(ctx context.Context, env *environment) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program's file: %w", err)
@@ -65,15 +70,48 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 			MailTo: c.NotifyMailTo, MailFrom: c.NotifyMailFrom, SMTP: c.SMTP, SMTPUser: c.SMTPUser,
 			SMTPPassword: fleet.NewSecret(c.SMTPPassword), SMTPTLS: notify.MailTLS(c.SMTPTLS),
 		},
-		TLSOff: c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
+		NewAdminToken: c.NewAdminToken,
+		TLSOff:        c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
 		Worker: []string{executable, "worker"}, Version: env.version,
 		Log: slog.New(slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: level})), Out: env.Out,
 	})
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // stopped before it was ready
+	}
 	if err != nil {
 		return err
 	}
 	return server.Run(ctx)
+}
+
+// check finds flags that make no sense, or none together, before anything is opened.
+func (c *serveCommand) check() error {
+	for _, one := range []struct {
+		wrong   bool
+		message string
+		hint    string
+	}{
+		{c.Home == "" && c.Demo == 0, "--home is blank", "Name the folder for the database, or leave --home out."},
+		{c.Demo < 0, fmt.Sprintf("--demo %d is no number of daemons", c.Demo), "For example --demo 50."},
+		{c.KeepRevisions < 1, fmt.Sprintf("--keep-revisions %d would keep nothing", c.KeepRevisions), "Keep at least 1: the newest is what plans are made from."},
+		{c.KeepFor <= 0, fmt.Sprintf("--keep-for %v would keep nothing", c.KeepFor), "For example --keep-for 720h, which is 30 days."},
+		{c.Soak < 0, fmt.Sprintf("--soak %v is no time", c.Soak), "For example --soak 30s."},
+		{c.NotifyAfter < 0, fmt.Sprintf("--notify-after %v is no time", c.NotifyAfter), "For example --notify-after 10m."},
+		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together, and one of them is missing", "Give both, or neither."},
+		{c.TLS == "off" && c.TLSCert != "", "--tls=off and --tls-cert contradict each other", "Leave one of them out."},
+		{c.SMTP+c.NotifyMailFrom != "" && len(c.NotifyMailTo) == 0, "a mail server or sender is given, but nobody who gets mail", "Add --notify-mail-to ADDRESS, or leave out --smtp and --notify-mail-from."},
+	} {
+		if one.wrong {
+			return &fleet.Error{Code: fleet.CodeInvalid, Message: one.message, Hint: one.hint}
+		}
+	}
+	for _, name := range c.AllowHost {
+		if name == "" || fleet.ValidateAddress(name) != nil {
+			return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--allow-host %q is no host name", name), Hint: "Give the name alone, without http:// and port."}
+		}
+	}
+	return nil
 }
 
 type workerCommand struct{}

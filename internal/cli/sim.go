@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 
+	"muster/internal/fleet"
 	"muster/internal/stsim"
 )
 
 type simCommand struct {
-	Count   int    `help:"Number of daemons." default:"10" placeholder:"N"`
-	Folders int    `help:"Folders of each daemon." default:"2" placeholder:"N"`
-	Seed    uint64 `help:"Names, folders and numbers follow from it; keys are random." default:"1" placeholder:"N"`
+	Count   int    `help:"Number of daemons." default:"10"`
+	Folders int    `help:"Folders of each daemon." default:"2"`
+	Seed    uint64 `help:"Names, folders and numbers follow from it; keys are random." default:"1"`
 	Shared  bool   `help:"One socket for all addresses, for more daemons than the limit of open files allows."`
 }
 
@@ -27,7 +28,14 @@ type simulated struct {
 
 // Run starts the daemons, prints one JSON object a line for each, and keeps them until ctx ends.
 func (c *simCommand) Run(ctx context.Context, env *environment) (err error) {
-	farm, err := stsim.New(stsim.Options{Count: c.Count, Seed: c.Seed, Folders: c.Folders, Shared: c.Shared})
+	if c.Count < 1 || c.Folders < 0 {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%d daemons with %d folders cannot be simulated", c.Count, c.Folders), Hint: "For example --count 10 --folders 2."}
+	}
+	folders := c.Folders
+	if folders == 0 {
+		folders = -1 // see stsim.Options
+	}
+	farm, err := stsim.New(stsim.Options{Count: c.Count, Seed: c.Seed, Folders: folders, Shared: c.Shared})
 	if err != nil {
 		return fmt.Errorf("make simulated daemons: %w", err)
 	}

@@ -22,7 +22,9 @@ type stopCommand struct {
 
 // Run makes Muster observe only, at once: everything is planned, nothing is written.
 func (c *stopCommand) Run(ctx context.Context, env *environment) error {
-	return c.set(ctx, env, &c.connection, fleet.ModeObserve, "Stopped: nothing is written to %s. `muster resume` goes on.\n")
+	return c.set(ctx, env, &c.connection, fleet.ModeObserve, func(who string) string {
+		return "Stopped: nothing is written to " + who + ". `muster resume" + c.flag() + "` goes on."
+	})
 }
 
 type resumeCommand struct {
@@ -32,10 +34,23 @@ type resumeCommand struct {
 
 // Run lets Muster write again.
 func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
-	return c.set(ctx, env, &c.connection, fleet.ModeOn, "Resumed: what the templates ask for is written to %s again.\n")
+	return c.set(ctx, env, &c.connection, fleet.ModeOn, func(who string) string {
+		return "Resumed: what the templates ask for is written to " + who + " again."
+	})
 }
 
-func (w *whose) set(ctx context.Context, env *environment, connection *connection, mode fleet.Mode, says string) error {
+// flag is how the same devices are named again.
+func (w *whose) flag() string {
+	switch {
+	case w.Device != "":
+		return " --device " + w.Device
+	case w.Tag != "":
+		return " --tag " + quoted(w.Tag)
+	}
+	return ""
+}
+
+func (w *whose) set(ctx context.Context, env *environment, connection *connection, mode fleet.Mode, says func(who string) string) error {
 	server, err := connection.client()
 	if err != nil {
 		return err
@@ -44,9 +59,14 @@ func (w *whose) set(ctx context.Context, env *environment, connection *connectio
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, says, who)
+	fmt.Fprintln(env.Out, says(who))
 	if warning != "" {
 		fmt.Fprintf(env.Err, "Warning: %s\n", warning)
+	}
+	if w.Tag != "" {
+		if err := warnOfTag(ctx, env, server, w.Tag); err != nil {
+			return err
+		}
 	}
 	return w.explain(ctx, env, server, mode)
 }

@@ -14,8 +14,8 @@ type tokenCommand struct {
 
 type tokenCreateCommand struct {
 	connection
-	Role string `help:"viewer, operator, author or admin." required:""`
-	Name string `help:"Who or what uses it." required:""`
+	Role string `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
+	Name string `help:"Who or what uses it." required:"" placeholder:"NAME"`
 }
 
 func (c *tokenCreateCommand) Run(ctx context.Context, env *environment) error {
@@ -61,5 +61,9 @@ func (c *tokenRevokeCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	return server.DeleteToken(ctx, c.Name)
+	if err := server.DeleteToken(ctx, c.Name); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Out, "Revoked.")
+	return nil
 }

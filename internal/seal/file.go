@@ -24,7 +24,7 @@ func FromHome(home string) (*Key, error) {
 		return key, err
 	}
 	if err := create(home, path); err != nil {
-		return nil, fmt.Errorf("make %s: %w", FileName, err)
+		return nil, unusable("make", err)
 	}
 	return read(path) // what is there now: another process may have been first
 }
@@ -32,7 +32,7 @@ func FromHome(home string) (*Key, error) {
 func read(path string) (*Key, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", FileName, err)
+		return nil, unusable("read", err)
 	}
 	key, err := Parse(string(text))
 	if err != nil {
@@ -42,6 +42,13 @@ func read(path string) (*Key, error) {
 		}
 	}
 	return key, nil
+}
+
+func unusable(what string, err error) error {
+	return &fleet.Error{
+		Code: fleet.CodeUnavailable, Message: "cannot " + what + " " + FileName + " in the home folder: " + err.Error(),
+		Hint: "Look whether the folder belongs to the user that runs Muster and its disk has room, or give another one with --home.", Err: err,
+	}
 }
 
 // create goes through a temporary file, so that a crash never leaves half a key, and a link, so that an existing key

@@ -3,6 +3,7 @@ package seal
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,5 +133,13 @@ func TestFromHomeRefusesADamagedKeyAndLeavesIt(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(path); string(text) != "half a k" {
 		t.Fatalf("the damaged file was replaced by %q", text)
+	}
+}
+
+func TestFromHomeSaysWhatToDoAboutAHomeThatCannotBeWritten(t *testing.T) {
+	_, err := FromHome(filepath.Join(t.TempDir(), "absent"))
+	var e *fleet.Error
+	if !errors.As(err, &e) || e.Hint == "" {
+		t.Errorf("got %v, want an error with a hint", err)
 	}
 }

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/app"
+	"muster/internal/auth"
+)
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAGeneratedCertificateIsTrustedWhereItsHomeIs(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer mine" {
+			t.Errorf("got %q, want the token of the home", r.Header.Get("Authorization"))
+		}
+		_, _ = fmt.Fprint(w, `[{"name":"x","role":"admin","createdAt":"2026-11-20T21:11:55.670Z"}]`)
+	}))
+	server.Config.ErrorLog = log.New(&strings.Builder{}, "", 0) // of handshakes that are meant to fail
+	server.StartTLS()
+	defer server.Close()
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("of nobody's business")}))
+	with, without := t.TempDir(), t.TempDir()
+	write(t, with, auth.AdminTokenFile, "mine\n")
+	write(t, with, app.CertificateFile, text+key)
+	write(t, without, auth.AdminTokenFile, "mine\n")
+	certificate, nothing := write(t, without, "server.pem", text), write(t, without, "empty.pem", "")
+	for name, test := range map[string]struct {
+		flags []string
+		code  int
+		says  string
+	}{
+		"in its home":       {[]string{"--muster-home", with}, exitDone, "2026-11-20T21:11:55.670Z"},
+		"elsewhere":         {[]string{"--muster-home", without}, exitRefused, "--ca"},
+		"given":             {[]string{"--muster-home", without, "--ca", certificate}, exitDone, "admin"},
+		"no such file":      {[]string{"--muster-home", with, "--ca", certificate + "x"}, exitRefused, "--ca"},
+		"no certificate":    {[]string{"--muster-home", with, "--ca", nothing}, exitRefused, "no certificate"},
+		"no token anywhere": {[]string{"--muster-home", t.TempDir()}, exitRefused, "MUSTER_TOKEN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := run(t, append([]string{"token", "list", "--server", server.URL}, test.flags...)...)
+			if code != test.code || !strings.Contains(out+errs, test.says) {
+				t.Errorf("got %d and\n%s%swant %d and %q", code, out, errs, test.code, test.says)
+			}
+		})
+	}
+}
+
+func TestTheOtherSchemeIsNamed(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(&strings.Builder{}, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	for server, want := range map[string]string{
+		strings.Replace(plain.URL, "http:", "https:", 1):  "Write http://",
+		strings.Replace(secure.URL, "https:", "http:", 1): "Write https://",
+	} {
+		if code, _, errs := run(t, "token", "list", "--token", "x", "--server", server); code != exitRefused || !strings.Contains(errs, want) {
+			t.Errorf("%s: got %d and\n%s", server, code, errs)
+		}
+	}
+}
+
+// answering is a server that answers each path with a value.
+func answering(t *testing.T, values map[string]any) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		value, known := values[r.Method+" "+r.URL.Path]
+		if !known {
+			w.Header().Set("Content-Type", api.ProblemType)
+			w.WriteHeader(http.StatusNotFound)
+			value = api.Problem{Status: http.StatusNotFound, Detail: "there is nothing at " + r.Method + " " + r.URL.Path}
+		}
+		_ = json.NewEncoder(w).Encode(value)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
+	server := answering(t, map[string]any{
+		"PUT /api/v1/tags/ofice/settings": api.ModeSwitched{}, "GET /api/v1/tags/ofice/devices": []api.Device{},
+		"PUT /api/v1/tags/office/settings": api.ModeSwitched{}, "GET /api/v1/tags/office/devices": []api.Device{{}},
+		"POST /api/v1/plan": api.WhatIfPlan{},
+	})
+	const warning = "no device carries the tag \"ofice\""
+	connected := []string{"--token", "x", "--server", server.URL}
+	code, out, errs := run(t, append([]string{"stop", "--tag", "ofice"}, connected...)...)
+	if code != exitDone || !strings.Contains(out, "`muster resume --tag 'ofice'`") || !strings.Contains(errs, warning) {
+		t.Errorf("got %d and\n%s%s", code, out, errs)
+	}
+	if code, _, errs := run(t, append([]string{"stop", "--tag", "office"}, connected...)...); code != exitDone || errs != "" {
+		t.Errorf("got %d and\n%s", code, errs)
+	}
+	file := write(t, t.TempDir(), "plan.hjson", `{
+		templates: {new: [{op: "set", key: "", template: "{}", tags: ["office", "ofice", "new", "ofice"]}]}
+		tags: {added: [{tag: "new", device: "x"}]}
+	}`)
+	code, _, errs = run(t, append([]string{"plan", "-f", file}, connected...)...)
+	if code != exitDone || strings.Count(errs, "Warning") != 1 || !strings.Contains(errs, warning) {
+		t.Errorf("got %d and\n%s", code, errs)
+	}
+}

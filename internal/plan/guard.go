@@ -46,6 +46,8 @@ var guardTable = []rule{
 	{at: "gui.apiKey", class: Refused, when: unspeakable, reason: "Muster could not send this API key and would be locked out: a key is at most 1024 printable ASCII characters, without outer blanks"},
 	{at: "gui.address", class: Refused, when: outOfReach, why: whyOutOfReach},
 	{at: "options.listenAddresses", class: Refused, when: takesAPIPort, reason: "the daemon would listen for other devices where its API listens: after its next start it would have no API, and end"},
+	{at: "folders.*.versioning.type", class: Refused, when: unknownVersioning, reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
+	{at: "defaults.folder.versioning.type", class: Refused, when: unknownVersioning, reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
 	{at: "devices.*.untrusted", class: Refused, when: distrustsItself, reason: "the device would distrust itself, and take itself out of its folders"},
 	{at: "gui.password", class: Refused, when: passwordHash, reason: "a password hash is not put back: old daemons would hash it once more and lock the user out; set a password instead, or keep the one that is there"},
 	{at: "folders.*", class: Refused, when: folderWithoutPath, reason: "a folder needs a path: without one a daemon shares the whole home directory"},
@@ -268,6 +270,11 @@ func runsCommands(g guard, p place) bool {
 	key := folders.Child(p.names[1])
 	anotherParameter := len(p.names) > 4 && p.to.Exists()
 	return isExternal(stconfig.Lookup(p.after, key)) || anotherParameter && isExternal(stconfig.Lookup(g.observed, key))
+}
+
+// unknownVersioning tells a kind that only shows once a secret is resolved: any other is an error in the template.
+func unknownVersioning(_ guard, p place) bool {
+	return p.to.Exists() && !slices.Contains(stconfig.VersioningTypes, p.to.Str())
 }
 
 func runsCommandsByDefault(_ guard, p place) bool {

@@ -7,7 +7,7 @@ var configuration = object(
 	named("folders", &shape{kind: Array, identity: "id", entry: folder, defaults: "folder"}),
 	named("devices", &shape{kind: Array, identity: "deviceID", entry: device, defaults: "device", own: ownKept}),
 	named("gui", gui),
-	named("ldap", object(text("address bindDN transport"), flags("insecureSkipVerify"), text("searchBaseDN searchFilter"))),
+	named("ldap", object(text("address bindDN"), choice("transport", "plain tls starttls"), flags("insecureSkipVerify"), text("searchBaseDN searchFilter"))),
 	named("options", options),
 	named("remoteIgnoredDevices", observedDevices),
 	named("pendingDevices", observedDevices), // 1.12 only
@@ -19,11 +19,14 @@ var configuration = object(
 		entry: &shape{kind: Array, entry: &shape{kind: String}}}),
 )
 
+// VersioningTypes are the kinds of versioning that daemons know. One with another kind panics (seen on 1.19.2).
+var VersioningTypes = []string{"", "simple", "trashcan", "staggered", "external"}
+
 var folder = object(
 	noDefault(text("id")),
 	text("label filesystemType"),
 	noDefault(text("path")), // 1.19's default is `~`: the whole home directory
-	text("type"),
+	choice("type", "sendreceive sendonly receiveonly receiveencrypted"),
 	named("devices", folderDevices),
 	whole("rescanIntervalS"),
 	flags("fsWatcherEnabled"),
@@ -31,12 +34,12 @@ var folder = object(
 	flags("ignorePerms autoNormalize"),
 	named("minDiskFree", size),
 	named("versioning", object(
-		text("type"),
+		named("type", &shape{kind: String, choices: VersioningTypes}),
 		named("params", freeMap(&shape{kind: String})),
 		whole("cleanupIntervalS"),
 		text("fsPath fsType"))),
 	whole("copiers pullerMaxPendingKiB hashers"),
-	text("order"),
+	choice("order", "random alphabetic smallestFirst largestFirst oldestFirst newestFirst"),
 	flags("ignoreDelete"),
 	whole("scanProgressIntervalS pullerPauseS"),
 	number("pullerDelayS"),
@@ -47,7 +50,8 @@ var folder = object(
 	flags("copyOwnershipFromParent"),
 	whole("modTimeWindowS maxConcurrentWrites"),
 	flags("disableFsync"),
-	text("blockPullOrder copyRangeMethod"),
+	choice("blockPullOrder", "standard random inOrder"),
+	choice("copyRangeMethod", "standard ioctl copy_file_range sendfile duplicate_extents all"),
 	flags("caseSensitiveFS junctionsAsDirs syncOwnership sendOwnership scanOwnership syncXattrs sendXattrs"),
 	named("xattrFilter", object(
 		named("entries", plainObjects(object(text("match"), flags("permit")))),
@@ -64,7 +68,8 @@ var device = object(
 	deviceID("deviceID"),
 	text("name"),
 	textsOr("dynamic", "addresses"),
-	text("compression certName"),
+	choice("compression", "never metadata always"),
+	text("certName"),
 	flags("introducer skipIntroductionRemovals"),
 	deviceID("introducedBy"),
 	flags("paused"),

@@ -1,6 +1,8 @@
 package stconfig
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,6 +70,10 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 	case s == nil:
 	case s.secret && v.kind == String && v.text == MaskedSecret:
 		return Value{}, a.fail("%s is what %s shows instead of a secret: give the secret, or leave the field out", v.text, a.here())
+	case len(s.choices) > 0 && v.kind == String && !slices.Contains(s.choices, v.text):
+		return Value{}, a.fail("%s", a.noChoice(s, v.text))
+	case s.kind == Number && !s.whole && tooLarge(v.text):
+		return Value{}, a.fail("%s does not take a number as large as %s", a.here(), shortened(v.text))
 	case s.device:
 		return a.device(v)
 	case s.whole && strings.ContainsAny(v.text, ".eE"):
@@ -78,6 +84,24 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 		}
 	}
 	return v, nil
+}
+
+func tooLarge(literal string) bool {
+	_, err := strconv.ParseFloat(literal, 64)
+	return err != nil
+}
+
+// noChoice says what a text may be.
+func (a *applier) noChoice(s *shape, text string) string {
+	quoted := make([]string, len(s.choices))
+	for i, choice := range s.choices {
+		quoted[i] = string(appendString(nil, choice))
+	}
+	said := fmt.Sprintf("%s is one of %s, not %s", a.here(), strings.Join(quoted, ", "), appendString(nil, shortened(text)))
+	if near := didYouMean(text, s.choices); near != "" {
+		said += ": " + near
+	}
+	return said
 }
 
 // device is a device ID in canonical form, or empty.

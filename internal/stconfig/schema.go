@@ -27,6 +27,8 @@ type shape struct {
 	readOnly bool  // belongs to the daemon
 	unique   bool  // of an Array of texts: the daemon trims them and drops repeats
 	empty    Value // of an Array: what the daemon puts in place of none at all; Absent: nothing
+
+	choices []string // of a String: all that a daemon knows; another it takes for its default, or ends
 }
 
 type field struct {
@@ -156,6 +158,11 @@ func secret(names string) []field   { return scalars(names, &shape{kind: String,
 func deviceID(names string) []field { return scalars(names, &shape{kind: String, device: true}) }
 func texts(names string) []field {
 	return scalars(names, &shape{kind: Array, entry: &shape{kind: String}})
+}
+
+// choice is a text of which daemons know these values only.
+func choice(name, values string) []field {
+	return named(name, &shape{kind: String, choices: strings.Fields(values)})
 }
 
 // uniqueTexts are lists that the daemon tidies: optionsConfiguration.prepare.

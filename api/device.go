@@ -28,28 +28,28 @@ type PutDevice struct {
 
 // DeviceStatus is what a daemon last said about itself.
 type DeviceStatus struct {
-	MyID             string  `json:"myID"`
-	Alloc            int64   `json:"alloc" doc:"Bytes"`
-	CPUPercent       float64 `json:"cpuPercent"`
-	DiscoveryEnabled bool    `json:"discoveryEnabled"`
-	DiscoveryMethods int64   `json:"discoveryMethods"`
+	MyID             string  `json:"myID" doc:"Device ID that the daemon says it has"`
+	Alloc            int64   `json:"alloc" doc:"Bytes of memory in use"`
+	CPUPercent       float64 `json:"cpuPercent" doc:"0 from daemons that no longer say"`
+	DiscoveryEnabled bool    `json:"discoveryEnabled" doc:"Global or local discovery is on"`
+	DiscoveryMethods int64   `json:"discoveryMethods" doc:"How many ways of discovery there are"`
 	GoRoutines       int64   `json:"goRoutines"`
-	PathSeparator    string  `json:"pathSeparator"`
-	Sys              int64   `json:"sys" doc:"Bytes"`
+	PathSeparator    string  `json:"pathSeparator" doc:"/ or \\"`
+	Sys              int64   `json:"sys" doc:"Bytes of memory taken from the system"`
 	Tilde            string  `json:"tilde" doc:"Home directory of the daemon's user"`
-	Uptime           int64   `json:"uptime" doc:"Seconds"`
+	Uptime           int64   `json:"uptime" doc:"Seconds since the daemon started, when it last said so"`
 	CreatedAt        Time    `json:"createdAt" format:"date-time"`
 	UpdatedAt        Time    `json:"updatedAt" format:"date-time" doc:"When the daemon last said so"`
 }
 
 // DeviceVersion is the software that a daemon runs.
 type DeviceVersion struct {
-	Device      string `json:"device"`
-	Arch        string `json:"arch"`
+	Device      string `json:"device" doc:"Device ID"`
+	Arch        string `json:"arch" doc:"amd64, arm64, ..."`
 	Codename    string `json:"codename"`
-	LongVersion string `json:"longVersion"`
-	OS          string `json:"os"`
-	Version     string `json:"version"`
+	LongVersion string `json:"longVersion" doc:"With everything that the daemon says about its build"`
+	OS          string `json:"os" doc:"linux, windows, darwin, ..."`
+	Version     string `json:"version" doc:"Of Syncthing, as in v2.1.3"`
 	CreatedAt   Time   `json:"createdAt" format:"date-time"`
 	UpdatedAt   Time   `json:"updatedAt" format:"date-time"`
 }

@@ -1,5 +1,16 @@
 // Package client calls Muster's REST API. The command line and the end-to-end tests use it, so it stays honest. It knows
 // HTTP and the wire types; what an answer means is the caller's business.
+//
+// Every method makes one request, a list by pages several, and ends with its context. Device IDs may be in any spelling
+// that Syncthing takes; tags, folder IDs and names are given as they are and encoded here. What fails is
+//
+//   - an *Error, when the server answered with another status than 2xx: Status is that, and Problem says what is wrong and
+//     what to do. 404: what the path names is not there. 403: the token's role may not do that. 409: it was done in the
+//     meantime, or something else is in the way. 412: a Condition is not met. 422: the input is not valid.
+//   - a *fleet.Error of the code unavailable, when no server could be reached, or its answer broke off;
+//   - the context's error, when that ended first.
+//
+// fleet.CodeOf tells them apart, an *Error included.
 package client
 
 import (
@@ -36,7 +47,8 @@ type Client struct {
 	http  *http.Client
 }
 
-// New calls the server at an address like "http://127.0.0.1:2525", which may have a path before /api.
+// New calls the server at an address like "http://127.0.0.1:2525", which may have a path before /api. An answer may take
+// two minutes. An address that is none is invalid; nothing is sent yet.
 func New(server, token string) (*Client, error) {
 	return NewWith(server, token, &http.Client{Timeout: defaultTimeout})
 }
@@ -55,8 +67,8 @@ func NewWith(server, token string, over *http.Client) (*Client, error) {
 
 // Error is an answer of the server that is no success. It unwraps to a *fleet.Error of the same meaning.
 type Error struct {
-	Status  int
-	Problem api.Problem
+	Status  int         // of HTTP
+	Problem api.Problem // made up here where the answer was none, as from a proxy
 }
 
 func (e *Error) Error() string {
@@ -150,10 +162,10 @@ func path(segments ...string) string {
 // Condition says under which circumstances a write is done.
 type Condition func(http.Header)
 
-// IfMatch writes only if what is there still has this ETag.
+// IfMatch writes only if what is there still has this ETag; "*": if it is there at all. Otherwise the error is 412.
 func IfMatch(etag string) Condition { return func(h http.Header) { h.Set("If-Match", etag) } }
 
-// IfAbsent writes only if nothing is there.
+// IfAbsent writes only if nothing is there. Otherwise the error is 412.
 func IfAbsent() Condition { return func(h http.Header) { h.Set("If-None-Match", "*") } }
 
 // answer is what came beside the body of a success.
@@ -162,7 +174,7 @@ type answer struct {
 	header http.Header
 }
 
-// call does one request; into may be nil. at is a path with its query.
+// call does one request; into may be nil, or a *[]byte for the body as it is. at is a path with its query.
 func (c *Client) call(ctx context.Context, method, at string, body, into any, conditions ...Condition) (answer, error) {
 	var send io.Reader
 	if body != nil {
@@ -202,6 +214,10 @@ func (c *Client) read(resp *http.Response, into any) error {
 		return failed(resp, content)
 	}
 	if into == nil || len(content) == 0 {
+		return nil
+	}
+	if text, raw := into.(*[]byte); raw {
+		*text = content
 		return nil
 	}
 	if err := json.Unmarshal(content, into); err != nil {

@@ -8,7 +8,7 @@ import (
 	"muster/api"
 )
 
-// Devices are all of them by label, then ID.
+// Devices are all of them by label, then ID; never nil.
 func (c *Client) Devices(ctx context.Context, l List) ([]api.Device, error) {
 	return list[api.Device](ctx, c, path("devices"), l)
 }
@@ -27,29 +27,30 @@ func (c *Client) DeviceETag(ctx context.Context, id string) (device api.Device, 
 	return device, got.header.Get("ETag"), nil
 }
 
-// PutDevice creates or replaces a device.
+// PutDevice creates or replaces a device, and gives it as it is stored. A nil APIKey keeps the stored one and is 422 for a
+// new device; every other field that is nil becomes its default. The token has to be an administrator's.
 func (c *Client) PutDevice(ctx context.Context, id string, device api.PutDevice, conditions ...Condition) (stored api.Device, created bool, err error) {
 	got, err := c.call(ctx, http.MethodPut, path("devices", id), device, &stored, conditions...)
 	return stored, err == nil && got.status == http.StatusCreated, err
 }
 
-// DeleteDevice forgets a device.
+// DeleteDevice forgets a device with its tags, revisions and pin; its daemon stays as it is. Again: 404.
 func (c *Client) DeleteDevice(ctx context.Context, id string, conditions ...Condition) error {
 	_, err := c.call(ctx, http.MethodDelete, path("devices", id), nil, nil, conditions...)
 	return err
 }
 
-// DeviceStatus is what the daemon last said about itself.
+// DeviceStatus is what the daemon last said about itself, also while it is offline; 404 before it was reached at all.
 func (c *Client) DeviceStatus(ctx context.Context, id string) (api.DeviceStatus, error) {
 	return get[api.DeviceStatus](ctx, c, path("devices", id, "status"))
 }
 
-// DeviceVersion is the software that the daemon runs.
+// DeviceVersion is the software that the daemon runs; 404 before it was reached at all.
 func (c *Client) DeviceVersion(ctx context.Context, id string) (api.DeviceVersion, error) {
 	return get[api.DeviceVersion](ctx, c, path("devices", id, "version"))
 }
 
-// DeviceState says how Muster stands with the device.
+// DeviceState says how Muster stands with the device, why, and what comes next. A registered device always has one.
 func (c *Client) DeviceState(ctx context.Context, id string) (api.DeviceState, error) {
 	return get[api.DeviceState](ctx, c, path("devices", id, "state"))
 }
@@ -59,33 +60,35 @@ func (c *Client) States(ctx context.Context, l List) ([]api.ListedState, error) 
 	return list[api.ListedState](ctx, c, path("states"), l)
 }
 
-// DeviceConfig is the configuration last seen, secrets masked.
+// DeviceConfig is the configuration last seen, a JSON object with the daemon's own names, secrets masked; 404 before it was
+// read.
 func (c *Client) DeviceConfig(ctx context.Context, id string) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, path("devices", id, "config"))
 }
 
-// DevicePlan is what would be changed on the device now.
+// DevicePlan is what would be changed on the device now; without changes it is empty. 404 before its configuration was read.
 func (c *Client) DevicePlan(ctx context.Context, id string) (api.Plan, error) {
 	return get[api.Plan](ctx, c, path("devices", id, "plan"))
 }
 
-// ApplyPlan applies the plan that was looked at and gives the state that came of it, what was done and what waits. A
-// conflict: the plan is another by now.
+// ApplyPlan applies the plan that was looked at, with consent to what is held, and answers when the daemon was read back:
+// with the state that came of it, what was done and what waits. 409: the plan is another by now, or cannot be acted on;
+// 403: the consent needs another role.
 func (c *Client) ApplyPlan(ctx context.Context, id string, plan api.ApplyPlan) (api.AppliedPlan, error) {
 	return send[api.AppliedPlan](ctx, c, http.MethodPost, path("devices", id, "apply"), plan)
 }
 
-// DeviceTags are the device's tags, sorted.
+// DeviceTags are the device's tags, sorted; never nil.
 func (c *Client) DeviceTags(ctx context.Context, id string) ([]string, error) {
 	return get[[]string](ctx, c, path("devices", id, "tags"))
 }
 
-// TagDevice attaches a tag and gives the resulting ones.
+// TagDevice attaches a tag and gives the resulting ones, sorted. One that is there already is no error.
 func (c *Client) TagDevice(ctx context.Context, id, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodPut, path("devices", id, "tags", tag), nil, conditions...)
 }
 
-// UntagDevice takes a tag off and gives the resulting ones.
+// UntagDevice takes a tag off and gives the resulting ones, sorted. One that is not there is no error.
 func (c *Client) UntagDevice(ctx context.Context, id, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodDelete, path("devices", id, "tags", tag), nil, conditions...)
 }

@@ -11,8 +11,8 @@ import (
 // List is what to ask of a list. The zero value is all of it in one answer.
 type List struct {
 	Search string // only what holds this text
-	Tag    string // only what carries this tag; not for tags and folders
-	Page   int    // fetch so many at a time; 0: all at once
+	Tag    string // only what carries this tag; not for tags, folders, rollouts and revisions
+	Page   int    // fetch so many at a time, 1 to 100,000; 0: all at once
 }
 
 func (l List) query() string {

@@ -7,12 +7,12 @@ import (
 	"muster/api"
 )
 
-// Rollouts are all, newest first.
+// Rollouts are all, newest first, without members; List.Tag is not for them.
 func (c *Client) Rollouts(ctx context.Context, l List) ([]api.Rollout, error) {
 	return list[api.Rollout](ctx, c, path("rollouts"), l)
 }
 
-// Rollout is one with its members.
+// Rollout is one with its members. 404: there is none of that ID. What its status does not allow below is 409.
 func (c *Client) Rollout(ctx context.Context, id int64) (api.RolloutDetail, error) {
 	return get[api.RolloutDetail](ctx, c, path("rollouts", number(id)))
 }
@@ -32,7 +32,7 @@ func (c *Client) HaltRollout(ctx context.Context, id int64) (api.RolloutDetail, 
 	return c.steerRollout(ctx, id, "halt")
 }
 
-// UndoRollout takes the rollout's changes back.
+// UndoRollout makes templates and tags what they were before, and takes the change back where it was sent.
 func (c *Client) UndoRollout(ctx context.Context, id int64) (api.RolloutDetail, error) {
 	return c.steerRollout(ctx, id, "undo")
 }
@@ -41,7 +41,8 @@ func (c *Client) steerRollout(ctx context.Context, id int64, verb string) (api.R
 	return send[api.RolloutDetail](ctx, c, http.MethodPost, path("rollouts", number(id), verb), nil)
 }
 
-// ConsentRollout answers the held changes of one member's plan for all members that have the same.
+// ConsentRollout answers the held changes of one member's plan, which the digest names, for all members that have the
+// same, now or in a later wave. 409: no member has that plan any more; 403: the consent needs another role.
 func (c *Client) ConsentRollout(ctx context.Context, id int64, answer api.ApplyPlan) (api.RolloutAnswered, error) {
 	return send[api.RolloutAnswered](ctx, c, http.MethodPost, path("rollouts", number(id), "consent"), answer)
 }

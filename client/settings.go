@@ -36,7 +36,7 @@ func (c *Client) SwitchTagMode(ctx context.Context, tag, mode string) (warning s
 	return set.Warning, err
 }
 
-// Mode says whether Muster writes to devices at all.
+// Mode says whether Muster writes to devices at all: "on", "observe" or "paused".
 func (c *Client) Mode(ctx context.Context) (string, error) {
 	setting, err := get[api.ModeSetting](ctx, c, path("configurator"))
 	return setting.Mode, err

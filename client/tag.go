@@ -12,17 +12,17 @@ func (c *Client) Tags(ctx context.Context, l List) ([]string, error) {
 	return list[string](ctx, c, path("tags"), l)
 }
 
-// DeleteTag takes a tag off everything and gives the tags that remain.
+// DeleteTag takes a tag off everything and gives the tags that remain, sorted. 404: nothing carries it.
 func (c *Client) DeleteTag(ctx context.Context, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodDelete, path("tags", tag), nil, conditions...)
 }
 
-// TagDevices are the devices that carry a tag.
+// TagDevices are the devices that carry a tag, in the order of Devices; none for a tag that nobody knows.
 func (c *Client) TagDevices(ctx context.Context, tag string, l List) ([]api.Device, error) {
 	return list[api.Device](ctx, c, path("tags", tag, "devices"), l)
 }
 
-// TagTemplates are the templates that carry a tag.
+// TagTemplates are the templates that carry a tag, in the order of Templates; none for a tag that nobody knows.
 func (c *Client) TagTemplates(ctx context.Context, tag string, l List) ([]api.Template, error) {
 	return list[api.Template](ctx, c, path("tags", tag, "templates"), l)
 }

@@ -11,7 +11,7 @@ import (
 
 func number(id int64) string { return strconv.FormatInt(id, 10) }
 
-// Templates are all of them in the order of the fold.
+// Templates are all of them in the order of the fold: by priority, then ID; never nil.
 func (c *Client) Templates(ctx context.Context, l List) ([]api.Template, error) {
 	return list[api.Template](ctx, c, path("templates"), l)
 }
@@ -30,17 +30,18 @@ func (c *Client) TemplateETag(ctx context.Context, id int64) (template api.Templ
 	return template, got.header.Get("ETag"), nil
 }
 
-// CreateTemplate creates a template; the server gives the ID.
+// CreateTemplate creates a template; the server gives the ID, which is never used again. 422 names what does not compile,
+// with line and column. Without a tag it applies to nobody.
 func (c *Client) CreateTemplate(ctx context.Context, template api.PutTemplate) (api.Template, error) {
 	return send[api.Template](ctx, c, http.MethodPost, path("templates"), template)
 }
 
-// PutTemplate replaces a template.
+// PutTemplate replaces a template; Op, Key and Template are needed. 404: there is none of that ID.
 func (c *Client) PutTemplate(ctx context.Context, id int64, template api.PutTemplate, conditions ...Condition) (api.Template, error) {
 	return send[api.Template](ctx, c, http.MethodPut, path("templates", number(id)), template, conditions...)
 }
 
-// DeleteTemplate deletes a template.
+// DeleteTemplate deletes a template; what it had set returns to what was there before. Again: 404.
 func (c *Client) DeleteTemplate(ctx context.Context, id int64, conditions ...Condition) error {
 	_, err := c.call(ctx, http.MethodDelete, path("templates", number(id)), nil, nil, conditions...)
 	return err
@@ -51,17 +52,18 @@ func (c *Client) TemplateTags(ctx context.Context, id int64) ([]string, error) {
 	return get[[]string](ctx, c, path("templates", number(id), "tags"))
 }
 
-// TagTemplate attaches a tag and gives the resulting ones.
+// TagTemplate attaches a tag and gives the resulting ones, sorted: the template then applies to every device with it.
 func (c *Client) TagTemplate(ctx context.Context, id int64, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodPut, path("templates", number(id), "tags", tag), nil, conditions...)
 }
 
-// UntagTemplate takes a tag off and gives the resulting ones.
+// UntagTemplate takes a tag off and gives the resulting ones, sorted.
 func (c *Client) UntagTemplate(ctx context.Context, id int64, tag string, conditions ...Condition) ([]string, error) {
 	return send[[]string](ctx, c, http.MethodDelete, path("templates", number(id), "tags", tag), nil, conditions...)
 }
 
 // EvaluateTemplate evaluates a stored template for a device, or, when device is blank, for one that the server picks.
+// Nothing is changed. A program that fails is 422, with line, column and traceback.
 func (c *Client) EvaluateTemplate(ctx context.Context, id int64, device string) (api.Evaluation, error) {
 	return get[api.Evaluation](ctx, c, path("templates", number(id), "evaluate")+forDevice(device))
 }

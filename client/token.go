@@ -7,17 +7,18 @@ import (
 	"muster/api"
 )
 
-// Tokens are all of them by name, without their secrets.
+// Tokens are all of them by name, without their secrets. All that is about tokens is an administrator's.
 func (c *Client) Tokens(ctx context.Context) ([]api.Token, error) {
 	return get[[]api.Token](ctx, c, path("tokens"))
 }
 
-// CreateToken makes a token. Its secret is in this answer and nowhere else.
+// CreateToken makes a token with the role viewer, operator, author or admin. Its secret is in this answer and nowhere
+// else. 409: there is one of that name.
 func (c *Client) CreateToken(ctx context.Context, name, role string) (api.NewToken, error) {
 	return send[api.NewToken](ctx, c, http.MethodPost, path("tokens"), api.CreateToken{Name: &name, Role: &role})
 }
 
-// DeleteToken revokes a token.
+// DeleteToken revokes a token at once. 409: it is the last one of an administrator.
 func (c *Client) DeleteToken(ctx context.Context, name string) error {
 	_, err := c.call(ctx, http.MethodDelete, path("tokens", name), nil, nil)
 	return err

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/client"
+)
+
+// callOf is how the client does what a route is for, by the route's operationId.
+var callOf = map[string]func(c *client.Client, ctx context.Context){
+	"listDevices":       func(c *client.Client, ctx context.Context) { _, _ = c.Devices(ctx, client.List{}) },
+	"getDevice":         func(c *client.Client, ctx context.Context) { _, _ = c.Device(ctx, "x") },
+	"putDevice":         func(c *client.Client, ctx context.Context) { _, _, _ = c.PutDevice(ctx, "x", api.PutDevice{}) },
+	"deleteDevice":      func(c *client.Client, ctx context.Context) { _ = c.DeleteDevice(ctx, "x") },
+	"getDeviceTags":     func(c *client.Client, ctx context.Context) { _, _ = c.DeviceTags(ctx, "x") },
+	"tagDevice":         func(c *client.Client, ctx context.Context) { _, _ = c.TagDevice(ctx, "x", "t") },
+	"untagDevice":       func(c *client.Client, ctx context.Context) { _, _ = c.UntagDevice(ctx, "x", "t") },
+	"getDeviceStatus":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceStatus(ctx, "x") },
+	"getDeviceVersion":  func(c *client.Client, ctx context.Context) { _, _ = c.DeviceVersion(ctx, "x") },
+	"getDeviceConfig":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceConfig(ctx, "x") },
+	"getDeviceState":    func(c *client.Client, ctx context.Context) { _, _ = c.DeviceState(ctx, "x") },
+	"listStates":        func(c *client.Client, ctx context.Context) { _, _ = c.States(ctx, client.List{}) },
+	"getDevicePlan":     func(c *client.Client, ctx context.Context) { _, _ = c.DevicePlan(ctx, "x") },
+	"applyDevicePlan":   func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },
+	"planWhatIf":        func(c *client.Client, ctx context.Context) { _, _ = c.WhatIf(ctx, api.WhatIf{}) },
+	"listRollouts":      func(c *client.Client, ctx context.Context) { _, _ = c.Rollouts(ctx, client.List{}) },
+	"getRollout":        func(c *client.Client, ctx context.Context) { _, _ = c.Rollout(ctx, 1) },
+	"pauseRollout":      func(c *client.Client, ctx context.Context) { _, _ = c.PauseRollout(ctx, 1) },
+	"resumeRollout":     func(c *client.Client, ctx context.Context) { _, _ = c.ResumeRollout(ctx, 1) },
+	"haltRollout":       func(c *client.Client, ctx context.Context) { _, _ = c.HaltRollout(ctx, 1) },
+	"undoRollout":       func(c *client.Client, ctx context.Context) { _, _ = c.UndoRollout(ctx, 1) },
+	"consentRollout":    func(c *client.Client, ctx context.Context) { _, _ = c.ConsentRollout(ctx, 1, api.ApplyPlan{}) },
+	"listRevisions":     func(c *client.Client, ctx context.Context) { _, _ = c.Revisions(ctx, "x", client.List{}) },
+	"getRevision":       func(c *client.Client, ctx context.Context) { _, _ = c.Revision(ctx, "x", 1) },
+	"compareRevisions":  func(c *client.Client, ctx context.Context) { _, _ = c.CompareRevisions(ctx, "x", 1, 2) },
+	"restoreRevision":   func(c *client.Client, ctx context.Context) { _, _ = c.RestoreRevision(ctx, "x", 1, api.Restore{}) },
+	"getDeviceSettings": func(c *client.Client, ctx context.Context) { _, _ = c.DeviceSettings(ctx, "x") },
+	"putDeviceSettings": func(c *client.Client, ctx context.Context) {
+		_, _ = c.PutDeviceSettings(ctx, "x", api.PutDeviceSettings{})
+	},
+	"getTagSettings":   func(c *client.Client, ctx context.Context) { _, _ = c.TagMode(ctx, "t") },
+	"putTagSettings":   func(c *client.Client, ctx context.Context) { _, _ = c.SwitchTagMode(ctx, "t", "on") },
+	"getConfigurator":  func(c *client.Client, ctx context.Context) { _, _ = c.Mode(ctx) },
+	"putConfigurator":  func(c *client.Client, ctx context.Context) { _, _ = c.SwitchMode(ctx, "on") },
+	"listTemplates":    func(c *client.Client, ctx context.Context) { _, _ = c.Templates(ctx, client.List{}) },
+	"createTemplate":   func(c *client.Client, ctx context.Context) { _, _ = c.CreateTemplate(ctx, api.PutTemplate{}) },
+	"getTemplate":      func(c *client.Client, ctx context.Context) { _, _ = c.Template(ctx, 1) },
+	"putTemplate":      func(c *client.Client, ctx context.Context) { _, _ = c.PutTemplate(ctx, 1, api.PutTemplate{}) },
+	"deleteTemplate":   func(c *client.Client, ctx context.Context) { _ = c.DeleteTemplate(ctx, 1) },
+	"getTemplateTags":  func(c *client.Client, ctx context.Context) { _, _ = c.TemplateTags(ctx, 1) },
+	"tagTemplate":      func(c *client.Client, ctx context.Context) { _, _ = c.TagTemplate(ctx, 1, "t") },
+	"untagTemplate":    func(c *client.Client, ctx context.Context) { _, _ = c.UntagTemplate(ctx, 1, "t") },
+	"evaluateTemplate": func(c *client.Client, ctx context.Context) { _, _ = c.EvaluateTemplate(ctx, 1, "") },
+	"evaluateNewTemplate": func(c *client.Client, ctx context.Context) {
+		_, _ = c.EvaluateNewTemplate(ctx, api.EvaluateTemplate{}, "")
+	},
+	"listTags":         func(c *client.Client, ctx context.Context) { _, _ = c.Tags(ctx, client.List{}) },
+	"deleteTag":        func(c *client.Client, ctx context.Context) { _, _ = c.DeleteTag(ctx, "t") },
+	"listTagDevices":   func(c *client.Client, ctx context.Context) { _, _ = c.TagDevices(ctx, "t", client.List{}) },
+	"listTagTemplates": func(c *client.Client, ctx context.Context) { _, _ = c.TagTemplates(ctx, "t", client.List{}) },
+	"listFolders":      func(c *client.Client, ctx context.Context) { _, _ = c.Folders(ctx, client.List{}) },
+	"getFolder":        func(c *client.Client, ctx context.Context) { _, _ = c.FolderSummaries(ctx, "f") },
+	"followEvents":     func(c *client.Client, ctx context.Context) { _, _ = c.Events(ctx, client.EventFilter{}, 0, nil) },
+	"listTokens":       func(c *client.Client, ctx context.Context) { _, _ = c.Tokens(ctx) },
+	"createToken":      func(c *client.Client, ctx context.Context) { _, _ = c.CreateToken(ctx, "n", "viewer") },
+	"deleteToken":      func(c *client.Client, ctx context.Context) { _ = c.DeleteToken(ctx, "n") },
+	"listSecrets":      func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
+	"putSecret":        func(c *client.Client, ctx context.Context) { _, _ = c.PutSecret(ctx, "n", "v") },
+	"deleteSecret":     func(c *client.Client, ctx context.Context) { _ = c.DeleteSecret(ctx, "n") },
+	"listAudit":        func(c *client.Client, ctx context.Context) { _, _ = c.Audit(ctx, 0, 0) },
+	"listPending":      func(c *client.Client, ctx context.Context) { _, _ = c.Pending(ctx, client.List{}) },
+	"acceptPending":    func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },
+	"dismissPending":   func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },
+	"getOverview":      func(c *client.Client, ctx context.Context) { _, _ = c.Overview(ctx) },
+	"getMetrics":       func(c *client.Client, ctx context.Context) { _, _ = c.Metrics(ctx) },
+	"healthz":          func(c *client.Client, ctx context.Context) { _ = c.Healthy(ctx) },
+	"readyz":           func(c *client.Client, ctx context.Context) { _ = c.Ready(ctx) },
+	"getOpenAPI":       func(c *client.Client, ctx context.Context) { _, _ = c.OpenAPI(ctx) },
+}
+
+// wire answers nothing and keeps the last request.
+type wire struct{ last *http.Request }
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.last = r
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+}
+
+func TestTheClientHasACallForEveryRoute(t *testing.T) {
+	server := newWorld(t).api
+	over := &wire{}
+	c, err := client.NewWith("http://127.0.0.1", "x", &http.Client{Transport: over})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range server.routes {
+		call := callOf[route.name]
+		if call == nil {
+			t.Errorf("%s: the client does not know %s %s", route.name, route.method, route.path)
+			continue
+		}
+		call(c, t.Context())
+		if _, pattern := server.mux.Handler(over.last); pattern != route.method+" "+route.path {
+			t.Errorf("%s: the client calls %s %s, which is %q", route.name, over.last.Method, over.last.URL, pattern)
+		}
+	}
+	if len(callOf) != len(server.routes) {
+		t.Errorf("%d calls for %d routes", len(callOf), len(server.routes))
+	}
+}

@@ -127,7 +127,7 @@ func (a *applier) walkList(p place, i int) (Value, error) {
 func (a *applier) walkMissing(parent, child place, i int) (Value, error) {
 	part := a.key.At(i)
 	if i < a.key.Len()-1 {
-		a.skip(a.key.parts[i:], noMember(parent.shape, part.Name))
+		a.skip(a.key.parts[i:], noMember(parent.shape, part.Name)+parent.called(part.Name))
 		return parent.value, nil
 	}
 	a.path = append(a.path, part)

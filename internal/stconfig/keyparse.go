@@ -102,7 +102,10 @@ func canonicalPart(place *shape, part Part, first bool) (Part, error) {
 	}
 	if place.identified() && place.deviceNamed() {
 		id, err := fleet.ParseDeviceID(part.Name)
-		return Part{Name: string(id)}, err
+		if err != nil {
+			return part, fmt.Errorf("a device is named by its ID here: %w", err)
+		}
+		return Part{Name: string(id)}, nil
 	}
 	f, known := place.field(part.Name)
 	switch {

@@ -146,6 +146,23 @@ func noEntry(m *shape, name string) string {
 	return fmt.Sprintf("this device has no %s here", name)
 }
 
+// called says which folder was probably meant by what is no folder's ID: one of that label, or of that ID in other letters.
+func (p place) called(name string) string {
+	if p.shape != configuration.fields["folders"].shape {
+		return ""
+	}
+	for folder := range p.value.Values() {
+		id := p.shape.identityOf(folder)
+		switch {
+		case strings.EqualFold(id, name):
+			return fmt.Sprintf(": did you mean %s? Letter case counts in IDs", id)
+		case folder.Get("label").Str() == name:
+			return fmt.Sprintf(": a key names a folder by its ID, and the folder with this label has the ID %s", id)
+		}
+	}
+	return ""
+}
+
 func noMember(list *shape, id string) string {
 	switch {
 	case list == configuration.fields["folders"].shape:

@@ -17,9 +17,11 @@ const (
 )
 
 func (f *fold) tidy() {
-	for folder := range f.doc.Get("folders").Values() {
-		if folder.Get("type").Str() != "receiveencrypted" {
-			f.unshareUntrusted(folder)
+	if untrusted := f.untrusted(); len(untrusted) > 0 {
+		for folder := range f.doc.Get("folders").Values() {
+			if folder.Get("type").Str() != "receiveencrypted" {
+				f.unshareUntrusted(folder, untrusted)
+			}
 		}
 	}
 	ignored := stconfig.Key{}.Child("remoteIgnoredDevices")
@@ -40,18 +42,29 @@ func (f *fold) tidy() {
 	}
 }
 
+// untrusted are the other devices that are marked so.
+func (f *fold) untrusted() map[string]bool {
+	marked := map[string]bool{}
+	for device := range f.doc.Get("devices").Values() {
+		if id := device.Get("deviceID").Str(); device.Get("untrusted").IsTrue() && id != string(f.Device) {
+			marked[id] = true
+		}
+	}
+	return marked
+}
+
 // unshareUntrusted leaves out the shares in clear, of a folder that is not encrypted itself, with devices marked untrusted.
 // A share that was there goes together with the mark that a template sets, where the daemon takes it away.
-func (f *fold) unshareUntrusted(folder stconfig.Value) {
+func (f *fold) unshareUntrusted(folder stconfig.Value, untrusted map[string]bool) {
 	shares := folders.Child(folder.Get("id").Str()).Child("devices")
 	for share := range folder.Get("devices").Values() {
 		id := share.Get("deviceID").Str()
-		mark := devices.Child(id).Child("untrusted")
 		password := share.Get("encryptionPassword")
 		inClear := password.Kind() == stconfig.String && password.Str() == ""
-		if !inClear || id == string(f.Device) || !stconfig.Lookup(f.doc, mark).IsTrue() {
+		if !inClear || !untrusted[id] {
 			continue
 		}
+		mark := devices.Child(id).Child("untrusted")
 		if !f.leaveOut(shares.Child(id), untrustedShare) && f.changed(mark) && f.unshares() {
 			f.drop(shares.Child(id), mark)
 		}

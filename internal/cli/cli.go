@@ -25,6 +25,8 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Start the server."`
 	Enroll  enrollCommand  `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
 	Plan    planCommand    `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
+	Status  statusCommand  `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
+	Apply   applyCommand   `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
 	Token   tokenCommand   `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
 	Stop    stopCommand    `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume  resumeCommand  `cmd:"" help:"Write to daemons again."`

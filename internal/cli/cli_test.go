@@ -87,7 +87,7 @@ func TestServeRefusesFlagsThatMakeNoSense(t *testing.T) {
 
 func TestEveryCommandExplainsItselfAndItsFlags(t *testing.T) {
 	for _, command := range []string{
-		"", "serve", "enroll", "plan", "token create", "token list", "token revoke", "stop", "resume", "rollout list", "rollout show",
+		"", "serve", "enroll", "plan", "status", "apply", "token create", "token list", "token revoke", "stop", "resume", "rollout list", "rollout show",
 		"rollout consent", "pending accept", "secret put", "sim", "version",
 	} {
 		code, out, errs := run(t, append(strings.Fields(command), "--help")...)

@@ -80,7 +80,7 @@ func deviceIDFromCertificate(path string) (fleet.DeviceID, error) {
 func notAHome(home string, err error) error {
 	return &fleet.Error{
 		Code: fleet.CodeInvalid, Message: fmt.Sprintf("%s is not the home of a Syncthing daemon", home),
-		Hint: "Give the folder with config.xml and cert.pem: --home DIR (`syncthing --paths` names it).", Err: err,
+		Hint: "Give the folder with config.xml and cert.pem: --home DIR (`syncthing paths` names it, before 2.0 `syncthing --paths`).", Err: err,
 	}
 }
 

@@ -123,7 +123,7 @@ func checkCharacter[T string | []byte](group T) byte {
 func invalidDeviceID(why string) error {
 	return &Error{
 		Code: CodeInvalid, Message: "this is not a device ID: " + why,
-		Hint:    "Copy the ID from the daemon: Actions > Show ID, or `syncthing --device-id`.",
+		Hint:    "Copy the ID from the daemon: Actions > Show ID, or `syncthing device-id` (before 2.0: `syncthing --device-id`).",
 		Details: []Detail{{Field: "deviceID", Message: why}},
 	}
 }

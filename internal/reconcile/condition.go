@@ -74,6 +74,10 @@ func (j *job) condition() fleet.State {
 		worst = fleet.State{Configuration: fleet.ConfigUnknown, Reason: "the daemon cannot be reached: when it was last read, it had what its templates ask for",
 			Next: "It is read again as soon as it answers."}
 	}
+	if skipped := j.skipped(); len(skipped) > 0 && worst.Configuration == fleet.ConfigInSync {
+		worst.Reason += fmt.Sprintf(", except that %s is skipped: %s", summary(skipped), skipped[0].Reason)
+		worst.Next = "Change the template if that is a slip; otherwise it is done as soon as the device has what it is about."
+	}
 	if reason, next := j.restartNeeded(); reason != "" && j.known.Online {
 		worst.Reason, worst.Next = reason, next
 	}
@@ -83,6 +87,17 @@ func (j *job) condition() fleet.State {
 		}
 	}
 	return worst
+}
+
+// skipped are the changes that this device has no place for.
+func (j *job) skipped() []plan.Change {
+	var skipped []plan.Change
+	for _, c := range j.plan.Changes {
+		if c.Class == plan.Skipped {
+			skipped = append(skipped, c)
+		}
+	}
+	return skipped
 }
 
 // waiting is the state that changes on their way to the daemon make.

@@ -87,3 +87,13 @@ func TestAConsentEndsWithItsChange(t *testing.T) {
 		b.wantState(fleet.ConfigHeld, "")
 	})
 }
+
+// A key with a slip in it changes nothing, and a device that looks good would hide it.
+func TestWhatIsSkippedIsSaid(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(2, fleet.OpSet, "options.natEnbled", `false`))
+		b.start()
+		defer b.stop()
+		b.wantState(fleet.ConfigInSync, "except that options.natEnbled is skipped: this daemon has no field natEnbled")
+	})
+}

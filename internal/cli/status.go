@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type statusCommand struct {
+	connection
+	Device string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID; without one, the whole fleet is shown."`
+	Tag    string `help:"Only devices with this tag." placeholder:"TAG"`
+	All    bool   `help:"List all devices, also those with which all is well."`
+}
+
+// Run prints how Muster stands with a device and what it plans for it, or with whom in the fleet something is wrong.
+func (c *statusCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	if c.Device == "" {
+		return c.fleet(ctx, env, server)
+	}
+	device, err := deviceNamed(ctx, server, c.Device)
+	if err != nil {
+		return err
+	}
+	state, err := server.DeviceState(ctx, device.DeviceID)
+	if err != nil {
+		return err
+	}
+	printState(env.Out, device, state)
+	return showPlan(ctx, env.Out, server, device)
+}
+
+// fleet prints the devices that somebody should look at, and how many there are of all.
+func (c *statusCommand) fleet(ctx context.Context, env *environment, server *client.Client) error {
+	devices, err := server.Devices(ctx, client.List{Tag: c.Tag})
+	if err != nil {
+		return err
+	}
+	states, err := server.States(ctx, client.List{Tag: c.Tag})
+	if err != nil {
+		return err
+	}
+	labels := make(map[string]string, len(devices))
+	for _, device := range devices {
+		labels[device.DeviceID] = device.Label
+	}
+	counts := map[string]int{}
+	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	for _, s := range states {
+		counts[s.Connection]++
+		counts[s.Configuration]++
+		if c.All || !well(s.DeviceState) {
+			name := nameOf(api.DeviceEffect{DeviceID: s.DeviceID, Label: labels[s.DeviceID]})
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, s.Connection, s.Configuration, printable(s.Reason))
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	parts := make([]string, 0, len(counts))
+	for _, state := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
+	}
+	_, err = fmt.Fprintln(env.Out, strings.TrimSuffix(counted(len(states), "device")+": "+strings.Join(parts, ", "), ": "))
+	return err
+}
+
+// well tells whether nobody has to look at a device.
+func well(state api.DeviceState) bool {
+	switch fleet.Configuration(state.Configuration) {
+	case fleet.ConfigInSync, fleet.ConfigUnmanaged:
+		return state.Connection == string(fleet.Online) && state.Next == ""
+	}
+	return false
+}
+
+// deviceNamed is the device that a person means.
+func deviceNamed(ctx context.Context, server *client.Client, name string) (api.Device, error) {
+	if id, err := fleet.ParseDeviceID(name); err == nil {
+		return server.Device(ctx, string(id))
+	}
+	all, err := server.Devices(ctx, client.List{Search: name})
+	if err != nil {
+		return api.Device{}, err
+	}
+	all = slices.DeleteFunc(all, func(d api.Device) bool {
+		return d.Label != name && !strings.HasPrefix(d.DeviceID, strings.ToUpper(name))
+	})
+	switch len(all) {
+	case 0:
+		return api.Device{}, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device has the label %q, or an ID that begins so", name),
+			Hint: "`muster status --all` lists all of them."}
+	case 1:
+		return all[0], nil
+	}
+	names := make([]string, len(all))
+	for i, d := range all {
+		names[i] = nameOf(api.DeviceEffect{DeviceID: d.DeviceID, Label: d.Label})
+	}
+	return api.Device{}, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%q may be %s", name, strings.Join(names, ", ")),
+		Hint: "Give the letters before the first hyphen of its ID."}
+}
+
+func printState(out io.Writer, device api.Device, state api.DeviceState) {
+	fmt.Fprintf(out, "%s: %s, %s\n", nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label}), state.Connection, state.Configuration)
+	for _, text := range []string{state.Reason, state.Next} {
+		if text != "" {
+			fmt.Fprintln(out, "  "+printable(text))
+		}
+	}
+}

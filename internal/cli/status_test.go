@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"muster/api"
+)
+
+const (
+	idNAS    = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
+	idLaptop = "AIR6LPZ-7K4PTTV-UXQSMUU-CPQ5YWH-OEDFIIQ-JUG777G-2YQXXR5-YD6AWQR"
+)
+
+// fleetOfTwo is a server whose second device waits for consent. sent is the last body that it got.
+func fleetOfTwo(t *testing.T) (address string, sent func() api.ApplyPlan) {
+	t.Helper()
+	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"}, {DeviceID: "AIR6ABC", Label: "twin"}, {DeviceID: "ZZZ", Label: "twin"}}
+	held := []api.PlannedChange{
+		{Key: "folders.old", From: raw(`{}`), To: raw("null"), Class: "held", Reason: "the folder would go", Returns: true},
+		{Key: "options.natEnabled", From: raw("true"), To: raw("false"), Class: "free", Templates: []int64{3}},
+		{Key: "gui.enabled", From: raw("true"), To: raw("false"), Class: "refused", Reason: "never"},
+	}
+	waiting := api.DeviceState{Connection: "online", Configuration: "held", Reason: "folders.old waits", Next: "Look at the plan."}
+	good := api.DeviceState{Connection: "online", Configuration: "inSync", Reason: "all is well"}
+	var body api.ApplyPlan
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		values := map[string]any{
+			"/api/v1/devices":                        devices,
+			"/api/v1/devices/" + idNAS:               devices[0],
+			"/api/v1/devices/" + idLaptop:            devices[1],
+			"/api/v1/devices/" + idNAS + "/state":    good,
+			"/api/v1/devices/" + idNAS + "/plan":     api.Plan{Digest: "d0"},
+			"/api/v1/devices/" + idLaptop + "/plan":  api.Plan{Digest: "d1", Changes: held},
+			"/api/v1/states":                         []api.ListedState{{DeviceID: idNAS, DeviceState: good}, {DeviceID: idLaptop, DeviceState: waiting}},
+			"/api/v1/devices/" + idLaptop + "/state": waiting,
+		}
+		if r.Method == http.MethodPost && r.URL.Path == "/api/v1/devices/"+idLaptop+"/apply" {
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+				t.Error(err)
+			}
+			_ = json.NewEncoder(w).Encode(api.AppliedPlan{DeviceState: good, Applied: held[:2], Waiting: held[2:]})
+			return
+		}
+		_ = json.NewEncoder(w).Encode(values[r.URL.Path])
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() api.ApplyPlan { return body }
+}
+
+func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
+	address, _ := fleetOfTwo(t)
+	for name, test := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"the fleet":                  {nil, exitDone, "laptop (AIR6LPZ)  online  held  folders.old waits\n2 devices: 1 held, 1 inSync, 2 online\n"},
+		"all of it":                  {[]string{"--all"}, exitDone, "nas (P56IOI7)     online  inSync  all is well\nlaptop (AIR6LPZ)  online  held    folders.old waits\n2 devices: 1 held, 1 inSync, 2 online\n"},
+		"by label":                   {[]string{"nas"}, exitDone, "nas (P56IOI7): online, inSync\n  all is well\nNothing is to be changed.\n"},
+		"by the beginning of its ID": {[]string{"p56"}, exitDone, "nas (P56IOI7): online, inSync\n  all is well\nNothing is to be changed.\n"},
+		"nobody":                     {[]string{"nowhere"}, exitRefused, "muster: no device has the label \"nowhere\", or an ID that begins so\n`muster status --all` lists all of them.\n"},
+		"more than one":              {[]string{"twin"}, exitRefused, "muster: \"twin\" may be twin (AIR6ABC), twin (ZZZ)\nGive the letters before the first hyphen of its ID.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errs := run(t, append([]string{"status", "--token", "x", "--server", address}, test.args...)...)
+			if code != test.code || out+errs != test.want {
+				t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, test.want)
+			}
+		})
+	}
+}
+
+func TestApplyAsksForThePlanThatWasSeen(t *testing.T) {
+	address, sent := fleetOfTwo(t)
+	connected := []string{"apply", "laptop", "--token", "x", "--server", address}
+	code, shown, errs := run(t, connected...)
+	_, command, found := strings.Cut(shown, "\n  muster ")
+	command, _, _ = strings.Cut(command, "\n")
+	if code != exitDone || errs != "" || !found || !strings.Contains(shown, "--keep") || !strings.Contains(shown, "refused: never") {
+		t.Fatalf("got %d and\n%s%s", code, shown, errs)
+	}
+	if want := "apply " + idLaptop + " --digest d1 --consent 'folders.old'"; command != want {
+		t.Fatalf("got the command %q, want %q", command, want)
+	}
+	if code, _, errs := run(t, append(connected, "--consent", "folders.old")...); code != exitRefused || !strings.Contains(errs, "digest") {
+		t.Errorf("got %d and\n%s", code, errs)
+	}
+	code, out, errs := run(t, append(strings.Fields(strings.ReplaceAll(command, "'", "")), connected[2:]...)...)
+	if code != exitDone || errs != "" || !strings.HasPrefix(out, "Done and read back:\n  - folders.old") || !strings.Contains(out, "Not done:\n  ~ gui.enabled") {
+		t.Errorf("got %d and\n%s%s", code, out, errs)
+	}
+	if got := sent(); *got.Digest != "d1" || strings.Join(got.Consent, " ") != "folders.old" || len(got.Keep) > 0 {
+		t.Errorf("got %+v", got)
+	}
+}

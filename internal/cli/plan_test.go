@@ -122,6 +122,15 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 	}
 }
 
+func TestALongLabelIsCut(t *testing.T) {
+	if got := nameOf(api.DeviceEffect{DeviceID: "AAAAAAA-B", Label: strings.Repeat("ü", 41)}); got != strings.Repeat("ü", 39)+"… (AAAAAAA)" {
+		t.Errorf("got %q", got)
+	}
+	if got := nameOf(api.DeviceEffect{DeviceID: "AAAAAAA-B", Label: strings.Repeat("ü", 40)}); got != strings.Repeat("ü", 40)+" (AAAAAAA)" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestPlanAsksTheServer(t *testing.T) {
 	var sent string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,6 +15,7 @@ import (
 
 const (
 	longestValue = 60 // characters of JSON that stand beside the key
+	longestLabel = 40 // characters
 	namedDevices = 5  // of a group
 )
 
@@ -134,7 +135,11 @@ func nameOf(device api.DeviceEffect) string {
 	if device.Label == "" {
 		return short
 	}
-	return printable(device.Label) + " (" + short + ")"
+	label := []rune(printable(device.Label))
+	if len(label) > longestLabel {
+		label = append(label[:longestLabel-1], '…')
+	}
+	return string(label) + " (" + short + ")"
 }
 
 func (p *painter) group(g *group) {

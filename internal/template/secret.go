@@ -43,8 +43,8 @@ func checkSecretName(name string) error {
 	return nil
 }
 
-// Conceal replaces the secrets of a configuration, that is every encryptionPassword and gui's password and apiKey, by
-// Handles "config:KEY". Empty ones stay: that there is no password is no secret. Everything else is shared, not copied.
+// Conceal replaces the secrets of a configuration, that is every encryptionPassword, gui's password and apiKey, and what
+// looks like one in a field that only newer daemons know, by Handles "config:KEY". Empty ones stay: that there is no password is no secret. Everything else is shared, not copied.
 // stconfig.ResolveConfig is the way back.
 func Conceal(config stconfig.Value) stconfig.Value {
 	return conceal(config, nil)
@@ -70,7 +70,7 @@ func conceal(v stconfig.Value, at *place) stconfig.Value {
 		member := v.At(i)
 		concealed := member
 		switch {
-		case v.Kind() == stconfig.Object && isSecret(at, v.Name(i)):
+		case v.Kind() == stconfig.Object && (isSecret(at, v.Name(i)) || member.Kind() == stconfig.String && looksSecret(at, v.Name(i))):
 			concealed = handleFor(member, &place{at, v.Name(i)})
 		case member.Len() > 0:
 			concealed = conceal(member, &place{at, memberName(v, i)})
@@ -101,6 +101,34 @@ func isSecret(parent *place, name string) bool {
 	}
 	return parent != nil && parent.parent == nil && strings.EqualFold(parent.name, "gui") &&
 		(strings.EqualFold(name, "password") || strings.EqualFold(name, "apiKey"))
+}
+
+// looksSecret is for texts that only newer daemons have: stconfig masks them by their name.
+func looksSecret(parent *place, name string) bool {
+	return mayBeSecret(name) && stconfig.SecretKey(parent.key().Child(name))
+}
+
+// mayBeSecret is a quick look at a name: most of a configuration's are none of a secret.
+func mayBeSecret(name string) bool {
+	for i := range len(name) {
+		var words []string
+		switch name[i] | 0x20 { // its lower case
+		case 'p':
+			words = []string{"password", "passphrase"}
+		case 'a':
+			words = []string{"apikey"}
+		case 's':
+			words = []string{"secret"}
+		case 't':
+			words = []string{"token"}
+		}
+		for _, word := range words {
+			if len(name)-i >= len(word) && strings.EqualFold(name[i:i+len(word)], word) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func handleFor(v stconfig.Value, at *place) stconfig.Value {

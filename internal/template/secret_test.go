@@ -13,13 +13,13 @@ func TestConcealAgreesWithStconfig(t *testing.T) {
 	config := parse(t, strings.ReplaceAll(`{"gui":{"apiKey":"hidden","password":"","user":"x","APIKEY":"hidden-twice"},
 		"folders":[{"id":"a.b *","devices":[{"deviceID":"AAAA","encryptionPassword":"hidden"}]}],
 		"defaults":{"folder":{"devices":[{"deviceID":"AAAA","encryptionPassword":"hidden"}]}},
-		"options":{"apiKey":"no secret","password":"neither"}}`, "AAAA", string(fleet.DeviceIDOf([32]byte{}))))
+		"options":{"tokenFromTheFuture":"hidden","PASSPHRASE":"hidden","secretsKept":7,"urUniqueId":"no secret"}}`, "AAAA", string(fleet.DeviceIDOf([32]byte{}))))
 	concealed := Conceal(config)
 	if text := string(concealed.JSON()); strings.Contains(text, "hidden") {
 		t.Errorf("a secret is left in %s", text)
 	}
-	for _, options := range []string{"apiKey", "password"} {
-		if got := concealed.Get("options").Get(options); got.Kind() != stconfig.String {
+	for _, options := range []string{"secretsKept", "urUniqueId"} {
+		if got := concealed.Get("options").Get(options); got.Kind() == stconfig.Handle {
 			t.Errorf("options.%s became %s", options, got.JSON())
 		}
 	}

@@ -97,6 +97,8 @@ type App struct {
 	discovery *discovery.Discovery
 	listener  net.Listener
 	url       string
+
+	nonePaused bool // by the fleet or a tag, after the last commit; false before the first; for committed, of which one runs at a time
 }
 
 // New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts the

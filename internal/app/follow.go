@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
@@ -32,12 +34,30 @@ func (a *App) committed(changed fleet.Committed) {
 		}
 		a.overview.stands(id)
 	}
+	if changed.Generation || changed.Modes {
+		a.pauseOrResume(registry)
+	}
 	a.news.committed()
 	if changed.Generation || len(changed.Devices) > 0 {
 		a.runner.Wake() // who is concerned is looked at once it is decided who is admitted
 	}
 	if len(changed.Devices) > 0 || changed.Modes {
 		a.engine.RegistryChanged()
+	}
+}
+
+// pauseOrResume puts anew whom a mode of the fleet or of a tag stops or no longer stops from being watched. As long as no
+// such mode pauses anything that is nobody; a device's own mode comes with the device.
+func (a *App) pauseOrResume(registry *fleet.Registry) {
+	pausing := registry.Mode == fleet.ModePaused || slices.Contains(slices.Collect(maps.Values(registry.TagModes)), fleet.ModePaused)
+	if !pausing && a.nonePaused {
+		return
+	}
+	a.nonePaused = !pausing
+	for id, device := range registry.Devices {
+		if paused := registry.ModeOf(id) == fleet.ModePaused; paused != a.mirror.Paused(id) {
+			a.mirror.Put(*device, paused)
+		}
 	}
 }
 

@@ -152,6 +152,12 @@ func (m *Mirror) put(d fleet.Registered, paused bool) bool {
 	return true
 }
 
+// Paused tells whether a device was put last so that it is not watched.
+func (m *Mirror) Paused(id fleet.DeviceID) bool {
+	w := m.watcher(id)
+	return w != nil && w.paused
+}
+
 // Remove ends everything about a device at once and forgets it.
 func (m *Mirror) Remove(id fleet.DeviceID) {
 	m.mu.Lock()

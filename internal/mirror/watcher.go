@@ -73,7 +73,7 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 		s.Connection = fleet.NeverSeen
 	}
 	if paused {
-		s.Reason, s.Next = "watching is paused", "Set the mode of the device to on or observe."
+		s.Reason, s.Next = "watching is paused", "Set its mode, its tags' or the fleet's to on or observe."
 	}
 	s.Since, s.NextTry = time.Now(), time.Time{}
 	w.snapshot.Store(&s)

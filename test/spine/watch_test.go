@@ -1,0 +1,71 @@
+package spine_test
+
+import (
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+	"muster/test/server"
+)
+
+// A paused fleet or tag ends the watching of whom it concerns, and of nobody else, as long as it is paused.
+func TestThePausedAreNotWatched(t *testing.T) {
+	farm, err := stsim.New(stsim.Options{Count: 2, Folders: 1, Group: 1, Quiet: true, Network: 86})
+	if err == nil {
+		err = farm.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = farm.Close() })
+	s := server.Start(t, server.Options{})
+	one, other := farm.Daemon(0), farm.Daemon(1)
+	for _, d := range []*stsim.Daemon{one, other} {
+		s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), "office")
+	}
+	watched := func(ids ...fleet.DeviceID) {
+		t.Helper()
+		for _, id := range ids {
+			s.WaitConnection(id, fleet.Online)
+		}
+	}
+	paused := func(ids ...fleet.DeviceID) {
+		t.Helper()
+		for _, id := range ids {
+			s.WaitState(id, "paused", func(state api.DeviceState) bool {
+				return state.Connection == string(fleet.Unreachable) && strings.Contains(state.Reason, "paused")
+			})
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	watched(one.ID(), other.ID())
+
+	must(s.Client.PutTagMode(t.Context(), "away", "paused"))
+	_, err = s.Client.TagDevice(t.Context(), string(one.ID()), "away")
+	must(err)
+	paused(one.ID())
+	watched(other.ID())
+	_, err = s.Client.UntagDevice(t.Context(), string(one.ID()), "away")
+	must(err)
+	watched(one.ID())
+
+	must(s.Client.PutTagMode(t.Context(), "office", "paused"))
+	paused(one.ID(), other.ID())
+	must(s.Client.PutTagMode(t.Context(), "office", "observe"))
+	watched(one.ID(), other.ID())
+
+	must(s.Client.PutMode(t.Context(), "paused"))
+	paused(one.ID(), other.ID())
+	s.Stop()
+	s = server.Start(t, server.Options{Home: s.Home})
+	paused(one.ID(), other.ID())
+	must(s.Client.PutMode(t.Context(), "on"))
+	watched(one.ID(), other.ID())
+}

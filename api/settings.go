@@ -6,7 +6,7 @@ type ModeSetting struct {
 	Mode string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
 }
 
-// ModeSwitched is the answer to a PUT of a mode, which is in force then, as far as there is no warning.
+// ModeSwitched is the mode of the fleet, or the answer to a PUT of a mode: it is in force as far as there is no warning.
 type ModeSwitched struct {
 	ModeSetting
 	Warning string `json:"warning,omitempty" doc:"Only there when the mode could not be kept, so that a restart would forget it, or when the server was started with a stricter one"`

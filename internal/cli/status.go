@@ -39,7 +39,40 @@ func (c *statusCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	printState(env.Out, device, state)
+	if err := printModes(ctx, env.Out, server, device); err != nil {
+		return err
+	}
 	return showPlan(ctx, env.Out, server, device)
+}
+
+// printModes says who keeps Muster from writing to a device: the strictest mode wins.
+func printModes(ctx context.Context, out io.Writer, server *client.Client, device api.Device) error {
+	overview, err := server.Overview(ctx)
+	if err != nil {
+		return err
+	}
+	settings, err := server.DeviceSettings(ctx, device.DeviceID)
+	if err != nil {
+		return err
+	}
+	modes := [][2]string{{"the fleet's mode", overview.Mode}, {"the device's mode", settings.Mode}}
+	tags, err := server.DeviceTags(ctx, device.DeviceID)
+	if err != nil {
+		return err
+	}
+	for _, tag := range tags {
+		mode, err := server.TagMode(ctx, tag)
+		if err != nil {
+			return err
+		}
+		modes = append(modes, [2]string{fmt.Sprintf("the mode of the tag %q", tag), mode})
+	}
+	for _, one := range modes {
+		if one[1] != string(fleet.ModeOn) {
+			fmt.Fprintf(out, "  Nothing is written: %s is %s.\n", one[0], one[1])
+		}
+	}
+	return nil
 }
 
 // fleet prints the devices that somebody should look at, and how many there are of all.
@@ -73,8 +106,31 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	for _, state := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
 	}
-	_, err = fmt.Fprintln(env.Out, strings.TrimSuffix(counted(len(states), "device")+": "+strings.Join(parts, ", "), ": "))
-	return err
+	fmt.Fprintln(env.Out, strings.TrimSuffix(counted(len(states), "device")+": "+strings.Join(parts, ", "), ": "))
+	overview, err := server.Overview(ctx)
+	if err != nil {
+		return err
+	}
+	printOverview(env.Out, overview)
+	return nil
+}
+
+// printOverview names what concerns the fleet as a whole and waits for somebody.
+func printOverview(out io.Writer, overview api.Overview) {
+	if overview.Mode != string(fleet.ModeOn) {
+		fmt.Fprintf(out, "Nothing is written to any device: the fleet's mode is %s.\n", overview.Mode)
+	}
+	for _, r := range overview.Rollouts {
+		fmt.Fprintf(out, "Rollout %d is %s: %s\n", r.ID, r.Status, printable(r.Reason))
+	}
+	if asks := overview.Pending; asks.Devices+asks.Folders > 0 {
+		fmt.Fprintf(out, "To be let in or dismissed: %s, %s (`muster pending list`).\n", counted(asks.Devices, "device"), counted(asks.Folders, "folder"))
+	}
+	for _, r := range overview.Receivers {
+		if r.Trouble != "" {
+			fmt.Fprintf(out, "%s is not told of problems, %s waiting: %s\n", printable(r.Name), counted(r.Waiting, "message"), printable(r.Trouble))
+		}
+	}
 }
 
 // well tells whether nobody has to look at a device.

@@ -38,6 +38,13 @@ func fleetOfTwo(t *testing.T) (address string, sent func() api.ApplyPlan) {
 			"/api/v1/states":                         []api.ListedState{{DeviceID: idNAS, DeviceState: good}, {DeviceID: idLaptop, DeviceState: waiting}},
 			"/api/v1/devices/" + idLaptop + "/state": waiting,
 		}
+		values["/api/v1/overview"] = api.Overview{
+			Mode: "observe", Rollouts: []api.Rollout{{ID: 7, Status: "halted", Reason: "a gate failed"}}, Pending: api.OverviewOfPending{Devices: 1, Folders: 2},
+			Receivers: []api.Receiver{{Name: "hook", Waiting: 3, Trouble: "refused"}, {Name: "mail"}},
+		}
+		values["/api/v1/devices/"+idNAS+"/settings"] = api.DeviceSettings{Mode: "on"}
+		values["/api/v1/devices/"+idNAS+"/tags"] = []string{"a", "b"}
+		values["/api/v1/tags/a/settings"], values["/api/v1/tags/b/settings"] = api.ModeSetting{Mode: "on"}, api.ModeSetting{Mode: "paused"}
 		if r.Method == http.MethodPost && r.URL.Path == "/api/v1/devices/"+idLaptop+"/apply" {
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 				t.Error(err)
@@ -52,16 +59,22 @@ func fleetOfTwo(t *testing.T) (address string, sent func() api.ApplyPlan) {
 }
 
 func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
+	const (
+		whole = "2 devices: 1 held, 1 inSync, 2 online\nNothing is written to any device: the fleet's mode is observe.\nRollout 7 is halted: a gate failed\n" +
+			"To be let in or dismissed: 1 device, 2 folders (`muster pending list`).\nhook is not told of problems, 3 messages waiting: refused\n"
+		nas = "nas (P56IOI7): online, inSync\n  all is well\n  Nothing is written: the fleet's mode is observe.\n" +
+			"  Nothing is written: the mode of the tag \"b\" is paused.\nNothing is to be changed.\n"
+	)
 	address, _ := fleetOfTwo(t)
 	for name, test := range map[string]struct {
 		args []string
 		code int
 		want string
 	}{
-		"the fleet":                  {nil, exitDone, "laptop (AIR6LPZ)  online  held  folders.old waits\n2 devices: 1 held, 1 inSync, 2 online\n"},
-		"all of it":                  {[]string{"--all"}, exitDone, "nas (P56IOI7)     online  inSync  all is well\nlaptop (AIR6LPZ)  online  held    folders.old waits\n2 devices: 1 held, 1 inSync, 2 online\n"},
-		"by label":                   {[]string{"nas"}, exitDone, "nas (P56IOI7): online, inSync\n  all is well\nNothing is to be changed.\n"},
-		"by the beginning of its ID": {[]string{"p56"}, exitDone, "nas (P56IOI7): online, inSync\n  all is well\nNothing is to be changed.\n"},
+		"the fleet":                  {nil, exitDone, "laptop (AIR6LPZ)  online  held  folders.old waits\n" + whole},
+		"all of it":                  {[]string{"--all"}, exitDone, "nas (P56IOI7)     online  inSync  all is well\nlaptop (AIR6LPZ)  online  held    folders.old waits\n" + whole},
+		"by label":                   {[]string{"nas"}, exitDone, nas},
+		"by the beginning of its ID": {[]string{"p56"}, exitDone, nas},
 		"nobody":                     {[]string{"nowhere"}, exitRefused, "muster: no device has the label \"nowhere\", or an ID that begins so\n`muster status --all` lists all of them.\n"},
 		"more than one":              {[]string{"twin"}, exitRefused, "muster: \"twin\" may be twin (AIR6ABC), twin (ZZZ)\nGive the letters before the first hyphen of its ID.\n"},
 	} {

@@ -69,6 +69,10 @@ func TestOverviewNamesEveryState(t *testing.T) {
 	if got.Pending != (api.OverviewOfPending{Devices: 2, Folders: 1}) || got.Mode != "on" || got.Templates != 1 {
 		t.Errorf("got %+v", got)
 	}
+	w.with(func(o *Options) { o.Ceiling = fleet.ModeObserve })
+	if got := read[api.Overview](w, Prefix+"/overview"); got.Mode != "observe" {
+		t.Errorf("got the mode %s, want the one that is in force", got.Mode)
+	}
 	if len(got.Rollouts) != len(rollouts.all)-1 || got.Rollouts[0].ID != 3 {
 		t.Errorf("got rollouts %+v, want those that are not over", got.Rollouts)
 	}

@@ -37,7 +37,7 @@ func (s *server) settingRoutes() []route {
 		{method: http.MethodPut, path: tag, name: "putTagSettings", summary: "Set whether Muster writes to the devices with a tag", permission: auth.WriteSettings,
 			body: put, reply: switched, handle: s.putTagSettings},
 		{method: http.MethodGet, path: all, name: "getConfigurator", summary: "Whether Muster writes to devices at all", permission: auth.Read,
-			reply: mode, handle: s.getConfigurator},
+			reply: switched, handle: s.getConfigurator},
 		{method: http.MethodPut, path: all, name: "putConfigurator", summary: "Set whether Muster writes to devices at all", permission: auth.WriteSettings,
 			body: put, reply: switched, handle: s.putConfigurator},
 	}
@@ -184,7 +184,8 @@ func (s *server) getConfigurator(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(api.ModeSetting{Mode: string(orOn(registry.Mode))})
+	mode := orOn(registry.Mode)
+	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: s.warned(mode, "")})
 }
 
 func (s *server) putConfigurator(r *request) (reply, error) {

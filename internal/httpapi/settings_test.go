@@ -84,6 +84,9 @@ func TestAModeThatTheServerWasStartedAgainstIsWarnedOf(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
 	w.api.Ceiling = fleet.ModeObserve
+	if got := w.get(Prefix + "/configurator"); !strings.HasPrefix(got, `{"mode":"on","warning":"`) {
+		t.Errorf("got %s, want a warning that on is not in force", got)
+	}
 	for _, path := range []string{"/configurator", "/tags/site/settings", "/devices/" + string(idA) + "/settings"} {
 		if got := w.put(Prefix+path, `{"mode":"on"}`); !strings.Contains(got, "--configurator=observe") {
 			t.Errorf("%s: got %s, want a warning", path, got)

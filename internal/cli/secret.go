@@ -100,7 +100,7 @@ func secretFrom(env *environment, file string) (string, error) {
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	switch {
 	case value == "":
-		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "the secret is empty", Hint: "Name a file that holds it with --file, or pipe it in."}
+		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "the secret is empty", Hint: "Name a file that holds it, or - and pipe it in."}
 	case len(text) > mostSecretBytes:
 		return "", &fleet.Error{Code: fleet.CodeTooLarge, Message: fmt.Sprintf("the secret is larger than %d KiB", mostSecretBytes>>10), Hint: "Look whether it is the right file."}
 	}

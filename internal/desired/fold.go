@@ -60,6 +60,11 @@ func (f *fold) template(t fleet.Template) error {
 }
 
 func (f *fold) apply(doc stconfig.Value, op fleet.Op, key stconfig.Key, value stconfig.Value) (stconfig.Value, []stconfig.Skip, error) {
+	if stconfig.NamesConfigSecret(value) {
+		if err := f.keepsSecrets(doc, op, key, value); err != nil {
+			return stconfig.Value{}, nil, err
+		}
+	}
 	value, err := stconfig.ResolveConfig(value, doc)
 	if err != nil {
 		return stconfig.Value{}, nil, err
@@ -68,6 +73,23 @@ func (f *fold) apply(doc stconfig.Value, op fleet.Op, key stconfig.Key, value st
 		return stconfig.Value{}, nil, err
 	}
 	return stconfig.Apply(doc, op, key, value, f.Device)
+}
+
+// keepsSecrets checks that the secrets of the configuration that a value passes on stay secrets: at another place they could
+// be read in the plan, and at the daemon.
+func (f *fold) keepsSecrets(doc stconfig.Value, op fleet.Op, key stconfig.Key, value stconfig.Value) error {
+	after, _, err := stconfig.Apply(doc, op, key, value, f.Device)
+	if err != nil {
+		return err
+	}
+	if stray := stconfig.StraySecrets(after); len(stray) > 0 {
+		return &fleet.Error{
+			Code:    fleet.CodeInvalid,
+			Message: fmt.Sprintf("a secret of the configuration would stand at %s, where it could be read", stray[0]),
+			Hint:    "Pass it on to a field that holds a secret itself, such as an encryptionPassword, or leave it out.",
+		}
+	}
+	return nil
 }
 
 // settles checks that a program which reads the configuration says the same over its own result: one that adds 1 to

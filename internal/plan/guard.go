@@ -40,6 +40,7 @@ func (p place) changed() bool { return p.from.Exists() } // or removed
 var guardTable = []rule{
 	{at: "version", class: Refused, reason: "the version of the configuration belongs to the daemon"},
 	{at: "*", class: Refused, when: sectionGoes, reason: "a section of the configuration cannot go: the daemon would put its defaults in its place"},
+	{at: "*", class: Refused, when: namelessMembers, reason: "every folder and every device has an ID, and only one of each: a list without cannot be judged"},
 	{at: "devices.*", class: Refused, when: ownEntryGoes, reason: "this is the device's own entry: without it the daemon is another device"},
 	{at: "gui.enabled", class: Refused, when: notTrue, reason: "the daemon's API would be gone after its next start"},
 	{at: "gui.apiKey", class: Refused, when: blank, reason: "without an API key the daemon makes itself a new one and Muster is locked out"},
@@ -224,6 +225,23 @@ func isTrueOrChanged(_ guard, p place) bool { return p.changed() && !p.removed()
 func sectionGoes(_ guard, p place) bool {
 	structured := p.from.Kind() == stconfig.Object || p.from.Kind() == stconfig.Array
 	return p.removed() || structured && p.to.Kind() != p.from.Kind()
+}
+
+// namelessMembers tells a list whose members the other rules would not see.
+func namelessMembers(_ guard, p place) bool {
+	if p.to.Kind() != stconfig.Array || !slices.ContainsFunc([]string{"folders", "devices", "remoteIgnoredDevices"},
+		func(list string) bool { return strings.EqualFold(list, p.names[0]) }) {
+		return false
+	}
+	seen := map[string]bool{"": true}
+	for m := range p.to.Values() {
+		id := identityOf(m)
+		if seen[id] {
+			return true
+		}
+		seen[id] = true
+	}
+	return false
 }
 
 func ownEntryGoes(g guard, p place) bool {

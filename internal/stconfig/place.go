@@ -77,6 +77,9 @@ func (a *applier) start(list *shape) Value {
 
 // named gives a member's value its identity, which it may leave out where the key says it, but not contradict.
 func (a *applier) named(list *shape, id string, value Value) (Value, error) {
+	if id == "" {
+		return Value{}, a.fail("every member of a list has its %s: an empty one names none", list.identity)
+	}
 	if value.kind != Object {
 		return value, nil // refused by its type, with a better text
 	}

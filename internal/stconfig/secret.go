@@ -63,6 +63,7 @@ func looksSecret(name string) bool {
 type replacer struct {
 	path    []Part
 	replace func(Key) Value
+	stray   func(Key) // may be nil; told of handles "config:KEY" where no secrets stand
 }
 
 func (r *replacer) value(v Value, s *shape) Value {
@@ -71,6 +72,10 @@ func (r *replacer) value(v Value, s *shape) Value {
 	case String:
 		if v.text != "" && len(r.path) > 0 && isSecret(s, r.path[len(r.path)-1].Name) {
 			return r.replace(Key{slices.Clone(r.path)})
+		}
+	case Handle:
+		if r.stray != nil && NamesConfigSecret(v) && !isSecret(s, r.path[len(r.path)-1].Name) {
+			r.stray(Key{slices.Clone(r.path)})
 		}
 	case Array, Object:
 		return r.members(v, s)
@@ -99,6 +104,23 @@ func (r *replacer) members(v Value, s *shape) Value {
 		}
 	}
 	return v.withValues(values)
+}
+
+// NamesConfigSecret tells whether a value holds a handle "config:KEY".
+func NamesConfigSecret(v Value) bool {
+	if v.kind == Handle {
+		return strings.HasPrefix(v.text, handleOfConfig)
+	}
+	return slices.ContainsFunc(v.childValues(), NamesConfigSecret)
+}
+
+// StraySecrets are the keys at which a document has handles "config:KEY" where no secrets stand: resolved, they could be
+// read there by whoever may see the configuration.
+func StraySecrets(doc Value) []Key {
+	var stray []Key
+	r := replacer{stray: func(at Key) { stray = append(stray, at) }, replace: func(Key) Value { return Text(MaskedSecret) }}
+	r.value(doc, configuration)
+	return stray
 }
 
 // ResolveConfig replaces the handles "config:KEY" in a value by what the document has at KEY.

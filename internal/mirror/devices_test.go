@@ -46,6 +46,7 @@ func TestAPutTakesEffectAtOnce(t *testing.T) {
 				f.hang["status"] = true
 				f.mu.Unlock()
 				edited := device(1)
+				edited.Settings.Pin = "sha256:aa" // the store has it by now
 				edit(&edited)
 				w.m.Put(edited, false)
 				s := w.wantConnection(d, fleet.Unreachable)
@@ -89,6 +90,50 @@ func TestAPutThatChangesNothingForTheConnectionChangesNothing(t *testing.T) {
 		synctest.Wait()
 		if len(w.dialled()) != 2 || w.dialled()[1].Pin != "" {
 			t.Fatalf("dialled %+v", w.dialled())
+		}
+	})
+}
+
+func TestAPinThatWasKeptIsForgottenWhenTheRegistryHasItNoMore(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		d := w.put(1, newFake(1))
+		pass(time.Second)
+		w.m.Put(device(1), false)
+		synctest.Wait()
+		if all := w.dialled(); len(all) != 2 || all[1].Pin != "" {
+			t.Fatalf("dialled %+v", all)
+		}
+		w.wantConnection(d, fleet.Online)
+		pass(time.Second)
+		if last := w.observations()[len(w.observations())-1]; last.Pin == nil || *last.Pin != "sha256:aa" {
+			t.Fatalf("what was proven then is not kept: %+v", last)
+		}
+	})
+}
+
+func TestAPinThatIsNotKeptYetSurvivesAPut(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		w.set(func() { w.sinkErr = errors.New("the disk is full") })
+		w.put(1, newFake(1))
+		pass(time.Minute)
+		w.m.Put(device(1), false)
+		synctest.Wait()
+		if got := len(w.dialled()); got != 1 {
+			t.Fatalf("contacted anew, %d times in all", got)
+		}
+		moved := device(1)
+		moved.APIAddress = "elsewhere.example"
+		w.m.Put(moved, false)
+		synctest.Wait()
+		if got := w.dialled()[1]; got.Pin != "sha256:aa" {
+			t.Fatalf("what was learnt is lost: %+v", got)
+		}
+		w.set(func() { w.sinkErr = nil })
+		pass(time.Minute)
+		w.m.Put(moved, false) // the registry had it, and has it no more
+		synctest.Wait()
+		if all := w.dialled(); len(all) != 3 || all[2].Pin != "" {
+			t.Fatalf("dialled %+v", all)
 		}
 	})
 }

@@ -87,18 +87,24 @@ func New(o Options) *Mirror {
 	return m
 }
 
-// took notes that the sink has a configuration.
-func (m *Mirror) took(id fleet.DeviceID, config fleet.ObservedConfig) {
-	w := m.watcher(id)
+// took notes that the sink has a pin or a configuration.
+func (m *Mirror) took(o fleet.Observation) {
+	w := m.watcher(o.Device)
 	if w == nil {
 		return
 	}
+	if o.Pin != nil {
+		w.pinKept(*o.Pin)
+	}
+	if o.Config == nil {
+		return
+	}
 	w.update(func(s *Snapshot) Aspect {
-		s.Unkept = s.Unkept && s.Digest != config.Digest
+		s.Unkept = s.Unkept && s.Digest != o.Config.Digest
 		return 0
 	})
 	if m.o.ConfigKept != nil {
-		m.o.ConfigKept(id, config)
+		m.o.ConfigKept(o.Device, *o.Config)
 	}
 }
 

@@ -34,7 +34,7 @@ type outbox struct {
 	sink Sink
 	log  *slog.Logger
 	told func(fleet.DeviceID, fleet.ObservedConfig)
-	took func(fleet.DeviceID, fleet.ObservedConfig) // the sink took a configuration; may be nil
+	took func(fleet.Observation) // the sink took it; may be nil
 
 	some chan struct{} // something waits
 	soon chan struct{} // and should not wait long
@@ -262,8 +262,8 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 	}
 	b.kept(group)
 	for _, w := range group {
-		if w.Config != nil && b.took != nil {
-			b.took(w.Device, *w.Config)
+		if b.took != nil {
+			b.took(w.Observation)
 		}
 		if w.tell && w.Config != nil && b.told != nil {
 			b.told(w.Device, *w.Config)

@@ -23,7 +23,6 @@ type watcher struct {
 	log    *slog.Logger
 	device fleet.Device
 	plain  bool // AllowPlain
-	given  string
 	paused bool
 
 	cancel context.CancelFunc // nil before it was started; guarded by Mirror.mu
@@ -40,7 +39,8 @@ type watcher struct {
 	ended       bool
 	daemon      Daemon
 	target      Target
-	pin         string
+	pin         string            // in use: as given, or learnt
+	given       string            // the pin in the registry, as far as is known: what was learnt is there once it is kept
 	configBegan time.Time         // when the request of the current configuration was sent
 	configSum   [sha256.Size]byte // of the current configuration as the daemon wrote it; zero when that is not known
 	pausedNow   map[string]bool   // the folders that are paused, by the current configuration
@@ -60,8 +60,8 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 	case old != nil:
 		s = *old.snapshot.Load()
 		s.Reason = "its settings changed, so it is contacted anew"
-		if known := old.learntPin(); d.Settings.Pin == old.given && known != "" {
-			w.pin = known // learnt, but not in the registry yet
+		if given, used := old.pins(); d.Settings.Pin == given {
+			w.pin = used // where it is another one it was learnt, and is not in the registry yet
 		}
 	case seeded:
 		reason, next := s.Reason, s.Next
@@ -80,8 +80,8 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 	return w
 }
 
-// same tells whether the running watcher already does what is asked. That the registry now has the pin which the watcher
-// itself reported is no change.
+// same tells whether the running watcher already does what is asked. That the registry does not have yet what the watcher
+// learnt is no change, nor that it has it now.
 func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,10 +93,19 @@ func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	return true
 }
 
-func (w *watcher) learntPin() string {
+// pinKept notes that the registry has a pin that was learnt. If it has another one again, or none, somebody wants that.
+func (w *watcher) pinKept(pin string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.pin
+	if w.pin == pin {
+		w.given = pin
+	}
+}
+
+func (w *watcher) pins() (given, used string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.given, w.pin
 }
 
 // end stops the watcher; whatever it still learns is dropped. The caller holds Mirror.mu or is its last user.

@@ -1,12 +1,15 @@
 package spine_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"muster/api"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
+	"muster/test/daemon"
 	"muster/test/server"
 )
 
@@ -68,4 +71,38 @@ func TestThePausedAreNotWatched(t *testing.T) {
 	paused(one.ID(), other.ID())
 	must(s.Client.PutMode(t.Context(), "on"))
 	watched(one.ID(), other.ID())
+}
+
+// After the daemon made itself another certificate a person forgets the pin: what it shows now is trusted and kept.
+func TestAForgottenPinIsLearntAnew(t *testing.T) {
+	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
+	enroll(t, s, d)
+	kept := func() {
+		t.Helper()
+		server.Until(t, func() string {
+			settings, err := s.Client.DeviceSettings(t.Context(), string(d.ID))
+			if err != nil {
+				return err.Error()
+			}
+			if settings.Pin != d.Pin() {
+				return "the pin is " + settings.Pin + ", want " + d.Pin()
+			}
+			return ""
+		})
+	}
+	kept()
+	d.Stop()
+	for _, file := range []string{"https-cert.pem", "https-key.pem"} {
+		if err := os.Remove(filepath.Join(d.Home, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Restart()
+	s.WaitConnection(d.ID, fleet.PinMismatch)
+	none := ""
+	if _, err := s.Client.PutDeviceSettings(t.Context(), string(d.ID), api.PutDeviceSettings{Pin: &none}); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitConnection(d.ID, fleet.Online)
+	kept()
 }

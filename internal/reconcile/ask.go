@@ -48,8 +48,26 @@ func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 	return j.plan, nil
 }
 
-// ask makes a job for a reader, who leaves no trace.
+// ask makes a job for a reader, who leaves no trace, and plans.
 func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
+	j, err := e.jobOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	err = e.observe(ctx, j)
+	if errors.Is(err, errNothingSeen) && j.known.Online {
+		err = e.read(ctx, j) // the mirror has it, and writes it behind
+	}
+	if errors.Is(err, errNothingSeen) {
+		return nil, fleet.NotFoundf("the configuration of this device was never read, so there is no plan")
+	} else if err != nil {
+		return nil, err
+	}
+	return j, e.think(ctx, j, j.known.Online)
+}
+
+// jobOf makes a job for a reader, without a document.
+func (e *Engine) jobOf(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	e.mu.Lock()
 	m := e.machines[id]
 	e.mu.Unlock()
@@ -63,19 +81,8 @@ func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	if j.device == nil {
 		return nil, fleet.NotFoundf("there is no device %s", id)
 	}
-	if j.entries, err = e.o.Store.BaseEntries(ctx, id); err != nil {
-		return nil, err
-	}
-	err = e.observe(ctx, j)
-	if errors.Is(err, errNothingSeen) && j.known.Online {
-		err = e.read(ctx, j) // the mirror has it, and writes it behind
-	}
-	if errors.Is(err, errNothingSeen) {
-		return nil, fleet.NotFoundf("the configuration of this device was never read, so there is no plan")
-	} else if err != nil {
-		return nil, err
-	}
-	return j, e.think(ctx, j, j.known.Online)
+	j.entries, err = e.o.Store.BaseEntries(ctx, id)
+	return j, err
 }
 
 // Apply does what a plan says, on behalf of a person who saw it: consent names held changes that may go out this once,

@@ -193,6 +193,11 @@ func (d *daemon) read(_ context.Context, id fleet.DeviceID) (fleet.ObservedConfi
 func unreachable() error { return &fleet.Error{Code: fleet.CodeUnavailable, Message: "not reached"} }
 
 func (d *daemon) Ignores(_ context.Context, _ fleet.DeviceID, folder string) ([]string, error) {
+	d.mu.Lock()
+	if d.busy {
+		panic("a call beside the session")
+	}
+	d.mu.Unlock()
 	return d.readIgnores(folder)
 }
 
@@ -454,13 +459,14 @@ type bench struct {
 	stop   func()
 
 	holdAll func(fleet.DeviceID) string
+	secrets secrets
 }
 
 func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
 	id := stconfig.SampleID
 	s := &store{observed: map[fleet.DeviceID]fleet.ObservedConfig{}, entries: map[fleet.DeviceID][]fleet.BaseEntry{}}
 	doc := stconfig.Normalise(stconfig.Sample())
-	b := &bench{t: t, id: id, store: s, evals: &evaluator{},
+	b := &bench{t: t, id: id, store: s, evals: &evaluator{}, secrets: secrets{"pw": "correct horse"},
 		daemon: &daemon{id: id, store: s, doc: doc, ignores: map[string][]string{}, online: true, key: doc.Get("gui").Get("apiKey").Str(),
 			known: reconcile.Known{Address: "127.0.0.1:8384", Version: fleet.Version{Version: "v2.1.3", OS: "linux"}}}}
 	b.register(templates...)
@@ -497,7 +503,7 @@ func tmpl(id int64, op fleet.Op, key, text string) fleet.TaggedTemplate {
 func (b *bench) start() {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	b.engine = reconcile.New(reconcile.Options{Store: b.store, Daemon: b.daemon, Evaluator: b.evals, Access: b.access,
-		Secrets: secrets{"pw": "correct horse"}, DigestKey: []byte("k"), HoldAll: b.holdAll,
+		Secrets: b.secrets, DigestKey: []byte("k"), HoldAll: b.holdAll,
 		Step: func(name string) {
 			if b.step != nil {
 				b.step(name)

@@ -38,6 +38,8 @@ type request struct {
 	keep    []string
 	done    chan error // of capacity 1
 
+	armed []stconfig.Key // what was consented to, until that was acted on
+
 	sent, waiting []plan.Change // what was done, and what was not; to be read after done
 }
 
@@ -87,6 +89,7 @@ type memory struct {
 	condition fleet.State // configuration, since, reason and next only
 	print     fingerprint // of what was planned from last
 	observed  string      // digest of the document that was planned from last; "": look again
+	forgotten int         // how often that was said
 
 	readAt time.Time // when the daemon was last read here
 	read   string    // digest of what was read
@@ -112,6 +115,13 @@ func (m *memory) forgetInputs() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.observed = ""
+	m.forgotten++
+}
+
+func (m *memory) timesForgotten() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.forgotten
 }
 
 // stopped says why a key is not to be written now, for plan.Input.

@@ -28,6 +28,9 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 	e.mu.Unlock()
 
 	err := e.look(ctx, m, r, handed)
+	if r != nil && err != nil {
+		e.unanswered(m, r)
+	}
 	if r != nil {
 		r.done <- err
 	}
@@ -35,6 +38,17 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 		return nil // the person has been told, or reads it in the device's state
 	}
 	return err
+}
+
+// unanswered takes a person's apply back that came to nothing: their consent must not go out at some later time, and what
+// else was to be done in this look is still to be done.
+func (e *Engine) unanswered(m *machine, r *request) {
+	m.mem.disarm(r)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.machines[m.id] == m { // else it was forgotten
+		m.again = true
+	}
 }
 
 // said tells what is a template's fault, or a person's: it stays so until something changes.
@@ -135,6 +149,9 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 		e.restart(ctx, j)
 	}
 	j.failed = err
+	if j.halted && r != nil {
+		j.m.mem.disarm(r)
+	}
 	e.conclude(j)
 	if err != nil {
 		return err
@@ -194,6 +211,7 @@ func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
 			return nil, fleet.Invalidf("consent", "Muster cannot change API keys here")
 		}
 		consents[c.Key.String()] = changeDigest(c)
+		r.armed = append(r.armed, c.Key)
 	}
 	for _, key := range r.keep {
 		c, ok := changeAt(j.plan, key)
@@ -208,6 +226,15 @@ func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
 		j.m.mem.consents[key] = print
 	}
 	return keep, nil
+}
+
+// disarm forgets what an apply consented to.
+func (m *memory) disarm(r *request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range r.armed {
+		delete(m.consents, key.String())
+	}
 }
 
 // silent is why nothing can be sent to the daemon now, "" when it can.
@@ -331,7 +358,9 @@ func (m *memory) lookedAt(digest string, print fingerprint) bool {
 func (m *memory) done(j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.observed, m.print = j.digest, j.print
+	if m.print = j.print; m.forgotten == j.forgotten {
+		m.observed = j.digest
+	}
 }
 
 // later has a device looked at after a while.

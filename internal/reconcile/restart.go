@@ -74,10 +74,11 @@ func (e *Engine) askRestart(ctx context.Context, j *job) error {
 	return during("restart the daemon", session.Restart(ctx))
 }
 
-// mayWrite asks for the mode as it is at this moment: somebody may have stopped Muster since the job began.
+// mayWrite asks for the mode as it is at this moment: somebody may have stopped Muster, or deleted the device, since the job
+// began.
 func (e *Engine) mayWrite(ctx context.Context, id fleet.DeviceID) bool {
 	registry, err := e.o.Store.Registry(ctx)
-	return err == nil && registry.ModeOf(id) == fleet.ModeOn
+	return err == nil && registry.Devices[id] != nil && registry.ModeOf(id) == fleet.ModeOn
 }
 
 func (m *memory) restartState() restarting {

@@ -95,8 +95,9 @@ func templatesDigest(templates []fleet.Template) string {
 // stop stops a key. The caller holds mu.
 func (m *memory) stop(s fleet.Stop) { m.stops[s.Key] = s }
 
-// released forgets the stops that no longer hold: the daemon's answers when its document changed by another hand, what
-// alternated when anything that templates look at changed, all of them when the templates changed.
+// released begins a look: what was looked at before says nothing until this one is done. It forgets the stops that no
+// longer hold: the daemon's answers when its document changed by another hand, what alternated when anything that
+// templates look at changed, all of them when the templates changed.
 func (m *memory) released(j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +113,7 @@ func (m *memory) released(j *job) {
 	if len(m.stops) > 0 {
 		m.releaseStops(templatesDigest(j.templates), j.digest, inputsMoved)
 	}
-	m.print = j.print
+	m.observed, m.print = "", j.print
 }
 
 func (m *memory) releaseStops(templates, observed string, inputsMoved bool) {

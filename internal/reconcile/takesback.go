@@ -9,9 +9,9 @@ import (
 )
 
 // TakesBack says why templates would take back one of the changes that made a document of a device; "" when they would
-// let them be. Nothing is sent.
+// let them be. Nothing is sent, and the daemon is not asked: whoever asks has the connection to it.
 func (e *Engine) TakesBack(ctx context.Context, id fleet.DeviceID, doc stconfig.Value, changes []stconfig.Change) (string, error) {
-	j, err := e.ask(ctx, id)
+	j, err := e.jobOf(ctx, id)
 	if err != nil {
 		return "", err
 	}

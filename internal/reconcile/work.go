@@ -25,6 +25,7 @@ type job struct {
 	mode      fleet.Mode
 	known     Known
 	print     fingerprint
+	forgotten int // as the memory had it when the look began
 	templates []fleet.Template
 
 	handed  *fleet.ObservedConfig // what the store was given a moment ago; nil when that has to be asked
@@ -68,7 +69,7 @@ func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{m: m, view: v, mode: current.ModeOf(m.id), device: current.Devices[m.id], known: e.o.Daemon.Known(m.id)}
+	j := &job{m: m, view: v, mode: current.ModeOf(m.id), device: current.Devices[m.id], known: e.o.Daemon.Known(m.id), forgotten: m.mem.timesForgotten()}
 	if j.device == nil {
 		return j, nil
 	}

@@ -1,0 +1,190 @@
+package reconcile_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/reconcile"
+	"muster/internal/stconfig"
+)
+
+// A device that has settled once is one whose next trouble must be got over as well as its first.
+func TestWhatFailsOnASettledDeviceIsTriedAgain(t *testing.T) {
+	for name, trouble := range map[string]func(b *bench, on bool){
+		"the daemon answers 500": func(b *bench, on bool) {
+			b.daemon.mu.Lock()
+			defer b.daemon.mu.Unlock()
+			b.daemon.before = nil
+			if on {
+				b.daemon.before = func(*daemon, string) error { return unreachable() }
+			}
+		},
+		"the intent is not recorded": func(b *bench, on bool) {
+			b.store.mu.Lock()
+			defer b.store.mu.Unlock()
+			b.store.fail = nil
+			if on {
+				b.store.fail = func(string) error { return context.DeadlineExceeded }
+			}
+		},
+		"the worker is gone": func(b *bench, on bool) {
+			b.evals.fails(nil)
+			if on {
+				b.evals.fails(unreachable())
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := newBench(t, noNAT)
+				b.start()
+				defer b.stop()
+				b.wantState(fleet.ConfigInSync, "")
+				trouble(b, true)
+				b.changed(noNAT, tmpl(2, fleet.OpSet, "options.maxSendKbps", "500"))
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				b.want("options.maxSendKbps", "0")
+				trouble(b, false)
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				b.want("options.maxSendKbps", "500")
+				b.wantState(fleet.ConfigInSync, "")
+			})
+		})
+	}
+}
+
+// A person's apply that is refused takes the turn of a change that waited for its look.
+func TestARefusedApplyDoesNotSwallowAChange(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, noNAT)
+		b.start()
+		defer b.stop()
+		b.register(noNAT, tmpl(2, fleet.OpSet, "options.maxSendKbps", "500"))
+		if _, _, err := b.engine.Apply(t.Context(), b.id, "of yesterday", nil, nil); fleet.CodeOf(err) != fleet.CodeConflict {
+			t.Errorf("got %v, want a conflict", err)
+		}
+		synctest.Wait()
+		b.want("options.maxSendKbps", "500")
+	})
+}
+
+// A consent is for the apply that it was given with: not for a later moment, when nobody looks.
+func TestAConsentEndsWithAnApplyThatFails(t *testing.T) {
+	in(t, func(t *testing.T) {
+		const key = "folders.photos-x4kd.path"
+		b := newBench(t, tmpl(2, fleet.OpSet, key, `"/srv/other"`))
+		b.start()
+		defer b.stop()
+		digest := b.plan().Digest
+		b.store.mu.Lock()
+		b.store.fail = func(string) error { return context.DeadlineExceeded }
+		b.store.mu.Unlock()
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{key}, nil); err == nil {
+			t.Fatal("the apply went well")
+		}
+		b.store.mu.Lock()
+		b.store.fail = nil
+		b.store.mu.Unlock()
+		time.Sleep(8 * time.Hour)
+		b.seen()
+		b.want(key, `"/srv/photos"`)
+		b.wantState(fleet.ConfigHeld, key)
+		b.wantWrites(0)
+	})
+}
+
+// A stop in the middle of an apply ends its consent too.
+func TestAConsentEndsWithAnApplyThatIsStopped(t *testing.T) {
+	in(t, func(t *testing.T) {
+		const key = "folders.photos-x4kd.path"
+		b := newBench(t, tmpl(2, fleet.OpSet, key, `"/srv/other"`))
+		b.start()
+		defer b.stop()
+		b.step = func(string) { b.switchTo(fleet.ModeObserve) }
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{key}, nil); err != nil {
+			t.Fatal(err)
+		}
+		b.step = nil
+		b.switchTo(fleet.ModeOn)
+		b.engine.RegistryChanged()
+		b.seen()
+		b.want(key, `"/srv/photos"`)
+		b.wantState(fleet.ConfigHeld, key)
+		b.wantWrites(0)
+	})
+}
+
+// A secret that is put while a device is looked at concerns the next look.
+func TestASecretThatChangesDuringALookIsNotLost(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(1, fleet.OpSet, "options.stunServers", `["${secret:pw}"]`))
+		changed := false
+		b.step = func(step string) {
+			if step == reconcile.StepBeforeOutcome && !changed { // nothing is planned after this
+				changed = true
+				b.secrets["pw"] = "battery staple"
+				b.engine.SecretsChanged()
+			}
+		}
+		b.start()
+		defer b.stop()
+		b.want("options.stunServers", `["battery staple"]`)
+		b.wantState(fleet.ConfigInSync, "")
+	})
+}
+
+// Deleting a device stops everything about it at once: also the writes of an apply that are left.
+func TestADeleteEndsAnApplyThatIsUnderWay(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, noNAT, photos)
+		b.daemon.before = func(*daemon, string) error {
+			b.store.mu.Lock()
+			defer b.store.mu.Unlock()
+			without := *b.store.registry
+			without.Devices = map[fleet.DeviceID]*fleet.Registered{}
+			b.store.registry = &without
+			return nil
+		}
+		b.start()
+		defer b.stop()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		b.wantWrites(1)
+	})
+}
+
+// Whoever asks what templates would take back has the one connection to the daemon, and must not be kept waiting for it.
+func TestTakesBackAsksNoDaemon(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(1, fleet.OpSet, "ignores.photos-x4kd", `["*.tmp"]`), tmpl(2, fleet.OpSet, "folders.photos-x4kd.label", `"Photos"`))
+		b.start()
+		defer b.stop()
+		key := keyOf("folders.photos-x4kd.label")
+		b.daemon.mu.Lock()
+		doc := b.daemon.doc
+		b.daemon.mu.Unlock()
+		was := stconfig.Lookup(doc, key)
+		session, err := b.daemon.Session(t.Context(), b.id) // any call beside it panics
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		other := stconfig.Text("Other")
+		why, err := b.engine.TakesBack(t.Context(), b.id, stconfig.Replace(doc, key, other), []stconfig.Change{{Key: key, From: was, To: other}})
+		if err != nil || !strings.Contains(why, "template 2") {
+			t.Errorf("got %q, %v", why, err)
+		}
+		name := keyOf("folders.photos-x4kd.rescanIntervalS")
+		number := stconfig.Literal("77")
+		why, err = b.engine.TakesBack(t.Context(), b.id, stconfig.Replace(doc, name, number), []stconfig.Change{{Key: name, From: stconfig.Lookup(doc, name), To: number}})
+		if err != nil || why != "" {
+			t.Errorf("got %q, %v", why, err)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,28 @@ func TestOverviewNamesEveryState(t *testing.T) {
 	}
 	if len(got.Rollouts) != len(rollouts.all)-1 || got.Rollouts[0].ID != 3 {
 		t.Errorf("got rollouts %+v, want those that are not over", got.Rollouts)
+	}
+}
+
+func TestTheManualKnowsEveryStateAndRole(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range connections {
+		names = append(names, string(c))
+	}
+	for _, c := range configurations {
+		names = append(names, string(c))
+	}
+	for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin} {
+		names = append(names, string(role))
+	}
+	for _, name := range names {
+		if !strings.Contains(string(manual), "`"+name+"`") {
+			t.Errorf("docs/operating.md does not say what %s means", name)
+		}
 	}
 }
 

@@ -105,10 +105,11 @@ func (s *server) permit(r *http.Request, permission auth.Permission) (auth.Princ
 }
 
 func roleMissing(who auth.Principal, permission auth.Permission, what string) error {
-	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", " + what,
-		Hint: "Use a token with the role " + string(permission.Needs()) + " or higher.",
+	hint := "Use a token with the role " + string(permission.Needs())
+	if permission.Needs() != fleet.RoleAdmin { // there is none higher
+		hint += " or higher"
 	}
+	return &fleet.Error{Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", " + what, Hint: hint + "."}
 }
 
 // unknown answers what no route takes: 405 when another method would do, else 404.

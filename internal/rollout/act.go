@@ -198,8 +198,14 @@ func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
 	if err != nil {
 		return fleet.Rollout{}, err
 	}
+	noted, err := r.noteAllWaiting(ctx, l, &next.Rollout)
+	if err != nil {
+		return fleet.Rollout{}, err
+	}
 	kept := next.Rollout
-	kept.Members = nil
+	if !noted {
+		kept.Members = nil
+	}
 	r.stepHook(StepBeforeUndo)
 	generation, err := r.o.Store.UndoRollout(ctx, kept)
 	if err != nil {
@@ -210,7 +216,7 @@ func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
 	r.publish(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.state, l.checks = next, map[fleet.DeviceID]*check{}
+		l.state, l.watch, l.checks = next, nil, map[fleet.DeviceID]*check{}
 		r.live[id] = l
 	})
 	r.changed(next.Rollout)

@@ -57,14 +57,15 @@ type heldPlan struct {
 // said to whoever applies.
 func (r *Runner) inspect(ctx context.Context, l *live, m fleet.RolloutMember, c *check, generation int64) {
 	r.mu.RLock()
-	consents, undoing := l.Consents, l.Status == fleet.RolloutUndoing
+	consents, undoing, undone := l.Consents, l.Status == fleet.RolloutUndoing, l.undone
 	r.mu.RUnlock()
 	made, err := r.o.Fleet.Plan(ctx, m.Device)
 	f, held := unplanned(err), heldPlan{}
 	if err == nil {
 		f, held = r.judge(m, made, generation, undoing)
 	}
-	answered := err == nil && len(held.same) > 0 && r.answer(ctx, m, made, held, consents, undoing)
+	answered := err == nil && len(held.same) > 0 &&
+		r.answer(ctx, m, made, held, consents, undoing && undone != nil && r.untouchedSince(ctx, m.Device, undone, made.Generation))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.fact, c.held, c.observed, c.at, c.running = f, held, made.Observed, time.Now(), false
@@ -160,8 +161,9 @@ func (r *Runner) sameWish(c plan.Change) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// answer gives the answer that a person gave for all devices with the same held change. It tells whether there was one.
-func (r *Runner) answer(ctx context.Context, m fleet.RolloutMember, p plan.Plan, held heldPlan, consents []fleet.RolloutConsent, undoing bool) bool {
+// answer gives the answer that a person gave for all devices with the same held change, and the consent that is in an
+// undo. It tells whether there was one.
+func (r *Runner) answer(ctx context.Context, m fleet.RolloutMember, p plan.Plan, held heldPlan, consents []fleet.RolloutConsent, undoes bool) bool {
 	var consent, keep []string
 	for _, c := range p.Changes {
 		key := c.Key.String()
@@ -172,7 +174,7 @@ func (r *Runner) answer(ctx context.Context, m fleet.RolloutMember, p plan.Plan,
 		case held.same[key] == "":
 		case i >= 0 && consents[i].Keep:
 			keep = append(keep, key)
-		case i >= 0, undoing && takesAway(c) && !slices.Contains(m.Held, r.sameWish(c)):
+		case i >= 0, undoes && takesAway(c) && !slices.Contains(m.Held, r.sameWish(c)):
 			consent = append(consent, key)
 		}
 	}

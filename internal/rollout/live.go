@@ -19,6 +19,8 @@ type live struct {
 	member map[fleet.DeviceID]bool
 	since  time.Time                              // since when it is looked after: its start, or Muster's
 	watch  map[fleet.DeviceID]fleet.RolloutMember // of an undo: who is to come back, as they were
+	undone *fleet.Registry                        // of an undo: templates and tags at its generation
+	back   map[fleet.DeviceID]bool                // of an undo: who was seen to be back; guarded by Runner.acting
 
 	mu     sync.Mutex // guards what follows
 	checks map[fleet.DeviceID]*check
@@ -95,13 +97,12 @@ func (r *Runner) drive(ctx context.Context, l *live, pool *pool) time.Duration {
 		if l.UndoneBy > r.settled.Generation {
 			return lookEvery
 		}
-		if l.watch == nil {
-			l.watch = r.reached(ctx, l)
+		if err := r.beginUndo(ctx, l); err != nil {
+			r.log.Warn("undo waits", "rollout", l.ID, logkey.Err(err))
+			return lookEvery
 		}
-		if l.watch != nil {
-			next, c := l.back(r.returning(ctx, l, pool, now), now)
-			r.commit(ctx, l, next, c)
-		}
+		next, c := l.ended(r.returning(ctx, l, pool, now), now)
+		r.commit(ctx, l, next, c)
 		return lookEvery
 	}
 	return time.Hour
@@ -253,54 +254,4 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// reached are the devices that a rollout to be undone reached, and those that the ones which it took over had reached;
-// nil while that cannot be read.
-func (r *Runner) reached(ctx context.Context, l *live) map[fleet.DeviceID]fleet.RolloutMember {
-	chain, err := r.tookOver(ctx, l)
-	if err != nil {
-		r.log.Warn("undo waits", "rollout", l.ID, logkey.Err(err))
-		return nil
-	}
-	slices.Reverse(chain) // the oldest first: what was so before it was so before all of them
-	watch := map[fleet.DeviceID]fleet.RolloutMember{}
-	for _, rollout := range append(chain, l.Rollout) {
-		for _, m := range rollout.Members {
-			if _, known := watch[m.Device]; !known && m.Wave > 0 && m.Wave <= rollout.Wave {
-				watch[m.Device] = m
-			}
-		}
-	}
-	return watch
-}
-
-// tookOver are the superseded rollouts whose changes this one carries.
-func (r *Runner) tookOver(ctx context.Context, l *live) ([]fleet.Rollout, error) {
-	all, err := r.o.Store.Rollouts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var chain []fleet.Rollout
-	for _, old := range all {
-		foreign := slices.ContainsFunc(old.Carries, func(g int64) bool { return !slices.Contains(l.Carries, g) })
-		if old.Status != fleet.RolloutSuperseded || foreign {
-			continue
-		}
-		if old, err = r.o.Store.Rollout(ctx, old.ID); err != nil {
-			return nil, err
-		}
-		chain = append(chain, old)
-	}
-	return chain, nil
-}
-
-func (r *Runner) returning(ctx context.Context, l *live, pool *pool, now time.Time) map[fleet.DeviceID]fact {
-	facts := make(map[fleet.DeviceID]fact, len(l.watch))
-	for id, m := range l.watch {
-		if f := r.see(l, m, l.UndoneBy, pool, now); f.kind != factGone {
-			facts[id] = f
-		}
-	}
-	return facts
 }

@@ -51,8 +51,14 @@ func (m *memoryStore) Settled(context.Context) (int64, error) { return m.settled
 func (m *memoryStore) Holds(context.Context) ([]fleet.Hold, error) {
 	return slices.Collect(maps.Values(m.holds)), nil
 }
-func (m *memoryStore) Rollouts(context.Context) ([]fleet.Rollout, error) { return m.rollouts, nil }
+func (m *memoryStore) Rollouts(context.Context) ([]fleet.Rollout, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.rollouts), nil
+}
 func (m *memoryStore) OpenRollouts(context.Context) (open []fleet.Rollout, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, r := range m.rollouts {
 		if !r.Status.Over() {
 			open = append(open, r)
@@ -61,6 +67,8 @@ func (m *memoryStore) OpenRollouts(context.Context) (open []fleet.Rollout, err e
 	return open, nil
 }
 func (m *memoryStore) Rollout(_ context.Context, id int64) (fleet.Rollout, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	return m.rollouts[id-1], nil
 }
 
@@ -95,7 +103,21 @@ func (m *memoryStore) PutRollouts(_ context.Context, w fleet.RolloutWrite) (crea
 	return created, nil
 }
 
-func (m *memoryStore) UndoRollout(context.Context, fleet.Rollout) (int64, error) { return 0, nil }
+// UndoRollout takes tags of templates back, and nothing else.
+func (m *memoryStore) UndoRollout(ctx context.Context, r fleet.Rollout) (int64, error) {
+	var back fleet.GenerationChange
+	for _, carried := range r.Carries {
+		for _, t := range m.changes[carried-1].TemplateTags {
+			t.Carried = !t.Carried
+			back.TemplateTags = append(back.TemplateTags, t)
+		}
+	}
+	m.change(back)
+	r.UndoneBy = m.now().Generation
+	_, err := m.PutRollouts(ctx, fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}})
+	return r.UndoneBy, err
+}
+
 func (m *memoryStore) Touched(context.Context, int64) (map[fleet.DeviceID]bool, error) {
 	return nil, nil
 }
@@ -146,8 +168,10 @@ func (m *memoryStore) tagTemplate(id int64, tag fleet.Tag, carried bool) {
 	m.change(fleet.GenerationChange{TemplateTags: []fleet.TemplateTagChange{{Template: id, Tag: tag, Carried: carried}}})
 }
 
-func (m *memoryStore) tagDevice(n int, tag fleet.Tag) {
-	m.change(fleet.GenerationChange{DeviceTags: []fleet.DeviceTagChange{{Device: deviceN(n), Tag: tag, Carried: true}}})
+func (m *memoryStore) tagDevice(n int, tag fleet.Tag) { m.retagDevice(n, tag, true) }
+
+func (m *memoryStore) retagDevice(n int, tag fleet.Tag, carried bool) {
+	m.change(fleet.GenerationChange{DeviceTags: []fleet.DeviceTagChange{{Device: deviceN(n), Tag: tag, Carried: carried}}})
 }
 
 // quietFleet cannot be reached, and notes who is to be looked at.

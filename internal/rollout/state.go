@@ -368,8 +368,8 @@ func (s state) undo(who string, now time.Time) (state, error) {
 	return s, nil
 }
 
-// back ends an undone rollout when everybody is back. Whoever is away is waited for: nobody is held up by that.
-func (s state) back(facts map[fleet.DeviceID]fact, now time.Time) (state, command) {
+// ended ends an undone rollout when everybody is back. Whoever is away is waited for: nobody is held up by that.
+func (s state) ended(facts map[fleet.DeviceID]fact, now time.Time) (state, command) {
 	var c command
 	good, failed := 0, []fleet.DeviceID(nil)
 	for id, f := range facts {

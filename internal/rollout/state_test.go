@@ -260,13 +260,13 @@ func TestAnUndoneRolloutEndsWhenWhatItReachedIsBack(t *testing.T) {
 	if err != nil || s.Status != fleet.RolloutUndoing {
 		t.Fatal(s.Status, err)
 	}
-	if s, _ := s.back(map[fleet.DeviceID]fact{deviceN(0): {kind: factPending}, deviceN(1): {kind: factGood}}, t0); s.Status != fleet.RolloutUndoing {
+	if s, _ := s.ended(map[fleet.DeviceID]fact{deviceN(0): {kind: factPending}, deviceN(1): {kind: factGood}}, t0); s.Status != fleet.RolloutUndoing {
 		t.Error("it ended while a device was on its way back")
 	}
-	if s, _ := s.back(map[fleet.DeviceID]fact{deviceN(0): {kind: factAway}, deviceN(1): {kind: factGood}}, t0); s.Status != fleet.RolloutUndoing {
+	if s, _ := s.ended(map[fleet.DeviceID]fact{deviceN(0): {kind: factAway}, deviceN(1): {kind: factGood}}, t0); s.Status != fleet.RolloutUndoing {
 		t.Error("it ended while a device was away: it may need a person's answer when it is back")
 	}
-	s, c := s.back(map[fleet.DeviceID]fact{deviceN(0): {kind: factFailed, saw: "line 3"}, deviceN(1): {kind: factGood}}, t0)
+	s, c := s.ended(map[fleet.DeviceID]fact{deviceN(0): {kind: factFailed, saw: "line 3"}, deviceN(1): {kind: factGood}}, t0)
 	if s.Status != fleet.RolloutUndone || !c.persist || s.Next == "" {
 		t.Errorf("got %s, %q", s.Status, s.Next)
 	}

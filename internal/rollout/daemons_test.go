@@ -1,0 +1,242 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+// daemons are simulated devices with what brings them where their templates ask. A template asks for its key to be there,
+// and for nothing else.
+type daemons struct {
+	quietFleet
+	t     *testing.T
+	o     Options
+	store *memoryStore
+	all   []fleet.DeviceID
+
+	mu     sync.Mutex // guards the rest
+	runner *Runner
+	sites  map[fleet.DeviceID]*site
+}
+
+// site is one device.
+type site struct {
+	has       map[string]bool // the keys that are there; true: Muster brought them
+	away      bool
+	idle      bool // nobody brings it anywhere
+	state     fleet.Configuration
+	waiting   []plan.Change
+	consented []string
+}
+
+// newDaemons has n devices with the tag "all", and templates from 1 on for these keys. Every device has the tag that a
+// key is named with, and what it asks for: "folders.own@own".
+func newDaemons(t *testing.T, n int, o Options, keys ...string) *daemons {
+	t.Helper()
+	first := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	d := &daemons{t: t, o: o, store: &memoryStore{history: []*fleet.Registry{first}, holds: map[fleet.DeviceID]fleet.Hold{}}, sites: map[fleet.DeviceID]*site{}}
+	tags, has := []fleet.Tag{"all"}, map[string]bool{}
+	for i, key := range keys {
+		key, tag, tagged := strings.Cut(key, "@")
+		made := fleet.TaggedTemplate{Template: fleet.Template{ID: int64(i + 1), Op: fleet.OpSet, Key: key, Text: "{}"}}
+		if tagged {
+			made.Tags, tags, has[key] = []fleet.Tag{fleet.Tag(tag)}, append(tags, fleet.Tag(tag)), true
+		}
+		first.Templates = append(first.Templates, made)
+	}
+	for i := range n {
+		id := deviceN(i)
+		first.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id, CreatedAt: t0}, Tags: tags}
+		d.sites[id], d.all = &site{has: maps.Clone(has), state: fleet.ConfigInSync}, append(d.all, id)
+	}
+	return d
+}
+
+// run starts a Runner on what is kept, and gives what stops it.
+func (d *daemons) run() (stop func()) {
+	d.t.Helper()
+	d.o.Store, d.o.Fleet, d.o.Evaluator, d.o.DigestKey = d.store, d, &counting{}, []byte("k")
+	r := New(d.o)
+	if err := r.Load(d.t.Context()); err != nil {
+		d.t.Fatal(err)
+	}
+	d.mu.Lock()
+	d.runner = r
+	d.mu.Unlock()
+	ctx, cancel := context.WithCancel(d.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = r.Run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
+// after lets simulated time pass.
+func after(d time.Duration) { <-time.After(d); synctest.Wait() }
+
+// becomes waits until a rollout has a status.
+func (d *daemons) becomes(id int64, want fleet.RolloutStatus, within time.Duration) {
+	d.t.Helper()
+	var got fleet.Rollout
+	for until := time.Now().Add(within); time.Now().Before(until); {
+		after(time.Second)
+		var err error
+		if got, err = d.runner.Rollout(d.t.Context(), id); err == nil && got.Status == want {
+			return
+		}
+	}
+	d.t.Fatalf("rollout %d is %s after %v: %s (%s); want %s", id, got.Status, within, got.Reason, got.Next, want)
+}
+
+// settled has the Runner decide what was committed, and everybody looked at.
+func (d *daemons) settled() {
+	d.runner.Wake()
+	after(time.Second)
+	d.look(d.all...)
+	after(10 * time.Second)
+}
+
+func (d *daemons) away(n int, away bool) {
+	d.mu.Lock()
+	d.sites[deviceN(n)].away = away
+	d.mu.Unlock()
+	d.look(deviceN(n))
+	d.runner.Notice(deviceN(n))
+}
+
+// having are the devices that have a key.
+func (d *daemons) having(key string) (having int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.sites {
+		if _, has := s.has[key]; has {
+			having++
+		}
+	}
+	return having
+}
+
+func (d *daemons) Standing(id fleet.DeviceID) Standing {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.sites[id]
+	return Standing{Tried: true, Online: !s.away, Mode: fleet.ModeOn, Configuration: s.state, Digest: s.digest(), Summarised: true}
+}
+
+func (s *site) digest() string { return fmt.Sprint(slices.Sorted(maps.Keys(s.has))) }
+
+func (d *daemons) Waiting(id fleet.DeviceID) []plan.Change {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sites[id].waiting
+}
+
+func (d *daemons) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error) {
+	current, err := d.store.Registry(ctx)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	admitted, err := d.runner.Admitted(ctx, id, current)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	wanted, held := map[string]bool{}, d.runner.HoldAll(id)
+	for _, t := range admitted.TemplatesOf(id) {
+		wanted[t.Key] = true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.sites[id]
+	made := plan.Plan{Device: id, Generation: admitted.Generation, Observed: s.digest()}
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		if _, has := s.has[key]; !has {
+			made.Changes = append(made.Changes, plan.Change{Key: d.key(key), To: stconfig.Obj(), Class: plan.Free})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.has)) {
+		if s.has[key] && !wanted[key] {
+			made.Changes = append(made.Changes, plan.Change{Key: d.key(key), From: stconfig.Obj(), Returns: true, Class: plan.Free})
+		}
+	}
+	made.Digest = fmt.Sprint(made.Generation, made.Observed, held)
+	for i := range made.Changes {
+		switch c := &made.Changes[i]; {
+		case takesAway(*c):
+			c.Class, c.Reason = plan.Held, "a folder would be taken away"
+		case held != "":
+			c.Class, c.Reason = plan.Held, held
+		}
+	}
+	return made, nil
+}
+
+func (d *daemons) key(text string) stconfig.Key {
+	key, err := stconfig.ParseKey(text)
+	if err != nil {
+		d.t.Error(err)
+	}
+	return key
+}
+
+// Wake has devices looked at: what their plans have to send is sent.
+func (d *daemons) Wake(ids []fleet.DeviceID) { d.look(ids...) }
+
+func (d *daemons) look(ids ...fleet.DeviceID) {
+	for _, id := range ids {
+		made, err := d.Plan(context.Background(), id)
+		if err != nil {
+			d.t.Error(err)
+			continue
+		}
+		d.mu.Lock()
+		s := d.sites[id]
+		idle := s.idle
+		sent := !idle && !s.away && s.bring(made.Sendable())
+		if !idle {
+			s.waiting = slices.DeleteFunc(made.Changes, plan.Change.Sendable)
+			s.state = fleet.ConfigInSync
+			if len(s.waiting) > 0 {
+				s.state = fleet.ConfigHeld
+			}
+		}
+		d.mu.Unlock()
+		if sent {
+			d.runner.Applied(fleet.Intent{Device: id, Generation: made.Generation, Outcome: fleet.OutcomeApplied})
+		}
+		d.runner.Notice(id)
+	}
+}
+
+func (s *site) bring(changes []plan.Change) (sent bool) {
+	for _, c := range changes {
+		if key := c.Key.String(); c.To.Exists() {
+			s.has[key] = true
+		} else {
+			delete(s.has, key)
+		}
+	}
+	return len(changes) > 0
+}
+
+func (d *daemons) Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, _ []string) error {
+	made, err := d.Plan(ctx, id)
+	if err != nil || made.Digest != digest {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now"}
+	}
+	d.mu.Lock()
+	s := d.sites[id]
+	s.consented = append(s.consented, consent...)
+	s.bring(slices.DeleteFunc(made.Changes, func(c plan.Change) bool { return !slices.Contains(consent, c.Key.String()) }))
+	d.mu.Unlock()
+	d.look(id)
+	return nil
+}

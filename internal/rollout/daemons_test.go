@@ -240,3 +240,20 @@ func (d *daemons) Apply(ctx context.Context, id fleet.DeviceID, digest string, c
 	d.look(id)
 	return nil
 }
+
+// report has every device tell its status once a minute, one after the other, until stop.
+func (d *daemons) report() (stop func()) {
+	ctx, cancel := context.WithCancel(d.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Minute / time.Duration(len(d.all))):
+				d.look(d.all[n%len(d.all)])
+			}
+		}
+	})
+	return func() { cancel(); running.Wait() }
+}

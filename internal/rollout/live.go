@@ -216,7 +216,7 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 		return fact{kind: factPending, saw: s.Reason} // Muster has just started
 	}
 	if !s.Online {
-		c.dirty = true
+		c.dirty, c.observed = true, "" // whatever was seen of it is seen again first
 		return fact{kind: factAway, touched: c.touched, saw: s.Reason}
 	}
 	for _, folder := range slices.Sorted(maps.Keys(s.Errors)) {
@@ -229,7 +229,8 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 	if c.proven && settled && s.Summarised {
 		c.fact, c.observed, c.dirty = fact{kind: factGood}, s.Digest, false
 	}
-	if c.fact.kind == factGood && c.observed == s.Digest && !c.dirty {
+	good := c.fact.kind == factGood && c.observed == s.Digest && !busy
+	if good && (!c.dirty || settled && s.Summarised) {
 		return c.fact
 	}
 	waited, patience := now.Sub(c.at), inspectAgain
@@ -243,10 +244,10 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 			c.running, c.dirty = false, true
 		}
 	}
-	if c.fact.kind == factGood { // until it is known better
+	if c.fact.kind == factGood && !good {
 		return fact{kind: factPending, saw: "its configuration changed"}
 	}
-	return c.fact
+	return c.fact // of a good one that has news: until it is known better. Every status is news
 }
 
 func later(a, b time.Time) time.Time {

@@ -41,8 +41,10 @@ const (
 	readers      = 16
 	readTime     = time.Minute
 	defaultQuiet = 3 * time.Second
-	fewDue       = 50   // devices to be read: of more, each waits until its watcher's connection is free
-	mostOfOne    = 2000 // entries of one daemon: those of a hostile one cost no more
+	fewDue       = 50               // devices to be read: of more, each waits until its watcher's connection is free
+	mostOfOne    = 2000             // entries of one daemon: those of a hostile one cost no more
+	firstRetry   = 10 * time.Second // after a read that failed
+	lastRetry    = 10 * time.Minute
 )
 
 // Inbox is what is pending at all devices.
@@ -53,8 +55,9 @@ type Inbox struct {
 
 	mu      sync.Mutex // guards the rest
 	devices map[fleet.DeviceID]map[key]fleet.Pending
-	due     map[fleet.DeviceID]time.Time // when to read it
-	told    map[fleet.DeviceID]bool      // an event came since the read that is under way began
+	due     map[fleet.DeviceID]time.Time     // when to read it
+	told    map[fleet.DeviceID]bool          // an event came since the read that is under way began
+	retry   map[fleet.DeviceID]time.Duration // of those that are online: the pause after a read that fails
 }
 
 // key is who asks for what.
@@ -76,6 +79,7 @@ func New(o Options) *Inbox {
 	return &Inbox{
 		o: o, log: o.Log.With(logkey.Component, "pending"), wake: make(chan struct{}, 1),
 		devices: map[fleet.DeviceID]map[key]fleet.Pending{}, due: map[fleet.DeviceID]time.Time{}, told: map[fleet.DeviceID]bool{},
+		retry: map[fleet.DeviceID]time.Duration{},
 	}
 }
 
@@ -85,6 +89,7 @@ func (i *Inbox) Online(id fleet.DeviceID) {
 	if _, waits := i.due[id]; !waits {
 		i.due[id] = time.Now().Add(i.o.Quiet)
 	}
+	i.retry[id] = firstRetry
 	i.mu.Unlock()
 	i.rouse()
 }
@@ -94,6 +99,7 @@ func (i *Inbox) Offline(id fleet.DeviceID) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.notDue(id)
+	delete(i.retry, id)
 }
 
 // Between says that the connection of a device's watcher is free. A daemon that is to be read is read now.
@@ -116,6 +122,7 @@ func (i *Inbox) Forget(id fleet.DeviceID) {
 	delete(i.devices, id)
 	i.notDue(id)
 	delete(i.told, id)
+	delete(i.retry, id)
 }
 
 // notDue takes a device off those to be read. The caller holds mu.
@@ -226,19 +233,22 @@ func (i *Inbox) next() (id fleet.DeviceID, wait time.Duration) {
 	return "", soonest
 }
 
-// read asks a daemon for all of it. One that does not answer is read when it is online again. When an event came
-// meanwhile, nobody knows whether the answer is from before it: it is read again.
+// read asks a daemon for all of it. One that does not answer is read again. When an event came meanwhile, nobody knows
+// whether the answer is from before it: it is read again, too.
 func (i *Inbox) read(ctx context.Context, id fleet.DeviceID, ask func(context.Context) ([]fleet.Pending, error)) {
 	bounded, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	all, err := ask(bounded)
 	if err != nil {
 		if ctx.Err() == nil {
-			i.log.Info("what is pending was not read", logkey.Device, id, logkey.Err(err))
+			i.failed(id, err)
 		}
 		return
 	}
 	i.change(id, func(asking map[key]fleet.Pending) {
+		if _, online := i.retry[id]; online {
+			i.retry[id] = firstRetry
+		}
 		if i.told[id] {
 			i.due[id] = time.Now().Add(i.o.Quiet)
 		}
@@ -248,6 +258,25 @@ func (i *Inbox) read(ctx context.Context, id fleet.DeviceID, ask func(context.Co
 			asking[keyOf(asks)] = asks
 		}
 	})
+}
+
+// failed has a daemon read again after a while, as long as it is online: what asked it before its events were followed is
+// in none of them. One that is not found was deleted meanwhile.
+func (i *Inbox) failed(id fleet.DeviceID, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	pause, online := i.retry[id]
+	if !online || fleet.CodeOf(err) == fleet.CodeNotFound {
+		return
+	}
+	if pause == firstRetry {
+		i.log.Info("what is pending was not read", logkey.Device, id, logkey.Err(err))
+	}
+	if _, waits := i.due[id]; !waits {
+		i.due[id] = time.Now().Add(pause)
+	}
+	i.retry[id] = min(2*pause, lastRetry)
+	i.rouse()
 }
 
 // change does something to what is pending at a device, unless it was forgotten, and tells when that made a difference.

@@ -27,12 +27,14 @@ type daemon struct {
 	calls   []string
 	err     error
 	reading func() // while an answer is on its way
+	reads   []time.Time
 }
 
 func (d *daemon) Pending(context.Context, fleet.DeviceID) ([]fleet.Pending, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := slices.Clone(d.asked)
+	d.reads = append(d.reads, time.Now())
 	if d.reading != nil {
 		reading := d.reading
 		d.reading = nil
@@ -41,6 +43,19 @@ func (d *daemon) Pending(context.Context, fleet.DeviceID) ([]fleet.Pending, erro
 		d.mu.Lock()
 	}
 	return all, d.err
+}
+
+func (d *daemon) fail(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.err = err
+}
+
+// times says when it was read.
+func (d *daemon) times() []time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.reads)
 }
 
 func (d *daemon) DismissPending(_ context.Context, _ fleet.DeviceID, asks fleet.Pending) error {
@@ -175,6 +190,78 @@ func TestAnEventDuringAReadHasItReadAgain(t *testing.T) {
 		online(t, i)
 		if got := i.text(); got != "other" {
 			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestADaemonThatDoesNotAnswerIsReadAgainWhileItIsOnline(t *testing.T) {
+	for name, end := range map[string]func(*Inbox){
+		"it is gone":     func(i *Inbox) { i.Offline(id) },
+		"it was deleted": func(i *Inbox) { i.Forget(id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &daemon{asked: []fleet.Pending{{From: other}}, err: &fleet.Error{Code: fleet.CodeUnavailable, Message: "too busy"}}
+				i := inbox(t, d, Options{})
+				online(t, i)
+				pass(t, time.Hour)
+				reads := d.times()
+				if n := len(reads); n < 5 || n > 20 {
+					t.Fatalf("read %d times in an hour", n)
+				}
+				for n := 2; n < len(reads); n++ {
+					if before, then := reads[n-1].Sub(reads[n-2]), reads[n].Sub(reads[n-1]); then < before || then > lastRetry {
+						t.Errorf("a pause of %v after one of %v", then, before)
+					}
+				}
+				d.fail(nil)
+				pass(t, lastRetry)
+				if got := i.text(); got != "other" {
+					t.Errorf("got %q", got)
+				}
+				n := len(d.times())
+				pass(t, time.Hour)
+				if len(d.times()) != n {
+					t.Error("what was read is read again")
+				}
+				d.fail(errors.New("again"))
+				online(t, i)
+				pass(t, firstRetry)
+				if got := len(d.times()) - n; got != 2 {
+					t.Errorf("read %d times, want 2: the first pause is the short one again", got)
+				}
+				n = len(d.times())
+				end(i)
+				pass(t, time.Hour)
+				if len(d.times()) != n {
+					t.Error("it is read on")
+				}
+			})
+		})
+	}
+}
+
+func TestADaemonThatGoesWhileItIsReadIsNotReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &daemon{err: &fleet.Error{Code: fleet.CodeUnavailable, Message: "gone"}}
+		i := inbox(t, d, Options{})
+		d.reading = func() { i.Offline(id) }
+		online(t, i)
+		pass(t, time.Hour)
+		if n := len(d.times()); n != 1 {
+			t.Errorf("read %d times", n)
+		}
+	})
+}
+
+func TestWhatIsNotThereIsNotAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &daemon{err: fleet.NotFoundf("not registered")}
+		i := inbox(t, d, Options{})
+		online(t, i)
+		pass(t, time.Hour)
+		if n := len(d.times()); n != 1 {
+			t.Errorf("read %d times", n)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"muster/internal/fleet"
@@ -49,6 +50,10 @@ var guardTable = []rule{
 	{at: "options.listenAddresses", class: Refused, when: takesAPIPort, reason: "the daemon would listen for other devices where its API listens: after its next start it would have no API, and end"},
 	{at: "folders.*.versioning.type", class: Refused, when: unknownVersioning, reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
 	{at: "defaults.folder.versioning.type", class: Refused, when: unknownVersioning, reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
+	{at: "folders.*.hashers", class: Refused, when: tooManyWorkers, reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
+	{at: "folders.*.copiers", class: Refused, when: tooManyWorkers, reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
+	{at: "defaults.folder.hashers", class: Refused, when: tooManyWorkers, reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
+	{at: "defaults.folder.copiers", class: Refused, when: tooManyWorkers, reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
 	{at: "devices.*.untrusted", class: Refused, when: distrustsItself, reason: "the device would distrust itself, and take itself out of its folders"},
 	{at: "gui.password", class: Refused, when: passwordHash, reason: "a password hash is not put back: old daemons would hash it once more and lock the user out; set a password instead, or keep the one that is there"},
 	{at: "folders.*", class: Refused, when: folderWithoutPath, reason: "a folder needs a path: without one a daemon shares the whole home directory"},
@@ -246,6 +251,15 @@ func namelessMembers(_ guard, p place) bool {
 
 func ownEntryGoes(g guard, p place) bool {
 	return p.removed() && strings.EqualFold(p.names[1], g.own)
+}
+
+// mostWorkers is far more than a machine has processors. Each of a folder's hashers and copiers is a goroutine with a buffer
+// of its own; 1.19.2 with 2,147,483,647 of them dies when it scans.
+const mostWorkers = 1000
+
+func tooManyWorkers(_ guard, p place) bool {
+	n, err := strconv.ParseFloat(p.to.Str(), 64)
+	return p.to.Kind() == stconfig.Number && (err != nil || n > mostWorkers)
 }
 
 func distrustsItself(g guard, p place) bool {

@@ -43,6 +43,8 @@ var Threats = []Threat{
 	{"no address", "gui.address", `""`, plan.Refused},
 	{"a socket", "gui.address", `"unix:///run/st.sock"`, plan.Refused},
 	{"a hash as password", "gui.password", `"$2a$10$KxrCbGMSDMIcKnDZgVcTzOZuVWQm7nQcGF0m6K1cYJ3Hq4uB9VwZK"`, plan.Refused},
+	{"more hashers than memory", "folders.photos-x4kd.hashers", `2147483647`, plan.Refused},
+	{"more copiers than memory", "defaults.folder.copiers", `2147483647`, plan.Refused},
 	{"the home directory", "folders.photos-x4kd.path", `"~"`, plan.Refused},
 	{"the home directory in other words", "folders.photos-x4kd.path", `"~/x/.."`, plan.Refused},
 	{"the daemon's own directory", "folders.photos-x4kd.path", `"./"`, plan.Refused},

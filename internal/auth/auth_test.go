@@ -165,6 +165,68 @@ func TestATokenTravelsInEitherHeader(t *testing.T) {
 	}
 }
 
+// stuck is a store whose writes and, once it is away, reads do not get through.
+type stuck struct {
+	memory
+	entered, release chan struct{}
+	away             error
+}
+
+func (s *stuck) Tokens(ctx context.Context) ([]fleet.Token, error) {
+	if s.away != nil {
+		return nil, s.away
+	}
+	return s.memory.Tokens(ctx)
+}
+
+func (s *stuck) CreateToken(context.Context, fleet.Token) error {
+	close(s.entered)
+	<-s.release
+	return s.away
+}
+
+func TestAWriteThatHangsKeepsNobodyOut(t *testing.T) {
+	store := &stuck{entered: make(chan struct{}), release: make(chan struct{})}
+	home := t.TempDir()
+	if _, err := EnsureAdminToken(t.Context(), &store.memory, home); err != nil {
+		t.Fatal(err)
+	}
+	secret, err := readSecret(filepath.Join(home, AdminTokenFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := NewTokens(store)
+	recognised := func(when string) {
+		t.Helper()
+		if p, ok, err := tokens.Principal(t.Context(), secret); !ok || err != nil || p.Role != fleet.RoleAdmin {
+			t.Errorf("%s: got %+v, %t, %v", when, p, ok, err)
+		}
+	}
+	recognised("before")
+	done := make(chan error)
+	go func() {
+		_, _, err := tokens.Create(t.Context(), "other", fleet.RoleViewer)
+		done <- err
+	}()
+	<-store.entered
+	recognised("while a write hangs")
+	store.away = errors.New("away")
+	close(store.release)
+	if err := <-done; !errors.Is(err, store.away) {
+		t.Errorf("got %v", err)
+	}
+	recognised("after it failed")
+	if err := tokens.Delete(t.Context(), "other"); !errors.Is(err, store.away) {
+		t.Errorf("got %v", err)
+	}
+	tokens.stale("")
+	recognised("while tokens cannot be read")
+	tokens.stale(adminTokenName)
+	if _, ok, _ := tokens.Principal(t.Context(), secret); ok {
+		t.Error("a token that was deleted is recognised while tokens cannot be read")
+	}
+}
+
 func TestABrokenStoreIsNoWrongToken(t *testing.T) {
 	broken := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the database is away"}
 	a := NewAuthenticator(NewTokens(&memory{broken: broken}))

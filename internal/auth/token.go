@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,12 +28,15 @@ type TokenStore interface {
 }
 
 // Tokens issues, revokes and recognises tokens. It holds all of them in memory, so that recognising one costs a hash
-// and a look-up; every change goes through it.
+// and a look-up, also while the store cannot be read; every change goes through it.
 type Tokens struct {
-	store TokenStore
+	store  TokenStore
+	writes sync.Mutex // one change at a time, or two could delete the last two administrators
 
-	mu     sync.Mutex
-	byHash map[string]fleet.Token // guarded by mu; nil until read
+	mu      sync.Mutex
+	byHash  map[string]fleet.Token // guarded by mu, never changed; nil until read
+	fresh   bool                   // guarded by mu; byHash is what the store has
+	changes int                    // guarded by mu; how often it was not any more
 }
 
 // NewTokens reads nothing yet.
@@ -57,8 +61,8 @@ func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secr
 		return "", fleet.Token{}, err
 	}
 	secret = newSecret()
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.writes.Lock()
+	defer t.writes.Unlock()
 	token = newToken(name, role, secret)
 	switch err := t.store.CreateToken(ctx, token); {
 	case fleet.CodeOf(err) == fleet.CodeConflict:
@@ -67,14 +71,14 @@ func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secr
 	case err != nil:
 		return "", fleet.Token{}, err
 	}
-	t.byHash = nil
+	t.stale("")
 	return secret, token, nil
 }
 
 // Delete revokes a token at once. The last one of an administrator stays: without it nobody could make another.
 func (t *Tokens) Delete(ctx context.Context, name string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.writes.Lock()
+	defer t.writes.Unlock()
 	tokens, err := t.store.Tokens(ctx)
 	if err != nil {
 		return err
@@ -87,10 +91,23 @@ func (t *Tokens) Delete(ctx context.Context, name string) error {
 		}
 	}
 	if err := t.store.DeleteToken(ctx, name); err != nil {
+		t.stale("") // an error does not say that it is still there
 		return err
 	}
-	t.byHash = nil
+	t.stale(name)
 	return nil
+}
+
+// stale has the tokens read again before they are used, if the store can be read. deleted is one that is gone for sure.
+func (t *Tokens) stale(deleted string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.fresh = false
+	t.changes++
+	if t.byHash != nil && deleted != "" {
+		t.byHash = maps.Clone(t.byHash)
+		maps.DeleteFunc(t.byHash, func(_ string, token fleet.Token) bool { return token.Name == deleted })
+	}
 }
 
 // Principal is whose token this is; ok is false for a token that nobody has.
@@ -109,21 +126,31 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	return Principal{Name: token.Name, Role: token.Role}, true, nil
 }
 
+// all are the tokens by hash. While they cannot be read, they are those that were known last: who stops Muster because its
+// database is away must not be kept from it.
 func (t *Tokens) all(ctx context.Context) (map[string]fleet.Token, error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.byHash != nil {
-		return t.byHash, nil
+	known, fresh, at := t.byHash, t.fresh, t.changes
+	t.mu.Unlock()
+	if fresh {
+		return known, nil
 	}
 	tokens, err := t.store.Tokens(ctx)
-	if err != nil {
+	switch {
+	case err != nil && known != nil:
+		return known, nil
+	case err != nil:
 		return nil, err
 	}
 	byHash := make(map[string]fleet.Token, len(tokens))
 	for _, token := range tokens {
 		byHash[token.Hash] = token
 	}
-	t.byHash = byHash
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.changes == at {
+		t.byHash, t.fresh = byHash, true
+	}
 	return byHash, nil
 }
 

@@ -144,6 +144,7 @@ func onlyThese(summaries map[string]fleet.FolderSummary, folders []fleet.FolderL
 // readSummaries asks for folders one by one, which is dear for the daemon. One that it cannot tell is left as it was;
 // two in a row are trouble with the daemon.
 func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string) error {
+	defer w.forgetFolders()
 	var read []fleet.FolderSummary
 	failed, paused := false, w.pausedFolders()
 	for _, folder := range folders {
@@ -181,6 +182,21 @@ func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string)
 	})
 	w.observe(fleet.Observation{Summaries: read, LastSeen: now}, false)
 	return nil
+}
+
+// forgetFolders drops what is remembered of folders that are gone.
+func (w *watcher) forgetFolders() {
+	folders := w.folders()
+	if len(w.summarised) <= len(folders) {
+		return
+	}
+	before := w.summarised
+	w.summarised = make(map[string]bool, len(folders))
+	for _, folder := range folders {
+		if paused, known := before[folder]; known {
+			w.summarised[folder] = paused
+		}
+	}
 }
 
 // folders are those of the current configuration.

@@ -7,6 +7,9 @@ import (
 	"muster/internal/stconfig"
 )
 
+// maxFolderBytes: real folder IDs are short. A longer one comes from a daemon that lies, and is left out, as in the store.
+const maxFolderBytes = 1 << 10
+
 // Reading is what a watcher wants to know of a configuration.
 type Reading struct {
 	Digest  string // SHA-256 of the normalised document, hex
@@ -34,7 +37,9 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		case seen[id]:
 			return Reading{}, unusable("it has the same folder twice", nil)
 		}
-		seen[id] = true
+		if seen[id] = true; len(id) > maxFolderBytes {
+			continue
+		}
 		reading.Folders = append(reading.Folders, fleet.FolderLabel{Folder: id, Label: label})
 		if folder.Get("paused").IsTrue() {
 			reading.Paused[id] = true

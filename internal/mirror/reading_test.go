@@ -35,6 +35,14 @@ func TestReadConfig(t *testing.T) {
 	}
 }
 
+func TestReadConfigLeavesOutFoldersThatNobodyNames(t *testing.T) {
+	long := strings.Repeat("x", maxFolderBytes)
+	r, err := ReadConfig(id(1), document(fmt.Sprintf(`{"id":%q,"paused":true},{"id":%q}`, long+"x", long)))
+	if err != nil || len(r.Folders) != 1 || r.Folders[0].Folder != long || len(r.Paused) != 0 {
+		t.Fatalf("read %d folders, %d of them paused, %v", len(r.Folders), len(r.Paused), err)
+	}
+}
+
 func TestReadConfigBelievesNoNonsense(t *testing.T) {
 	for name, doc := range map[string]string{
 		"no JSON":               "<html>",

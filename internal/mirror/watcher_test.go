@@ -141,6 +141,33 @@ func TestANewFolderIsReadAndARemovedOneForgotten(t *testing.T) {
 	})
 }
 
+func TestFoldersThatComeAndGoLeaveNothing(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		for n := range 50 {
+			f.change(fakeFolder{ID: fmt.Sprint(n)})
+			f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
+			pass(5 * time.Second)
+		}
+		if s := w.snapshot(d); len(s.Folders) != 1 || len(s.Summaries) != 1 {
+			t.Fatalf("%d folders, %d summaries", len(s.Folders), len(s.Summaries))
+		}
+		if got := w.m.watcher(d).summarised; len(got) != 1 {
+			t.Fatalf("%d folders are remembered", len(got))
+		}
+		for n := range 50 {
+			f.change(fakeFolder{ID: fmt.Sprint("broken ", n)})
+			f.set(fmt.Sprint("summary broken ", n), errors.New("nonsense"))
+			f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
+			pass(time.Minute)
+		}
+		if got := w.m.watcher(d).summarised; len(got) > 1 {
+			t.Fatalf("%d folders that could not be read are remembered", len(got))
+		}
+	})
+}
+
 func TestAFolderPausedByUsIsReadTooAlthoughWeReadTheConfigurationFirst(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1, "a")

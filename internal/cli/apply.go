@@ -11,12 +11,13 @@ import (
 	"muster/internal/fleet"
 )
 
+// applyCommand's answers are given on the command line only: a consent in the environment would be one to every plan.
 type applyCommand struct {
 	connection
 	Device  string   `arg:"" help:"Label or ID of a device, or the first letters of its ID."`
-	Digest  string   `help:"Of the plan that you looked at; without it, the plan is shown with the command that applies it." placeholder:"DIGEST"`
-	Consent []string `sep:"none" help:"Key of a held change that may be made this once; may be repeated." placeholder:"KEY"`
-	Keep    []string `sep:"none" help:"Key that is to stay as the daemon has it although no template asks for that any more; may be repeated." placeholder:"KEY"`
+	Digest  string   `env:"-" help:"Of the plan that you looked at; without it, the plan is shown with the command that applies it." placeholder:"DIGEST"`
+	Consent []string `env:"-" sep:"none" help:"Key of a held change that may be made this once; may be repeated." placeholder:"KEY"`
+	Keep    []string `env:"-" sep:"none" help:"Key that is to stay as the daemon has it although no template asks for that any more; may be repeated." placeholder:"KEY"`
 }
 
 // Run applies the plan that somebody looked at, or shows it.

@@ -109,6 +109,11 @@ func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
 	if code != exitDone || !strings.Contains(out, "`muster resume --tag 'ofice'`") || !strings.Contains(errs, warning) {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
+	t.Setenv("MUSTER_TAG", "office")
+	t.Setenv("MUSTER_DEVICE", "x")
+	if code, out, errs := run(t, append([]string{"stop"}, connected...)...); code != exitRefused || !strings.Contains(errs, "PUT /api/v1/configurator") {
+		t.Errorf("got %d and\n%s%swant the whole fleet stopped, whatever the environment says", code, out, errs)
+	}
 	if code, _, errs := run(t, append([]string{"stop", "--tag", "office"}, connected...)...); code != exitDone || errs != "" {
 		t.Errorf("got %d and\n%s", code, errs)
 	}

@@ -115,9 +115,9 @@ func (c *rolloutOf) steer(ctx context.Context, env *environment, do func(*client
 
 type rolloutConsentCommand struct {
 	rolloutOf
-	Digest  string   `help:"Of the plan that you looked at; without it, what waits is shown with the command that answers it." placeholder:"DIGEST"`
-	Consent []string `name:"consent" sep:"none" help:"Key of a held change that may be made; may be repeated." placeholder:"KEY"`
-	Keep    []string `sep:"none" help:"Key that is to stay as the daemons have it although no template asks for that any more; may be repeated." placeholder:"KEY"`
+	Digest  string   `env:"-" help:"Of the plan that you looked at; without it, what waits is shown with the command that answers it." placeholder:"DIGEST"`
+	Consent []string `env:"-" name:"consent" sep:"none" help:"Key of a held change that may be made; may be repeated." placeholder:"KEY"`
+	Keep    []string `env:"-" sep:"none" help:"Key that is to stay as the daemons have it although no template asks for that any more; may be repeated." placeholder:"KEY"`
 }
 
 // Run answers what waits, or shows it.

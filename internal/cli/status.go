@@ -17,8 +17,8 @@ import (
 type statusCommand struct {
 	connection
 	Device string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID; without one, the whole fleet is shown."`
-	Tag    string `help:"Only devices with this tag." placeholder:"TAG"`
-	All    bool   `help:"List all devices, also those with which all is well."`
+	Tag    string `env:"-" help:"Only devices with this tag." placeholder:"TAG"`
+	All    bool   `env:"-" help:"List all devices, also those with which all is well."`
 }
 
 // Run prints how Muster stands with a device and what it plans for it, or with whom in the fleet something is wrong.

@@ -110,3 +110,14 @@ func TestApplyAsksForThePlanThatWasSeen(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestADeviceIsStoppedByItsLabel(t *testing.T) {
+	address, _ := fleetOfTwo(t)
+	code, out, errs := run(t, "stop", "--device", "nas", "--token", "x", "--server", address)
+	if want := "Stopped: nothing is written to device nas (P56IOI7). `muster resume --device 'nas'` goes on.\n"; code != exitDone || out != want || errs != "" {
+		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
+	}
+	if code, _, errs := run(t, "stop", "--device", "twin", "--token", "x", "--server", address); code != exitRefused || !strings.Contains(errs, "may be") {
+		t.Errorf("got %d and\n%s", code, errs)
+	}
+}

@@ -10,9 +10,10 @@ import (
 )
 
 // whose says whose mode a command is about: the fleet's unless a tag or a device is named.
+// Neither is read from the environment: what somebody set there once for something else must not make a stop smaller.
 type whose struct {
-	Tag    string `help:"Only the devices with this tag." placeholder:"TAG" xor:"whose"`
-	Device string `help:"Only this device." placeholder:"ID" xor:"whose"`
+	Tag    string `help:"Only the devices with this tag." placeholder:"TAG" env:"-" xor:"whose"`
+	Device string `help:"Only this device: its label or ID, or the first letters of its ID." placeholder:"DEVICE" env:"-" xor:"whose"`
 }
 
 type stopCommand struct {
@@ -43,7 +44,7 @@ func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
 func (w *whose) flag() string {
 	switch {
 	case w.Device != "":
-		return " --device " + w.Device
+		return " --device " + quoted(w.Device)
 	case w.Tag != "":
 		return " --tag " + quoted(w.Tag)
 	}
@@ -74,8 +75,12 @@ func (w *whose) set(ctx context.Context, env *environment, connection *connectio
 func (w *whose) put(ctx context.Context, server *client.Client, mode string) (who, warning string, err error) {
 	switch {
 	case w.Device != "":
-		settings, err := server.PutDeviceSettings(ctx, w.Device, api.PutDeviceSettings{Mode: &mode})
-		return "device " + w.Device, settings.Warning, err
+		device, err := deviceNamed(ctx, server, w.Device)
+		if err != nil {
+			return "", "", err
+		}
+		settings, err := server.PutDeviceSettings(ctx, device.DeviceID, api.PutDeviceSettings{Mode: &mode})
+		return "device " + nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label}), settings.Warning, err
 	case w.Tag != "":
 		warning, err = server.SwitchTagMode(ctx, w.Tag, mode)
 		return fmt.Sprintf("devices with the tag %q", w.Tag), warning, err

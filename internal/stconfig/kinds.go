@@ -2,6 +2,7 @@ package stconfig
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,7 +73,7 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 		return Value{}, a.fail("%s is what %s shows instead of a secret: give the secret, or leave the field out", v.text, a.here())
 	case len(s.choices) > 0 && v.kind == String && !slices.Contains(s.choices, v.text):
 		return Value{}, a.fail("%s", a.noChoice(s, v.text))
-	case s.kind == Number && !s.whole && tooLarge(v.text):
+	case s.kind == Number && tooLarge(v.text, s.most):
 		return Value{}, a.fail("%s does not take a number as large as %s", a.here(), shortened(v.text))
 	case s.device:
 		return a.device(v)
@@ -86,9 +87,10 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 	return v, nil
 }
 
-func tooLarge(literal string) bool {
-	_, err := strconv.ParseFloat(literal, 64)
-	return err != nil
+// tooLarge tells a number beyond what the daemon reads, or beyond most and below its negative; 0 is no limit.
+func tooLarge(literal string, most int64) bool {
+	n, err := strconv.ParseFloat(literal, 64)
+	return err != nil || most > 0 && math.Abs(n) > float64(most)
 }
 
 // noChoice says what a text may be.

@@ -1,7 +1,9 @@
 package stconfig
 
 import (
+	"math"
 	"strings"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -13,6 +15,7 @@ import (
 type shape struct {
 	kind     Kind   // JSON type
 	whole    bool   // a Number without fraction
+	most     int64  // of a Number: the largest that the daemon can count with; 0: any
 	secret   bool   // a String that is never shown
 	device   bool   // a String that is a device ID, or empty
 	identity string // of an Array: the member's field that names it
@@ -150,9 +153,9 @@ func shapeAt(key Key) *shape {
 
 func text(names string) []field  { return scalars(names, &shape{kind: String}) }
 func flags(names string) []field { return scalars(names, &shape{kind: Bool}) }
-func whole(names string) []field { return scalars(names, &shape{kind: Number, whole: true}) }
+func whole(names string) []field { return numbers(names, shape{kind: Number, whole: true}) }
 func number(names string) []field {
-	return scalars(names, &shape{kind: Number})
+	return numbers(names, shape{kind: Number})
 }
 func secret(names string) []field   { return scalars(names, &shape{kind: String, secret: true}) }
 func deviceID(names string) []field { return scalars(names, &shape{kind: String, device: true}) }
@@ -181,6 +184,32 @@ func scalars(names string, s *shape) []field {
 		fields = append(fields, field{name: name, shape: s})
 	}
 	return fields
+}
+
+func numbers(names string, s shape) []field {
+	var fields []field
+	for name := range strings.FieldsSeq(names) {
+		s.most = mostOf(name)
+		fields = append(fields, named(name, new(s))...)
+	}
+	return fields
+}
+
+// mostOf is the largest number of a unit that the daemon can count with, which counts time in nanoseconds and sizes in
+// bytes, in 64 bits: a larger interval is a negative one, of which 1.19.2 dies (scanProgressIntervalS).
+func mostOf(name string) int64 {
+	for _, unit := range []struct {
+		suffix string
+		size   int64
+	}{
+		{"S", int64(time.Second)}, {"Seconds", int64(time.Second)}, {"M", int64(time.Minute)}, {"Minutes", int64(time.Minute)},
+		{"H", int64(time.Hour)}, {"KiB", 1 << 10}, {"Kbps", 1 << 10},
+	} {
+		if strings.HasSuffix(name, unit.suffix) {
+			return math.MaxInt64 / unit.size
+		}
+	}
+	return 0
 }
 
 func named(name string, s *shape) []field { return []field{{name: name, shape: s}} }

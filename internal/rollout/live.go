@@ -70,6 +70,20 @@ func (l *live) applied(intent fleet.Intent) {
 	c.proven = c.proven || intent.Outcome == fleet.OutcomeApplied
 }
 
+// ahead tells whether a device was admitted by a rollout beyond the blast limit that this one took over: it is at its
+// changes, and still waits for consent to them.
+func (l *live) ahead(h fleet.Hold) bool { return l.Blast != "" && h.Generation > l.Before }
+
+// unanswered tells whether an admitted member may wait for consent still.
+func (l *live) unanswered(m fleet.RolloutMember) bool {
+	if m.Wave == 0 || m.Wave > l.Wave {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.check(m.Device).fact.kind != factGood
+}
+
 func (l *live) check(id fleet.DeviceID) *check {
 	c := l.checks[id]
 	if c == nil {
@@ -114,13 +128,18 @@ func (r *Runner) candidates(l *live, now time.Time) []candidate {
 	var candidates []candidate
 	tried, ready := true, false
 	for _, m := range l.Members {
-		if _, held := r.holds[m.Device]; !held {
+		hold, held := r.holds[m.Device]
+		if !held {
 			continue // deleted
 		}
 		s := r.o.Fleet.Standing(m.Device)
 		c := candidate{device: m.Device, ready: s.Online && s.Mode == fleet.ModeOn && !s.TooOld, was: s.Configuration, errors: slices.Sorted(maps.Keys(s.Errors))}
-		for _, change := range r.o.Fleet.Waiting(m.Device) {
-			c.held = append(c.held, r.sameWish(change))
+		if l.ahead(hold) {
+			c.held = m.Held // what waits there by now may be what this rollout has to ask for
+		} else {
+			for _, change := range r.o.Fleet.Waiting(m.Device) {
+				c.held = append(c.held, r.sameWish(change))
+			}
 		}
 		c.healthy = c.ready && len(s.Errors) == 0 && (s.Configuration == fleet.ConfigInSync || s.Configuration == fleet.ConfigUnmanaged)
 		tried = tried && (s.Tried || s.Mode == fleet.ModePaused)

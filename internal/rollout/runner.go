@@ -214,8 +214,9 @@ func (r *Runner) HoldAll(id fleet.DeviceID) string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, l := range r.live {
-		if l.Blast != "" && l.Status.Holds() && l.member[id] {
-			if _, held := r.holds[id]; !held {
+		holds := l.Status.Holds() || l.UndoneBy > r.settled.Generation // its devices still are where they were before the undo
+		if l.Blast != "" && holds && l.member[id] {
+			if h, held := r.holds[id]; !held || l.ahead(h) {
 				return l.Blast
 			}
 		}

@@ -29,6 +29,14 @@ type settlement struct {
 	over     []*live                  // superseded
 	carried  bool                     // a device waits for a superseded rollout, and no change touches it
 	release  []fleet.DeviceID
+	limited  overLimit
+}
+
+// overLimit is what has to be known of superseded rollouts beyond the blast limit, so that their devices stay held.
+type overLimit struct {
+	why    string                      // "" when none of their devices waits any more
+	before int64                       // where the oldest of them began
+	held   map[fleet.DeviceID][]string // what waited on their members before them
 }
 
 // settle decides about every generation that was committed since. The caller holds acting.
@@ -43,7 +51,7 @@ func (r *Runner) settle(ctx context.Context) error {
 	}
 	changes = slices.DeleteFunc(changes, func(c fleet.GenerationChange) bool { return c.Number > registry.Generation })
 	s := &settlement{registry: registry, changes: changes, small: map[fleet.DeviceID]bool{}, big: map[fleet.DeviceID]bool{},
-		ofFew: map[int64]map[fleet.DeviceID]bool{}, affected: map[fleet.DeviceID]int64{}}
+		ofFew: map[int64]map[fleet.DeviceID]bool{}, affected: map[fleet.DeviceID]int64{}, limited: overLimit{held: map[fleet.DeviceID][]string{}}}
 	r.sort(ctx, s)
 	r.collide(ctx, s)
 	if err := r.conclude(ctx, s); err != nil {
@@ -183,7 +191,11 @@ func (r *Runner) collide(ctx context.Context, s *settlement) {
 	for id, h := range r.holds {
 		superseded := slices.ContainsFunc(s.over, func(l *live) bool { return l.ID == h.Rollout })
 		undone := slices.ContainsFunc(s.undo, func(l *live) bool { return l.ID == h.Rollout })
-		if undone || superseded && !r.waits(ctx, s, id, h, compared) {
+		since := h.Generation
+		if superseded && r.live[h.Rollout].ahead(h) {
+			since = r.live[h.Rollout].Before
+		}
+		if undone || superseded && !r.waits(ctx, s, id, since, compared) {
 			s.release = append(s.release, id)
 		} else if superseded {
 			s.affected[id] = h.Generation
@@ -195,21 +207,52 @@ func (r *Runner) collide(ctx context.Context, s *settlement) {
 			s.affected[id] = r.settled.Generation
 		}
 	}
+	for _, l := range s.over {
+		if l.Blast != "" {
+			r.stayHeld(ctx, s, l, compared)
+		}
+	}
 }
 
-// waits tells whether a held device has something to get from the newest generation.
-func (r *Runner) waits(ctx context.Context, s *settlement, id fleet.DeviceID, h fleet.Hold, compared map[int64]*comparison) bool {
-	past := r.pasts[h.Generation]
+// stayHeld has the devices of a superseded rollout beyond the blast limit wait on: consent to it was not given. Those
+// that it had admitted stay at the generation that they are at, which is ahead of where it began: HoldAll knows them by
+// that.
+func (r *Runner) stayHeld(ctx context.Context, s *settlement, l *live, compared map[int64]*comparison) {
+	for _, m := range l.Members {
+		_, waits := s.affected[m.Device]
+		if _, held := r.holds[m.Device]; !held {
+			waits = l.unanswered(m) && r.waits(ctx, s, m.Device, l.Before, compared)
+		}
+		if !waits {
+			continue
+		}
+		if _, there := s.affected[m.Device]; !there {
+			s.affected[m.Device] = r.settled.Generation
+			s.carried = s.carried || !s.touches(m.Device)
+		}
+		if s.limited.held[m.Device] = m.Held; s.limited.why == "" {
+			s.limited.why, s.limited.before = l.Blast, l.Before
+		}
+		s.limited.before = min(s.limited.before, l.Before)
+	}
+}
+
+// waits tells whether a device has something to get from the newest generation that it did not get from a past one.
+func (r *Runner) waits(ctx context.Context, s *settlement, id fleet.DeviceID, generation int64, compared map[int64]*comparison) bool {
+	past := r.pasts[generation]
 	if s.registry.Devices[id] == nil {
 		return false
+	}
+	if past == nil {
+		return true // nobody is held there any more: it is not known
 	}
 	if !slices.Equal(versionsIn(overlayOf(past, s.registry, id), id), r.world.versions(id)) {
 		return true
 	}
-	if compared[h.Generation] == nil {
-		compared[h.Generation] = r.compare(overlay(past, s.registry), s.registry)
+	if compared[generation] == nil {
+		compared[generation] = r.compare(overlay(past, s.registry), s.registry)
 	}
-	return compared[h.Generation].differs(ctx, id, r.world.of(id))
+	return compared[generation].differs(ctx, id, r.world.of(id))
 }
 
 // overlayOf is overlay for one device.
@@ -223,7 +266,7 @@ func overlayOf(past, current *fleet.Registry, id fleet.DeviceID) *fleet.Registry
 func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 	n := len(s.affected)
 	exceeded := r.o.BlastLimit.Exceeded(n, len(s.registry.Devices))
-	becomes := n > 0 && (s.carried || n > atOnce || exceeded || s.moves && n > 1)
+	becomes := n > 0 && (s.carried || s.limited.why != "" || n > atOnce || exceeded || s.moves && n > 1)
 	write := fleet.RolloutWrite{Settled: s.registry.Generation, Release: s.release}
 	now := time.Now()
 	last := s.changes[len(s.changes)-1]
@@ -359,7 +402,10 @@ func (s *settlement) rollout(exceeded bool, limit Limit) fleet.Rollout {
 	made.Carries = slices.Sorted(maps.Keys(carries))
 	made.Before = slices.Min(slices.Collect(maps.Values(s.affected)))
 	for _, id := range slices.Sorted(maps.Keys(s.affected)) {
-		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Was: fleet.ConfigUnknown})
+		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Was: fleet.ConfigUnknown, Held: s.limited.held[id]})
+	}
+	if s.limited.why != "" {
+		made.Blast, made.Before = s.limited.why, min(made.Before, s.limited.before)
 	}
 	if exceeded {
 		made.Blast = beyondLimit(len(s.affected), limit)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"muster/internal/auth"
@@ -98,7 +99,8 @@ type App struct {
 	listener  net.Listener
 	url       string
 
-	nonePaused bool // by the fleet or a tag, after the last commit; false before the first; for committed, of which one runs at a time
+	latest     sync.Mutex // makes one step of looking at a snapshot and telling what is in it
+	nonePaused bool       // by the fleet or a tag, after the last commit; false before the first; for committed, of which one runs at a time
 }
 
 // New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts the

@@ -70,14 +70,16 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 	a.news.mirrored(id, aspect)
 	if aspect&mirror.ConnectionChanged != 0 {
 		a.overview.stands(id)
-		if s.Connection == fleet.Online {
-			a.inbox.Online(id)
-		} else {
-			a.inbox.Offline(id)
-		}
+		a.withLatest(id, func(s *mirror.Snapshot) {
+			if s.Connection == fleet.Online {
+				a.inbox.Online(id)
+			} else {
+				a.inbox.Offline(id)
+			}
+		})
 	}
 	if aspect&mirror.FoldersChanged != 0 {
-		a.overview.SetSummaries(id, s.Summaries)
+		a.withLatest(id, func(s *mirror.Snapshot) { a.overview.SetSummaries(id, s.Summaries) })
 	}
 	a.runner.Notice(id)
 	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Connection == fleet.Online {
@@ -89,8 +91,16 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 // configKept is told of every configuration that the store has now: one that the reconciler read back counts too.
 func (a *App) configKept(id fleet.DeviceID, config fleet.ObservedConfig) {
 	a.overview.SetFolders(id, config.Folders)
+	a.withLatest(id, func(s *mirror.Snapshot) { a.overview.SetSummaries(id, s.Summaries) })
+}
+
+// withLatest tells somebody what is known of a device. Watcher, reconciler and outbox each call it after a change: whoever
+// comes last has the latest, so that nothing older is laid over it.
+func (a *App) withLatest(id fleet.DeviceID, tell func(*mirror.Snapshot)) {
+	a.latest.Lock()
+	defer a.latest.Unlock()
 	if s := a.mirror.Snapshot(id); s != nil {
-		a.overview.SetSummaries(id, s.Summaries)
+		tell(s)
 	}
 }
 

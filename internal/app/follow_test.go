@@ -64,3 +64,28 @@ func TestThePausedAreWatchedAgainAfterARestart(t *testing.T) {
 		t.Error("it is still paused")
 	}
 }
+
+func TestNothingOlderIsToldAfterTheLatest(t *testing.T) {
+	a := &App{mirror: mirror.New(mirror.Options{})}
+	d := fleet.Registered{Device: fleet.Device{ID: "a"}}
+	a.mirror.Put(d, false)
+	var told *mirror.Snapshot
+	second := make(chan struct{})
+	a.withLatest("a", func(s *mirror.Snapshot) {
+		a.mirror.Put(d, true)
+		go func() {
+			defer close(second)
+			a.withLatest("a", func(s *mirror.Snapshot) { told = s })
+		}()
+		if a.latest.TryLock() { // then the second does not wait for the first
+			a.latest.Unlock()
+			<-second
+		}
+		told = s
+	})
+	<-second
+	if told != a.mirror.Snapshot("a") {
+		t.Errorf("told last: %+v", told)
+	}
+	a.withLatest("b", func(*mirror.Snapshot) { t.Error("told of a device that is not watched") })
+}

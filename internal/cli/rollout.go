@@ -185,9 +185,18 @@ func quoted(key string) string {
 	return "'" + strings.ReplaceAll(printable(key), "'", `'\''`) + "'"
 }
 
+// standing says how a rollout stands and why; a reason that begins with the status is not said twice.
+func standing(r api.Rollout) string {
+	reason := printable(r.Reason)
+	if !strings.HasPrefix(reason, r.Status+" ") && !strings.HasPrefix(reason, r.Status+": ") {
+		reason = r.Status + ": " + reason
+	}
+	return fmt.Sprintf("Rollout %d is %s", r.ID, reason)
+}
+
 // printRollout writes a rollout for a person: of its devices those that matter now, unless all are wanted.
 func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
-	fmt.Fprintf(out, "Rollout %d is %s: %s\n", r.ID, r.Status, printable(r.Reason))
+	fmt.Fprintln(out, standing(r.Rollout))
 	if r.Next != "" {
 		fmt.Fprintln(out, printable(r.Next))
 	}

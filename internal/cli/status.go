@@ -121,7 +121,7 @@ func printOverview(out io.Writer, overview api.Overview) {
 		fmt.Fprintf(out, "Nothing is written to any device: the fleet's mode is %s.\n", overview.Mode)
 	}
 	for _, r := range overview.Rollouts {
-		fmt.Fprintf(out, "Rollout %d is %s: %s\n", r.ID, r.Status, printable(r.Reason))
+		fmt.Fprintln(out, standing(r))
 	}
 	if asks := overview.Pending; asks.Devices+asks.Folders > 0 {
 		fmt.Fprintf(out, "To be let in or dismissed: %s, %s (`muster pending list`).\n", counted(asks.Devices, "device"), counted(asks.Folders, "folder"))

@@ -121,3 +121,15 @@ func TestADeviceIsStoppedByItsLabel(t *testing.T) {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
 }
+
+func TestARolloutsStatusIsSaidOnce(t *testing.T) {
+	for reason, want := range map[string]string{
+		"paused by night-shift":  "Rollout 3 is paused by night-shift",
+		"paused: nobody is here": "Rollout 3 is paused: nobody is here",
+		"somebody wants a look":  "Rollout 3 is paused: somebody wants a look",
+	} {
+		if got := standing(api.Rollout{ID: 3, Status: "paused", Reason: reason}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -16,7 +16,7 @@ var configuration = object(
 		named("device", device),
 		named("ignores", object(texts("lines"))))),
 	named("ignores", &shape{kind: Object, free: true, closed: true,
-		entry: &shape{kind: Array, entry: &shape{kind: String}}}),
+		entry: &shape{kind: Array, lines: true, entry: &shape{kind: String}}}),
 )
 
 // VersioningTypes are the kinds of versioning that daemons know. One with another kind panics (seen on 1.19.2).

@@ -46,6 +46,12 @@ func (a *applier) element(p place, v Value) (Value, error) {
 	if p.shape.unique && v.kind == String {
 		v = Text(strings.Trim(v.text, " "))
 	}
+	if p.shape.lines && v.kind == String {
+		v = Text(strings.TrimSpace(v.text))
+		if strings.ContainsAny(v.text, "\r\n") {
+			return Value{}, a.fail("every member of %s is one line: make a list of the lines", a.here())
+		}
+	}
 	child := place{shape: p.shape.entry, entry: true}
 	if p.shape.blank.Exists() {
 		child.base, child.laid = p.shape.blank, true

@@ -29,6 +29,7 @@ type shape struct {
 	own      ownRule
 	readOnly bool  // belongs to the daemon
 	unique   bool  // of an Array of texts: the daemon trims them and drops repeats
+	lines    bool  // of an Array of texts: the lines of a file, which the daemon trims
 	empty    Value // of an Array: what the daemon puts in place of none at all; Absent: nothing
 
 	choices []string // of a String: all that a daemon knows; another it takes for its default, or ends

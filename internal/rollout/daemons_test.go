@@ -24,7 +24,9 @@ type daemons struct {
 	o     Options
 	store *memoryStore
 	all   []fleet.DeviceID
+	pace  time.Duration // that bringing one device takes, one after the other; 0: all at once
 
+	waking sync.WaitGroup
 	mu     sync.Mutex // guards the rest
 	runner *Runner
 	sites  map[fleet.DeviceID]*site
@@ -188,7 +190,22 @@ func (d *daemons) key(text string) stconfig.Key {
 }
 
 // Wake has devices looked at: what their plans have to send is sent.
-func (d *daemons) Wake(ids []fleet.DeviceID) { d.look(ids...) }
+func (d *daemons) Wake(ids []fleet.DeviceID) {
+	if d.pace == 0 {
+		d.look(ids...)
+		return
+	}
+	d.waking.Go(func() {
+		for _, id := range ids {
+			select {
+			case <-d.t.Context().Done():
+				return
+			case <-time.After(d.pace):
+				d.look(id)
+			}
+		}
+	})
+}
 
 func (d *daemons) look(ids ...fleet.DeviceID) {
 	for _, id := range ids {
@@ -199,7 +216,7 @@ func (d *daemons) look(ids ...fleet.DeviceID) {
 		}
 		d.mu.Lock()
 		s := d.sites[id]
-		idle := s.idle
+		idle, was, waited := s.idle, s.state, len(s.waiting)
 		sent := !idle && !s.away && s.bring(made.Sendable())
 		if !idle {
 			s.waiting = slices.DeleteFunc(made.Changes, plan.Change.Sendable)
@@ -208,11 +225,14 @@ func (d *daemons) look(ids ...fleet.DeviceID) {
 				s.state = fleet.ConfigHeld
 			}
 		}
+		news := sent || s.state != was || len(s.waiting) != waited
 		d.mu.Unlock()
 		if sent {
 			d.runner.Applied(fleet.Intent{Device: id, Generation: made.Generation, Outcome: fleet.OutcomeApplied})
 		}
-		d.runner.Notice(id)
+		if news {
+			d.runner.Notice(id)
+		}
 	}
 }
 
@@ -251,7 +271,9 @@ func (d *daemons) report() (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-time.After(time.Minute / time.Duration(len(d.all))):
-				d.look(d.all[n%len(d.all)])
+				id := d.all[n%len(d.all)]
+				d.look(id)
+				d.runner.Notice(id)
 			}
 		}
 	})

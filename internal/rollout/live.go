@@ -87,7 +87,7 @@ func (l *live) unanswered(m fleet.RolloutMember) bool {
 func (l *live) check(id fleet.DeviceID) *check {
 	c := l.checks[id]
 	if c == nil {
-		c = &check{fact: fact{kind: factPending, saw: "it was not looked at yet"}}
+		c = &check{fact: unseen}
 		l.checks[id] = c
 	}
 	return c
@@ -255,7 +255,7 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 	waited, patience := now.Sub(c.at), inspectAgain
 	if c.at.IsZero() {
 		waited = now.Sub(later(l.since, l.WaveAt))
-		patience = max(inspectAgain, time.Duration(len(l.Members))*inspectShare)
+		patience = max(inspectAgain, min(time.Duration(len(l.Members))*inspectShare, r.rules.patience/2))
 	}
 	if !c.running && !busy && (c.dirty && waited >= lookEvery || waited >= patience) {
 		c.running, c.dirty = true, false
@@ -263,7 +263,10 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 			c.running, c.dirty = false, true
 		}
 	}
-	if c.fact.kind == factGood && !good {
+	switch {
+	case c.fact.kind == factUnseen && busy:
+		return fact{kind: factPending, saw: s.Reason}
+	case c.fact.kind == factGood && !good:
 		return fact{kind: factPending, saw: "its configuration changed"}
 	}
 	return c.fact // of a good one that has news: until it is known better. Every status is news

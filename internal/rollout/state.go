@@ -15,6 +15,7 @@ type state struct {
 	fleet.Rollout
 	trouble map[fleet.DeviceID]trouble // of admitted members that are not where they should be
 	steady  time.Time                  // since when all of them are; zero: they are not
+	most    int                        // of them were good at the same time; while more become so, nobody is late
 }
 
 // trouble is what keeps a member from being good, and since when its patience runs.
@@ -33,6 +34,7 @@ const (
 	factAway                    // it does not answer
 	factFailed                  // a gate is not passed
 	factGone                    // it is registered no more
+	factUnseen                  // nobody looked at it yet
 )
 
 type fact struct {
@@ -41,6 +43,8 @@ type fact struct {
 	gate    fleet.Gate // of factFailed
 	saw     string     // for a person
 }
+
+var unseen = fact{kind: factUnseen, saw: "it was not looked at yet"}
 
 // command is what follows from a step.
 type command struct {
@@ -133,7 +137,7 @@ func wavesOf(n int) []int {
 
 func (s state) nextWave(now time.Time, c command) (state, command) {
 	s.Wave++
-	s.WaveAt, s.steady = now, time.Time{}
+	s.WaveAt, s.steady, s.most = now, time.Time{}, 0
 	for _, m := range s.Members {
 		if m.Wave == s.Wave {
 			c.admit = append(c.admit, m.Device)
@@ -164,7 +168,8 @@ func (s state) admitted() []fleet.RolloutMember {
 }
 
 // look takes what was seen of the admitted members, and goes on, halts or waits. Facts that are not there stay unknown:
-// those members count as on their way.
+// nobody looked at those members yet. Patience is with one device: it begins when somebody has looked at it, and begins
+// anew while others get where they should, because all wait for the same workers.
 func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (state, command) {
 	var c command
 	if s.Status != fleet.RolloutRunning && s.Status != fleet.RolloutPaused {
@@ -173,13 +178,17 @@ func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (stat
 	was := s.trouble
 	s.trouble = map[fleet.DeviceID]trouble{}
 	gone := map[fleet.DeviceID]bool{}
-	for _, m := range s.admitted() {
+	admitted, forward := s.admitted(), false
+	if good := countGood(admitted, facts); good > s.most {
+		s.most, forward = good, true
+	}
+	for _, m := range admitted {
 		f, seen := facts[m.Device]
 		if !seen {
-			f = fact{kind: factPending, saw: "it was not looked at yet"}
+			f = unseen
 		}
 		t := trouble{fact: f, since: now}
-		if before, ok := was[m.Device]; ok && before.fact.kind == f.kind {
+		if before, ok := was[m.Device]; ok && before.fact.kind == f.kind && !(forward && f.kind == factPending) {
 			t.since = before.since
 		}
 		late := now.Sub(t.since) > r.patience
@@ -224,6 +233,15 @@ func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (stat
 	return s.succeed(now, c)
 }
 
+func countGood(members []fleet.RolloutMember, facts map[fleet.DeviceID]fact) (good int) {
+	for _, m := range members {
+		if f, seen := facts[m.Device]; seen && f.kind == factGood {
+			good++
+		}
+	}
+	return good
+}
+
 const muster = "muster"
 
 // putBack takes members out that went away before anything was sent to them. A wave that is empty then would prove
@@ -232,7 +250,7 @@ func (s state) putBack(gone map[fleet.DeviceID]bool, c command) (state, command)
 	if !slices.Contains(slices.Collect(maps.Values(gone)), true) {
 		return s, c
 	}
-	s.Members, s.Waves = slices.Clone(s.Members), slices.Clone(s.Waves)
+	s.Members, s.Waves, s.most = slices.Clone(s.Members), slices.Clone(s.Waves), 0
 	for i := range s.Members {
 		if m := &s.Members[i]; gone[m.Device] {
 			s.Waves[m.Wave-1]--
@@ -326,7 +344,7 @@ func (s state) resume(who string, now time.Time) (state, command, error) {
 	default:
 		return s, c, s.impossible("resumed")
 	}
-	s.Status, s.trouble, s.steady = fleet.RolloutRunning, nil, time.Time{}
+	s.Status, s.trouble, s.steady, s.most = fleet.RolloutRunning, nil, time.Time{}, 0
 	s.Reason, s.Next = fmt.Sprintf("wave %d of %d, resumed by %s", s.Wave, len(s.Waves), who), "The next wave follows when all gates are passed."
 	if s.unmade() {
 		s.Status = fleet.RolloutWaiting
@@ -374,7 +392,7 @@ func (s state) ended(facts map[fleet.DeviceID]fact, now time.Time) (state, comma
 	good, failed := 0, []fleet.DeviceID(nil)
 	for id, f := range facts {
 		switch f.kind {
-		case factPending, factHeld, factAway:
+		case factUnseen, factPending, factHeld, factAway:
 			return s, c
 		case factFailed:
 			failed = append(failed, id)

@@ -123,6 +123,23 @@ func TestTheFirstFailedGateHalts(t *testing.T) {
 	}
 }
 
+// Patience is for a device that Muster is at: who was not looked at yet is not late.
+func TestPatienceBeginsWhenADeviceIsLookedAt(t *testing.T) {
+	s := begun(t, 20)
+	s, _ = s.look(nil, testRules, t0)
+	s, _ = s.look(seen(s, factUnseen, nil), testRules, t0.Add(time.Hour))
+	s, c := s.look(seen(s, factPending, nil), testRules, t0.Add(2*time.Hour))
+	if c.persist {
+		t.Fatalf("halted at once: %+v", s.Halt)
+	}
+	if s, _ = s.look(seen(s, factPending, nil), testRules, t0.Add(2*time.Hour+59*time.Second)); s.Status != fleet.RolloutRunning {
+		t.Errorf("got %s before the patience was over", s.Status)
+	}
+	if s, _ = s.look(seen(s, factPending, nil), testRules, t0.Add(2*time.Hour+61*time.Second)); s.Status != fleet.RolloutHalted {
+		t.Errorf("got %s when it was", s.Status)
+	}
+}
+
 func TestWhatWaitsForAPersonNeitherFailsNorPasses(t *testing.T) {
 	s := begun(t, 20)
 	s, _ = s.look(seen(s, factHeld, nil), testRules, t0)

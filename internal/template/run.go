@@ -3,6 +3,7 @@ package template
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 
@@ -83,6 +84,9 @@ func (e *evaluation) stop(message string) {
 	e.thread.Cancel(message)
 }
 
+// takesListForObject is what the interpreter says of config.folders.photos and of config.folders["photos"].
+var takesListForObject = regexp.MustCompile(`^list has no \.|^list index: got string, want int`)
+
 // explain makes the error of a failed evaluation: where it stopped, and how it got there.
 func (e *evaluation) explain(failure error) error {
 	message, hint := failure.Error(), ""
@@ -91,6 +95,8 @@ func (e *evaluation) explain(failure error) error {
 		message, hint = e.broken, "Look for a loop that does more than it should."
 	case stopped != nil:
 		message, hint = *stopped, "Look for a loop that does more than it should."
+	case takesListForObject.MatchString(message):
+		hint = `Folders and devices are lists here. A member is found so: [f for f in config.folders if f.id == "photos"].`
 	}
 	fault := invalid(e.program.position, message, hint)
 	var at *starlark.EvalError

@@ -31,27 +31,7 @@ func (r *Restorer) Amend(ctx context.Context, id fleet.DeviceID, a Amendment) er
 	}
 	w := restoring{Restorer: r, id: id, what: a.What, cause: a.Cause, done: a.What, target: a.Change, session: session}
 	defer w.hangUp()
-	if err := w.plan(ctx); err != nil {
-		return err
-	}
-	if len(w.out.Left) > 0 {
-		left := w.out.Left[0]
-		return conflict(fmt.Sprintf("%s cannot be changed: %s", left.Key, left.Reason), "Change the templates, or do it at the daemon.")
-	}
-	if len(w.out.Plan.Changes) == 0 {
-		return nil
-	}
-	w.nothing = "the daemon cannot take it: " + w.out.Plan.Changes[0].Reason
-	if w.waits() {
-		return conflict(w.out.Reason, w.out.Next)
-	}
-	if r.o.Undone != nil {
-		why, err := r.o.Undone(ctx, id, stconfig.Patch(w.doc, w.wanted), w.wanted)
-		if err != nil || why != "" {
-			return errors.Join(err, conflict(why, "Put it into the template, or take the template's tag off the device."))
-		}
-	}
-	if err := w.send(ctx); err != nil {
+	if err := w.bring(ctx, w.mayAmend); err != nil {
 		return err
 	}
 	if left := w.left; len(left) > 0 {
@@ -59,6 +39,29 @@ func (r *Restorer) Amend(ctx context.Context, id fleet.DeviceID, a Amendment) er
 			Hint: "Look at the daemon's own GUI and log."}
 	}
 	return nil
+}
+
+// mayAmend tells whether the planned amendment is to be sent; false without an error where everything is so already.
+func (w *restoring) mayAmend(ctx context.Context) (bool, error) {
+	if len(w.out.Left) > 0 {
+		left := w.out.Left[0]
+		return false, conflict(fmt.Sprintf("%s cannot be changed: %s", left.Key, left.Reason), "Change the templates, or do it at the daemon.")
+	}
+	if len(w.out.Plan.Changes) == 0 {
+		return false, nil
+	}
+	w.nothing = "the daemon cannot take it: " + w.out.Plan.Changes[0].Reason
+	if w.waits() {
+		return false, conflict(w.out.Reason, w.out.Next)
+	}
+	if w.o.Undone == nil {
+		return true, nil
+	}
+	why, err := w.o.Undone(ctx, w.id, stconfig.Patch(w.doc, w.wanted), w.wanted)
+	if err != nil || why != "" {
+		return false, errors.Join(err, conflict(why, "Put it into the template, or take the template's tag off the device."))
+	}
+	return true, nil
 }
 
 func conflict(why, next string) error {

@@ -1,15 +1,11 @@
 package rollout
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
@@ -140,13 +136,8 @@ func (r *Restorer) Restore(ctx context.Context, id fleet.DeviceID, number int64,
 		target:  func(stconfig.Value) (stconfig.Value, error) { return target, nil },
 	}
 	defer w.hangUp()
-	if err := w.plan(ctx); err != nil {
-		return Restored{}, err
-	}
-	if w.waits() {
-		return w.out, nil
-	}
-	return w.out, w.send(ctx)
+	err = w.bring(ctx, func(context.Context) (bool, error) { return !w.waits(), nil })
+	return w.out, err
 }
 
 func sectionOf(text string) (stconfig.Key, error) {
@@ -198,16 +189,22 @@ type restoring struct {
 	out    Restored
 }
 
+// read is the configuration that the daemon has now, if it can be believed.
+func (w *restoring) read(ctx context.Context) (doc stconfig.Value, err error) {
+	read, err := w.session.Config(ctx)
+	if err == nil {
+		doc, err = stconfig.Parse(read.JSON)
+	}
+	if err == nil {
+		err = stconfig.Usable(doc, w.id)
+	}
+	return doc, err
+}
+
 // plan reads the daemon and says what a restore changes now.
 func (w *restoring) plan(ctx context.Context) error {
-	read, err := w.session.Config(ctx)
-	if err != nil {
-		return err
-	}
-	if w.doc, err = stconfig.Parse(read.JSON); err != nil {
-		return err
-	}
-	if err := stconfig.Usable(w.doc, w.id); err != nil {
+	var err error
+	if w.doc, err = w.read(ctx); err != nil {
 		return err
 	}
 	entries, err := w.o.Revisions.BaseEntries(ctx, w.id)
@@ -318,159 +315,4 @@ func (w *restoring) waits() bool {
 		return false
 	}
 	return true
-}
-
-const (
-	readBackTime = 20 * time.Second
-	restartTime  = time.Minute // of an API whose `gui` changed
-)
-
-// send records the intent, writes, reads back, and records the outcome.
-func (w *restoring) send(ctx context.Context) error {
-	sent := w.out.Plan
-	writes := plan.Writes(sent, w.doc)
-	record, err := recordOf(writes)
-	if err != nil {
-		return err
-	}
-	intent := fleet.Intent{
-		Device: w.id, PlanDigest: sent.Digest, Observed: sent.Observed, Cause: w.cause, Writes: record,
-		Detail: w.what, CreatedAt: time.Now(),
-	}
-	if intent.ID, err = w.o.Revisions.BeginIntent(ctx, intent, nil); err != nil {
-		return fmt.Errorf("record intent: %w", err)
-	}
-	w.step(StepRestoreIntent)
-	failed := w.write(ctx, writes)
-	w.step(StepRestoreWritten)
-	patience := readBackTime
-	if slices.ContainsFunc(sent.Sendable(), func(c plan.Change) bool { return strings.EqualFold(c.Key.At(0).Name, "gui") }) {
-		patience = restartTime
-	}
-	w.request = RestoreRequest{Section: w.request.Section} // the consent was for this once
-	if err := w.readBack(ctx, patience); err != nil {
-		w.hangUp()
-		w.o.Unverified(intent)
-		return cmp.Or(failed, fmt.Errorf("read back: %w", err))
-	}
-	w.o.Restored(w.id, stconfig.Digest(w.doc), w.cause)
-	w.step(StepRestoreOutcome)
-	w.left = w.out.Plan.Sendable()
-	w.out.Plan = sent
-	outcome, detail := fleet.OutcomeApplied, w.done
-	switch {
-	case fleet.CodeOf(failed) == fleet.CodeRejected:
-		outcome, detail = fleet.OutcomeRejected, failed.Error()
-	case failed != nil, len(w.left) > 0:
-		outcome, detail = fleet.OutcomePartial, "something is still missing"
-	}
-	if err := w.o.Revisions.FinishIntent(ctx, intent.ID, outcome, detail, nil); err != nil {
-		w.hangUp()
-		w.o.Unverified(intent)
-		return errors.Join(failed, fmt.Errorf("record outcome: %w", err))
-	}
-	if failed != nil {
-		return failed
-	}
-	w.out.Done, w.out.Reason = true, detail
-	if len(w.left) > 0 {
-		w.out.Reason = fmt.Sprintf("the daemon took it and shows %s otherwise", w.left[0].Key)
-	}
-	return nil
-}
-
-func (w *restoring) step(name string) {
-	if w.o.Step != nil {
-		w.o.Step(name)
-	}
-}
-
-func recordOf(writes []plan.Write) ([]byte, error) {
-	type recorded struct {
-		Method string          `json:"method"`
-		Path   string          `json:"path"`
-		Body   json.RawMessage `json:"body,omitempty"`
-	}
-	all := struct {
-		Writes []recorded `json:"writes"`
-	}{Writes: []recorded{}}
-	for _, w := range writes {
-		one := recorded{Method: w.Method, Path: w.Path}
-		if w.Body.Exists() {
-			one.Body = w.Body.JSON()
-		}
-		all.Writes = append(all.Writes, one)
-	}
-	return json.Marshal(all)
-}
-
-// write sends the narrow writes in order. The first failure ends them.
-func (w *restoring) write(ctx context.Context, writes []plan.Write) error {
-	for i, one := range writes {
-		if mode := w.o.Mode(w.id); mode != fleet.ModeOn {
-			return conflict("somebody stopped Muster meanwhile: the mode is "+string(mode), "Compare the revisions, and ask again when Muster may write.")
-		}
-		body := one.Body
-		if one.Whole || one.Wide && i > 0 {
-			read, err := w.session.Config(ctx)
-			if err != nil {
-				return err
-			}
-			doc, err := stconfig.Parse(read.JSON)
-			if err != nil {
-				return err
-			}
-			if body, err = one.Again(doc, w.id); err != nil {
-				return err
-			}
-		}
-		var bytes []byte
-		if body.Exists() {
-			bytes = body.JSON()
-		}
-		if err := w.session.Write(ctx, one.Method, one.Path, bytes); err != nil {
-			return fmt.Errorf("%s %s: %w", one.Method, one.Path, err)
-		}
-	}
-	return nil
-}
-
-// readBack plans again from what the daemon has now; its API may be restarting.
-func (w *restoring) readBack(ctx context.Context, patience time.Duration) error {
-	until := time.Now().Add(patience)
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := w.again(ctx)
-		if err == nil || ctx.Err() != nil || time.Now().Add(pause).After(until) {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
-}
-
-// again plans once more, over a new connection where the old one is gone.
-func (w *restoring) again(ctx context.Context) error {
-	if w.session == nil {
-		session, err := w.o.Session(ctx, w.id)
-		if err != nil {
-			return err
-		}
-		w.session = session
-	}
-	err := w.plan(ctx)
-	if err != nil {
-		w.hangUp()
-	}
-	return err
-}
-
-func (w *restoring) hangUp() {
-	if w.session != nil {
-		w.session.Close()
-		w.session = nil
-	}
 }

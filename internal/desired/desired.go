@@ -67,11 +67,12 @@ func Fold(in Input) (Result, error) {
 		}
 	}
 	f.everyIgnores()
-	f.tidy()
+	f.unshare()
 	implied, err := f.share()
 	if err != nil {
 		return Result{}, err
 	}
+	f.unignore()
 	f.fill()
 	for _, e := range entries {
 		if folder, ok := ignoresOf(e.key); ok {

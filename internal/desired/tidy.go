@@ -16,14 +16,21 @@ const (
 	sharedIgnored  = "the folder is shared with the device: a daemon ignores only folders that are not"
 )
 
-func (f *fold) tidy() {
-	if untrusted := f.untrusted(); len(untrusted) > 0 {
-		for folder := range f.doc.Get("folders").Values() {
-			if folder.Get("type").Str() != "receiveencrypted" {
-				f.unshareUntrusted(folder, untrusted)
-			}
+// unshare leaves out shares in clear with devices that are marked untrusted.
+func (f *fold) unshare() {
+	untrusted := f.untrusted()
+	if len(untrusted) == 0 {
+		return
+	}
+	for folder := range f.doc.Get("folders").Values() {
+		if folder.Get("type").Str() != "receiveencrypted" {
+			f.unshareUntrusted(folder, untrusted)
 		}
 	}
+}
+
+// unignore leaves out what is ignored of devices and folders that are there, those that were brought along included.
+func (f *fold) unignore() {
 	ignored := stconfig.Key{}.Child("remoteIgnoredDevices")
 	for entry := range f.doc.Get("remoteIgnoredDevices").Values() {
 		id := entry.Get("deviceID").Str()
@@ -53,7 +60,7 @@ func (f *fold) untrusted() map[string]bool {
 	return marked
 }
 
-// unshareUntrusted leaves out the shares in clear, of a folder that is not encrypted itself, with devices marked untrusted.
+// unshareUntrusted does so in a folder that is not encrypted itself.
 // A share that was there goes together with the mark that a template sets, where the daemon takes it away.
 func (f *fold) unshareUntrusted(folder stconfig.Value, untrusted map[string]bool) {
 	shares := folders.Child(folder.Get("id").Str()).Child("devices")

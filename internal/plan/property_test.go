@@ -30,6 +30,9 @@ var pool = []fleet.Template{
 	{ID: 11, Priority: 5, Op: fleet.OpAppend, Key: "options.listenAddresses", Text: `["tcp://:9"]`},
 	{ID: 12, Priority: 70, Op: fleet.OpMerge, Key: "folders.photos-x4kd.devices", Text: `[{"deviceID": "` + nora + `"}]`},
 	{ID: 13, Priority: 80, Op: fleet.OpMerge, Key: "defaults.folder", Text: `{"rescanIntervalS": 33}`},
+	{ID: 14, Priority: 55, Op: fleet.OpSet, Key: "devices.*.untrusted", Text: "true"},
+	{ID: 15, Priority: 55, Op: fleet.OpAppend, Key: "remoteIgnoredDevices", Text: `[{"deviceID": "` + nora + `"}]`},
+	{ID: 16, Priority: 90, Op: fleet.OpAppend, Key: "devices.*.ignoredFolders", Text: `[{"id": "new"}, {"id": "photos-x4kd"}]`},
 }
 
 // world is a device, what templates it has now, and what the person at it last wanted.
@@ -186,14 +189,28 @@ func (w *world) bring(rt *rapid.T) {
 
 // consistent checks what the daemon would mend silently.
 func (w *world) consistent(rt *rapid.T) {
-	has := map[string]bool{}
+	has, untrusted := map[string]bool{}, map[string]bool{}
 	for d := range w.observed.Get("devices").Values() {
-		has[d.Get("deviceID").Str()] = true
+		id := d.Get("deviceID").Str()
+		has[id], untrusted[id] = true, d.Get("untrusted").IsTrue()
+		for ignored := range d.Get("ignoredFolders").Values() {
+			folder := ignored.Get("id").Str()
+			if stconfig.Lookup(w.observed, keyOf(w.t, "folders."+folder+".devices."+id)).Exists() {
+				rt.Fatalf("folder %s is shared with %s and ignored", folder, id)
+			}
+		}
+	}
+	for ignored := range w.observed.Get("remoteIgnoredDevices").Values() {
+		if id := ignored.Get("deviceID").Str(); has[id] {
+			rt.Fatalf("%s is a device, and ignored", id)
+		}
 	}
 	for f := range w.observed.Get("folders").Values() {
 		for share := range f.Get("devices").Values() {
 			if id := share.Get("deviceID").Str(); !has[id] {
 				rt.Fatalf("folder %s is shared with %s, which is no device", f.Get("id").Str(), id)
+			} else if untrusted[id] && share.Get("encryptionPassword").Str() == "" && id != string(w.own) {
+				rt.Fatalf("folder %s is shared in clear with %s, which is not trusted", f.Get("id").Str(), id)
 			}
 		}
 	}

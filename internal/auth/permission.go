@@ -19,6 +19,7 @@ const (
 	Consent        Permission = "consent"         // to every other held change
 	WriteTemplates Permission = "templates.write" // templates, evaluating new ones
 	WriteDevices   Permission = "devices.write"   // devices and their API keys
+	Stop           Permission = "stop"            // have Muster write, or watch, no more: modes other than on
 	WriteSettings  Permission = "settings.write"  // modes, pins
 	ManageTokens   Permission = "tokens.manage"
 	ListSecrets    Permission = "secrets.list" // their names
@@ -35,6 +36,7 @@ var needs = map[Permission]fleet.Role{
 	Consent:        fleet.RoleAdmin,
 	WriteTemplates: fleet.RoleAuthor,
 	WriteDevices:   fleet.RoleAdmin,
+	Stop:           fleet.RoleOperator, // who is there at night; to go on is for those who decide
 	WriteSettings:  fleet.RoleAdmin,
 	ManageTokens:   fleet.RoleAdmin,
 	ListSecrets:    fleet.RoleAuthor, // who writes templates has to know them

@@ -30,15 +30,15 @@ func (s *server) settingRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: device, name: "getDeviceSettings", summary: "Settings of a device beyond the contract", permission: auth.Read,
 			reply: settings, handle: s.getDeviceSettings},
-		{method: http.MethodPut, path: device, name: "putDeviceSettings", summary: "Change settings of a device; what is left out stays", permission: auth.WriteSettings,
+		{method: http.MethodPut, path: device, name: "putDeviceSettings", summary: "Change settings of a device; what is left out stays", permission: auth.Stop,
 			body: reflect.TypeFor[api.PutDeviceSettings](), reply: reflect.TypeFor[api.DeviceSettingsStored](), conditional: true, handle: s.putDeviceSettings},
 		{method: http.MethodGet, path: tag, name: "getTagSettings", summary: "Whether Muster writes to the devices with a tag", permission: auth.Read,
 			reply: mode, handle: s.getTagSettings},
-		{method: http.MethodPut, path: tag, name: "putTagSettings", summary: "Set whether Muster writes to the devices with a tag", permission: auth.WriteSettings,
+		{method: http.MethodPut, path: tag, name: "putTagSettings", summary: "Set whether Muster writes to the devices with a tag", permission: auth.Stop,
 			body: put, reply: switched, handle: s.putTagSettings},
 		{method: http.MethodGet, path: all, name: "getConfigurator", summary: "Whether Muster writes to devices at all", permission: auth.Read,
 			reply: switched, handle: s.getConfigurator},
-		{method: http.MethodPut, path: all, name: "putConfigurator", summary: "Set whether Muster writes to devices at all", permission: auth.WriteSettings,
+		{method: http.MethodPut, path: all, name: "putConfigurator", summary: "Set whether Muster writes to devices at all", permission: auth.Stop,
 			body: put, reply: switched, handle: s.putConfigurator},
 	}
 }
@@ -59,6 +59,10 @@ func (s *server) putDeviceSettings(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	stops := body == api.PutDeviceSettings{Mode: body.Mode} && body.Mode != nil && *body.Mode != string(fleet.ModeOn)
+	if err := mayChange(r.who, stops); err != nil {
+		return reply{}, err
+	}
 	for range 10 {
 		stored, err := s.changeSettings(r, body)
 		if errors.Is(err, errMoved) {
@@ -77,6 +81,17 @@ func (s *server) putDeviceSettings(r *request) (reply, error) {
 		return out, err
 	}
 	return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the settings are being changed by others all the time"}
+}
+
+// mayChange checks that somebody may change a setting: an operator may stop Muster, and nothing else.
+func mayChange(who auth.Principal, stops bool) error {
+	if stops || who.May(auth.WriteSettings) {
+		return nil
+	}
+	return &fleet.Error{
+		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", may set the modes observe and paused only",
+		Hint: "Use a token with the role " + string(auth.WriteSettings.Needs()) + " to have Muster go on, or to change another setting.",
+	}
 }
 
 // notKept makes a warning of the error that a mode is in force and could not be kept: whoever stops Muster did stop it.
@@ -202,6 +217,9 @@ func (s *server) putMode(r *request, put func(fleet.Mode) error) (reply, error) 
 	}
 	mode, err := fleet.ParseMode(*body.Mode)
 	if err != nil {
+		return reply{}, err
+	}
+	if err := mayChange(r.who, mode != fleet.ModeOn); err != nil {
 		return reply{}, err
 	}
 	warning, err := notKept(put(mode))

@@ -52,6 +52,23 @@ func TestModesOfFleetAndTags(t *testing.T) {
 	}
 }
 
+// Whoever is there at night may stop Muster. To have it go on, or to change another setting, is for an admin.
+func TestAnOperatorMayStopMusterAndNothingElse(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	device := Prefix + "/devices/" + string(idA) + "/settings"
+	for _, path := range []string{Prefix + "/configurator", Prefix + "/tags/site/settings", device} {
+		for body, want := range map[string]int{`{"mode":"observe"}`: 200, `{"mode":"paused"}`: 200, `{"mode":"on"}`: 403} {
+			w.want(want, call{method: http.MethodPut, path: path, role: fleet.RoleOperator, body: body})
+		}
+		w.want(http.StatusForbidden, call{method: http.MethodPut, path: path, role: fleet.RoleViewer, body: `{"mode":"paused"}`})
+		w.want(http.StatusOK, call{method: http.MethodPut, path: path, role: fleet.RoleAdmin, body: `{"mode":"on"}`})
+	}
+	for _, body := range []string{`{}`, `{"pin":""}`, `{"mode":"observe","allowPlain":true}`, `{"mode":"observe","restart":true}`} {
+		w.want(http.StatusForbidden, call{method: http.MethodPut, path: device, role: fleet.RoleOperator, body: body})
+	}
+}
+
 // unkept is a store whose database cannot be written: modes are in force, and not kept.
 type unkept struct{ Settings }
 

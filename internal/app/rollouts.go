@@ -75,10 +75,10 @@ func folderErrors(s *mirror.Snapshot) (errors map[string]string, all bool) {
 	return errors, all
 }
 
-// mode is that of the device, and of the server: the strictest wins.
+// mode is that of the device, and of the server: the strictest wins. Nothing is written to a device that was deleted.
 func (m managed) mode(id fleet.DeviceID) fleet.Mode {
 	registry, err := m.app.store.Registry(context.Background())
-	if err != nil {
+	if err != nil || registry.Devices[id] == nil {
 		return fleet.ModeObserve
 	}
 	mode := registry.ModeOf(id)

@@ -116,6 +116,12 @@ func (r *newsroom) follow(t *testing.T, f event.Filter) (published func() []stri
 	}
 }
 
+// busy lets the news be between two rounds: what happens now is told together, in one round.
+func (r *newsroom) busy() {
+	r.news.rouse()
+	synctest.Wait()
+}
+
 // told is an event in short.
 func told(e *event.Event) string {
 	var data struct {
@@ -158,6 +164,7 @@ func TestWhatPeopleDoToDevicesIsTold(t *testing.T) {
 			r.mu.Lock()
 			r.states["A"] = fleet.State{Connection: fleet.Online}
 			r.mu.Unlock()
+			r.busy()
 			r.put("A", step.tags...)
 			r.news.committed()
 			r.news.mirrored("A", mirror.ConnectionChanged)
@@ -198,6 +205,7 @@ func TestEachAspectIsToldOnce(t *testing.T) {
 			s.Digest, state.Connection = "d1", fleet.Online
 			s.Summaries["f"], s.Summaries["g"] = fleet.FolderSummary{Folder: "f"}, fleet.FolderSummary{Folder: "g"}
 		})
+		r.busy()
 		r.news.mirrored("B", mirror.ConnectionChanged)
 		r.news.mirrored("A", mirror.ConfigChanged|mirror.FoldersChanged)
 		r.news.mirrored("A", mirror.ConnectionChanged)
@@ -210,6 +218,7 @@ func TestEachAspectIsToldOnce(t *testing.T) {
 			s.Summaries["f"] = fleet.FolderSummary{Folder: "f", UpdatedAt: time.Now()} // read again, and the same
 			s.Summaries["g"] = fleet.FolderSummary{Folder: "g", NeedBytes: 7}
 		})
+		r.busy()
 		r.news.mirrored("A", mirror.FoldersChanged)
 		r.news.planned("A")
 		if got, want := published(), []string{"folder A[x] g", "plan A[x] onlineheld"}; !slices.Equal(got, want) {

@@ -314,7 +314,7 @@ func refuse(r *request, why string) error {
 	if r == nil {
 		return nil
 	}
-	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why}
+	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why, Hint: "The state of the device says what to do about that."}
 }
 
 // early tells that there is nothing to plan from yet, before the store is asked: while a fleet is contacted for the first

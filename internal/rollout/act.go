@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -75,12 +76,18 @@ func (l *live) shown() fleet.Rollout {
 	}
 	if shown.Status == fleet.RolloutUndoing && l.watch != nil {
 		back := 0
-		for id := range l.watch {
-			if l.check(id).fact.kind == factGood {
+		for _, id := range slices.Sorted(maps.Keys(l.watch)) {
+			switch f := l.check(id).fact; {
+			case f.kind == factGood:
 				back++
+			case f.kind == factHeld && waiting == "":
+				waiting = fmt.Sprintf("%s: %s", id, f.saw)
 			}
 		}
 		shown.Next = fmt.Sprintf("%d of %s that it reached are back.", back, devices(len(l.watch)))
+		if waiting != "" {
+			shown.Next += " It waits for a person: " + waiting
+		}
 	}
 	if shown.Status == fleet.RolloutRunning {
 		shown.Reason = fmt.Sprintf("wave %d of %d: %d of %s passed the gates", shown.Wave, len(shown.Waves), good, devices(in))

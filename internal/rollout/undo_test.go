@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +78,10 @@ func TestAnUndoLeavesADeviceThatAnotherChangeConcernsToAPerson(t *testing.T) {
 		d.away(13, false)
 		after(30 * time.Second)
 		d.consentedTo(13)
+		now, err := d.runner.Rollout(t.Context(), 1)
+		if err != nil || now.Status != fleet.RolloutUndoing || !strings.Contains(now.Next, "waits for a person: "+string(deviceN(13))) {
+			t.Errorf("got %s, next %q, %v: want it to say who waits", now.Status, now.Next, err)
+		}
 	})
 }
 

@@ -253,7 +253,7 @@ func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 		key := r.entryKey(s.Key)
 		e := entry{key: key, base: stconfig.Lookup(r.Base, key)}
 		whole := key.Equal(s.Key) && (e.base.Kind() == stconfig.Object || s.To.Kind() == stconfig.Object)
-		if was := r.broughtAlong(key); was || r.impliedBy(key) && !e.base.Exists() {
+		if was := r.broughtAlong(key); was || r.keptAlong(key) || r.impliedBy(key) && !e.base.Exists() {
 			e.Implied, e.base = key.Len() == 2, stconfig.Value{} // what keepAlong puts there is no base of its own
 		}
 		entries = slices.DeleteFunc(entries, func(old entry) bool {
@@ -272,6 +272,17 @@ func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 func (r Result) broughtAlong(key stconfig.Key) bool {
 	return slices.ContainsFunc(r.entries, func(e entry) bool {
 		return e.Implied && e.State == fleet.BaseOurs && e.key.Equal(key)
+	})
+}
+
+// keptAlong tells whether a key is that of a device that a template made, and that is there for the sake of a person's
+// folder: it is so from now on, and comes and goes with the folder.
+func (r Result) keptAlong(key stconfig.Key) bool {
+	if key.Len() != 2 || !key.HasPrefix(devices) || !r.registered[fleet.DeviceID(key.At(1).Name)] || !stconfig.Lookup(r.Base, key).Exists() {
+		return false
+	}
+	return slices.ContainsFunc(r.entries, func(e entry) bool {
+		return e.State == fleet.BaseOurs && e.key.Equal(key) && !e.base.Exists()
 	})
 }
 

@@ -34,10 +34,11 @@ type Result struct {
 	Ignores []string                // folders whose ignore patterns are asked for or were written, sorted
 	Implied map[fleet.DeviceID]bool // devices that shared folders bring along
 
-	device   fleet.DeviceID
-	observed stconfig.Value
-	entries  []entry
-	asked    []asked
+	device     fleet.DeviceID
+	observed   stconfig.Value
+	entries    []entry
+	registered map[fleet.DeviceID]bool // of those that have entries
+	asked      []asked
 }
 
 // Skipped is a change that a template asks for and this device cannot take.
@@ -84,6 +85,13 @@ func Fold(in Input) (Result, error) {
 		device: in.Device, observed: in.Observed, asked: f.asked,
 	}
 	r.entries = r.prune(entries)
+	r.registered = map[fleet.DeviceID]bool{}
+	for _, e := range r.entries {
+		if e.key.Len() == 2 && e.key.HasPrefix(devices) {
+			id := fleet.DeviceID(e.key.At(1).Name)
+			_, r.registered[id] = in.Registered[id]
+		}
+	}
 	r.Entries = store(r.entries)
 	return r, nil
 }

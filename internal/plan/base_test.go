@@ -173,3 +173,35 @@ func TestALearntNameIsNoEdit(t *testing.T) {
 	s.write(nil)
 	s.asBefore()
 }
+
+// A device that a template made stays for a person's folder that is shared with it. A template that takes it out leaves it
+// the folder's affair all the same: it comes back with the folder, and goes with it.
+func TestADeviceThatStayedForAFolderGoesWithIt(t *testing.T) {
+	made := []fleet.Template{
+		{ID: 1, Priority: 10, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora + `", "compression": "always"}]`},
+		{ID: 2, Priority: 20, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "made", "path": "/srv/x", "devices": [{"deviceID": "` + nora + `"}]}]`},
+	}
+	out := fleet.Template{ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
+	for name, folderStays := range map[string]bool{"the folder stays": true, "the folder goes": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.write(made)
+			s.edit(fleet.OpSet, "folders.made.rescanIntervalS", "100") // it is the person's now
+			s.write(made)
+			s.write(append(slices.Clone(made), out))
+			s.has("devices."+nora, "absent")
+			s.has("folders.made.devices."+nora, "absent")
+			if !folderStays {
+				s.edit(fleet.OpRemove, "folders.made", "true")
+			}
+			s.write(nil)
+			s.write(nil)
+			if !folderStays {
+				s.asBefore()
+				return
+			}
+			s.has("devices."+nora+".name", `"Nora"`)
+			s.has("folders.made.devices."+nora+".deviceID", `"`+nora+`"`)
+		})
+	}
+}

@@ -15,6 +15,9 @@ import (
 	"muster/internal/stconfig"
 )
 
+// storage is a device of the sample, with which its folders are shared in clear.
+const storage = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"
+
 // pool holds templates that overlap in every way: same keys, members and what lies in them, additions and removals.
 var pool = []fleet.Template{
 	{ID: 1, Priority: 10, Op: fleet.OpSet, Key: "options.maxSendKbps", Text: "100"},
@@ -30,9 +33,10 @@ var pool = []fleet.Template{
 	{ID: 11, Priority: 5, Op: fleet.OpAppend, Key: "options.listenAddresses", Text: `["tcp://:9"]`},
 	{ID: 12, Priority: 70, Op: fleet.OpMerge, Key: "folders.photos-x4kd.devices", Text: `[{"deviceID": "` + nora + `"}]`},
 	{ID: 13, Priority: 80, Op: fleet.OpMerge, Key: "defaults.folder", Text: `{"rescanIntervalS": 33}`},
-	{ID: 14, Priority: 55, Op: fleet.OpSet, Key: "devices.*.untrusted", Text: "true"},
+	{ID: 14, Priority: 55, Op: fleet.OpSet, Key: "devices." + storage + ".untrusted", Text: "true"},
 	{ID: 15, Priority: 55, Op: fleet.OpAppend, Key: "remoteIgnoredDevices", Text: `[{"deviceID": "` + nora + `"}]`},
-	{ID: 16, Priority: 90, Op: fleet.OpAppend, Key: "devices.*.ignoredFolders", Text: `[{"id": "new"}, {"id": "photos-x4kd"}]`},
+	{ID: 16, Priority: 90, Op: fleet.OpAppend, Key: "devices." + storage + ".ignoredFolders", Text: `[{"id": "new"}, {"id": "photos-x4kd"}]`},
+	{ID: 17, Priority: 35, Op: fleet.OpMerge, Key: "folders.new.devices", Text: `[{"deviceID": "` + storage + `"}]`},
 }
 
 // world is a device, what templates it has now, and what the person at it last wanted.
@@ -187,7 +191,7 @@ func (w *world) bring(rt *rapid.T) {
 	w.consistent(rt)
 }
 
-// consistent checks what the daemon would mend silently.
+// consistent checks what the daemon would mend silently, but for what the person made.
 func (w *world) consistent(rt *rapid.T) {
 	has, untrusted := map[string]bool{}, map[string]bool{}
 	for d := range w.observed.Get("devices").Values() {
@@ -195,13 +199,15 @@ func (w *world) consistent(rt *rapid.T) {
 		has[id], untrusted[id] = true, d.Get("untrusted").IsTrue()
 		for ignored := range d.Get("ignoredFolders").Values() {
 			folder := ignored.Get("id").Str()
-			if stconfig.Lookup(w.observed, keyOf(w.t, "folders."+folder+".devices."+id)).Exists() {
+			theirs := stconfig.Lookup(w.wanted, keyOf(w.t, "devices."+id+".ignoredFolders."+folder)).Exists()
+			if !theirs && stconfig.Lookup(w.observed, keyOf(w.t, "folders."+folder+".devices."+id)).Exists() {
 				rt.Fatalf("folder %s is shared with %s and ignored", folder, id)
 			}
 		}
 	}
 	for ignored := range w.observed.Get("remoteIgnoredDevices").Values() {
-		if id := ignored.Get("deviceID").Str(); has[id] {
+		id := ignored.Get("deviceID").Str()
+		if theirs := stconfig.Lookup(w.wanted, keyOf(w.t, "remoteIgnoredDevices."+id)).Exists(); !theirs && has[id] {
 			rt.Fatalf("%s is a device, and ignored", id)
 		}
 	}

@@ -2,6 +2,9 @@ package api
 
 import "encoding/json"
 
+// WarningHeader is the header of an answer to a template that was kept and holds a secret in clear.
+const WarningHeader = "Muster-Warning"
+
 // Template is a fragment of configuration that applies to the devices with which it shares a tag.
 type Template struct {
 	ID        int64  `json:"id" readOnly:"true" doc:"Assigned by the service, never used again"`

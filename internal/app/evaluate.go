@@ -28,6 +28,23 @@ func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) error {
 	return c.pool.Check(ctx, t.Text)
 }
 
+// ClearSecrets evaluates the template for a sample device. One that cannot be evaluated for it says nothing.
+func (c checker) ClearSecrets(ctx context.Context, t fleet.Template) []string {
+	key, err := stconfig.ParseKey(t.Key)
+	if err != nil {
+		return nil
+	}
+	made, err := c.pool.Evaluate(ctx, sandbox.Request{Text: t.Text, Device: reconcile.SampleFacts, Config: stconfig.Sample()})
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	for _, at := range stconfig.SecretsIn(key, made.Value) {
+		keys = append(keys, at.String())
+	}
+	return keys
+}
+
 // evaluations answers the evaluate endpoints.
 type evaluations struct{ engine *reconcile.Engine }
 

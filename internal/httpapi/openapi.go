@@ -143,6 +143,11 @@ func (rt route) headers(op *huma.Operation) map[int]map[string]*huma.Header {
 		}
 	}
 	headers[http.StatusCreated]["Location"] = &huma.Header{Description: "Path of what was created", Schema: text}
+	if rt.warns {
+		for _, status := range []int{http.StatusOK, http.StatusCreated} {
+			headers[status][api.WarningHeader] = &huma.Header{Description: "A secret stands in clear in the template", Schema: text}
+		}
+	}
 	for _, param := range rt.query {
 		if param == limitParam {
 			headers[http.StatusOK]["Link"] = &huma.Header{Description: `With rel="next" when there is more`, Schema: text}

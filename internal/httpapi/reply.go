@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"muster/api"
 )
 
 // reply is an answer that is ready to be sent.
@@ -17,6 +19,7 @@ type reply struct {
 	etag     string // "": made from the body
 	location string
 	link     string
+	warning  string
 	stream   func(http.ResponseWriter) // writes everything itself
 }
 
@@ -64,6 +67,9 @@ func (out reply) write(w http.ResponseWriter, r *http.Request) {
 	}
 	if out.location != "" {
 		header.Set("Location", out.location)
+	}
+	if out.warning != "" {
+		header.Set(api.WarningHeader, out.warning)
 	}
 	if out.etag != "" && reads(r) && anyMatch(r.Header.Values("If-None-Match"), out.etag, weakly) {
 		w.WriteHeader(http.StatusNotModified)

@@ -30,6 +30,9 @@ type Templates interface {
 // name. Errors are invalid, with line and column.
 type Checker interface {
 	CheckTemplate(ctx context.Context, template fleet.Template) error
+	// ClearSecrets are the keys at which a template that was checked has a secret in clear, as far as that can be told
+	// without a device.
+	ClearSecrets(ctx context.Context, template fleet.Template) []string
 }
 
 func (s *server) templateRoutes() []route {
@@ -39,11 +42,11 @@ func (s *server) templateRoutes() []route {
 		{method: http.MethodGet, path: all, name: "listTemplates", summary: "All templates, in the order of the fold", permission: auth.Read,
 			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Template](), handle: s.listTemplates},
 		{method: http.MethodPost, path: all, name: "createTemplate", summary: "Create a template", permission: auth.WriteTemplates,
-			body: body, reply: template, creates: true, onlyCreates: true, handle: s.createTemplate},
+			body: body, reply: template, creates: true, onlyCreates: true, warns: true, handle: s.createTemplate},
 		{method: http.MethodGet, path: one, name: "getTemplate", summary: "One template", permission: auth.Read,
 			reply: template, handle: s.getTemplate},
 		{method: http.MethodPut, path: one, name: "putTemplate", summary: "Replace a template", permission: auth.WriteTemplates,
-			body: body, reply: template, conditional: true, handle: s.putTemplate},
+			body: body, reply: template, conditional: true, warns: true, handle: s.putTemplate},
 		{method: http.MethodDelete, path: one, name: "deleteTemplate", summary: "Delete a template", permission: auth.WriteTemplates,
 			conditional: true, handle: s.deleteTemplate},
 		{method: http.MethodGet, path: tags, name: "getTemplateTags", summary: "Tags of a template", permission: auth.Read,
@@ -115,7 +118,20 @@ func (s *server) createTemplate(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return showCreated(wireTemplate(stored), true, templatePath(stored.ID))
+	out, err := showCreated(wireTemplate(stored), true, templatePath(stored.ID))
+	out.warning = s.warnOfSecrets(r.Context(), stored)
+	return out, err
+}
+
+// warnOfSecrets is a header's text, because a template has exactly the contract's fields.
+func (s *server) warnOfSecrets(ctx context.Context, t fleet.Template) string {
+	keys := s.Checker.ClearSecrets(ctx, t)
+	if len(keys) == 0 {
+		return ""
+	}
+	const most = 3
+	text := strings.Join(keys[:min(len(keys), most)], ", ") + " stands in clear in the template: keep it as a secret, and write secret('name') or '${secret:name}'"
+	return strings.Trim(strconv.QuoteToASCII(text), `"`) // a header holds no more
 }
 
 func (s *server) putTemplate(r *request) (reply, error) {
@@ -132,7 +148,9 @@ func (s *server) putTemplate(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, orNotFound(err, noTemplate(template.ID))
 	}
-	return show(wireTemplate(stored))
+	out, err := show(wireTemplate(stored))
+	out.warning = s.warnOfSecrets(r.Context(), stored)
+	return out, err
 }
 
 // readTemplate reads and checks a body as far as a template can be checked without a device.

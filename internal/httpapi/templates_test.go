@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"muster/api"
 	"muster/internal/fleet"
 )
 
@@ -81,6 +82,26 @@ func TestTemplateThatDoesNotCompileIsNotKept(t *testing.T) {
 	}
 	if list := w.get(Prefix + "/templates"); list != "[]" {
 		t.Errorf("it was kept: %s", list)
+	}
+}
+
+func TestASecretInClearIsWarnedOfWhenATemplateIsKept(t *testing.T) {
+	w := newWorld(t)
+	w.fakes.secretsIn = func(t fleet.Template) []string {
+		if t.Key == "gui.password" {
+			return []string{t.Key, "folders.Größe.devices"}
+		}
+		return nil
+	}
+	for key, want := range map[string]string{"gui.theme": "", "gui.password": `gui.password, folders.Gr\u00f6\u00dfe.devices stands in clear`} {
+		body := `{"op":"set","key":"` + key + `","template":"\"x\""}`
+		made := w.do(call{method: http.MethodPost, path: Prefix + "/templates", body: body})
+		changed := w.do(call{method: http.MethodPut, path: made.Header.Get("Location"), body: body})
+		for _, resp := range []*http.Response{made, changed} {
+			if got := resp.Header.Get(api.WarningHeader); resp.StatusCode >= 300 || !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+				t.Errorf("%s: got %d and %q, want %q", key, resp.StatusCode, got, want)
+			}
+		}
 	}
 }
 

@@ -205,6 +205,7 @@ type fakes struct {
 	done      []plan.Change
 	waiting   []plan.Change
 	check     func(fleet.Template) error
+	secretsIn func(fleet.Template) []string
 	evaluate  func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error)
 }
 
@@ -262,6 +263,12 @@ func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) error {
 		return nil
 	}
 	return f.check(t)
+}
+func (f *fakes) ClearSecrets(_ context.Context, t fleet.Template) []string {
+	if f.secretsIn == nil {
+		return nil
+	}
+	return f.secretsIn(t)
 }
 func (f *fakes) Evaluate(_ context.Context, t fleet.TaggedTemplate, id fleet.DeviceID) (Evaluation, error) {
 	return f.evaluate(t, id)

@@ -79,6 +79,9 @@ func (e *Engine) example(r *fleet.Registry, tags []fleet.Tag) fleet.DeviceID {
 	return best
 }
 
+// SampleFacts are what templates see of the sample device.
+var SampleFacts = template.Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort, OS: "linux", Arch: "amd64", Version: "v2.1.3"}
+
 // evaluating is one evaluation under way.
 type evaluating struct {
 	*Engine
@@ -103,7 +106,7 @@ func (x *evaluating) input(config stconfig.Value) template.Input {
 // over prepares the device that the template is evaluated for.
 func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 	x.own, x.config = stconfig.SampleID, stconfig.Sample()
-	x.facts = template.Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort, OS: "linux", Arch: "amd64", Version: "v2.1.3"}
+	x.facts = SampleFacts
 	if device == "" {
 		x.warn("no device is registered: evaluated for a sample device, over a sample configuration")
 		return nil

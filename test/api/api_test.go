@@ -2,7 +2,9 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -397,4 +399,34 @@ func TestARevisionIsShownComparedAndRestored(t *testing.T) {
 	wantCode(t, err, fleet.CodeForbidden)
 	_, err = operator.Revision(t.Context(), id, 999)
 	wantCode(t, err, fleet.CodeNotFound)
+}
+
+func TestASecretInClearIsWarnedOfWhenATemplateIsKept(t *testing.T) {
+	s, _ := quiet(t)
+	for text, want := range map[string]string{
+		`"correct horse"`: "gui.password",
+		`"${secret:gui}"`: "",
+		"def template(device):\n    return \"correct \" + \"horse\"": "gui.password",
+		"def template(device):\n    return secret(\"gui\")":          "",
+	} {
+		body, err := json.Marshal(map[string]string{"op": "set", "key": "gui.password", "template": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/v1/templates", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-API-Key", s.Token)
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		warning := resp.Header.Get(api.WarningHeader)
+		if resp.StatusCode != http.StatusCreated || !strings.HasPrefix(warning, want) || (want == "") != (warning == "") {
+			t.Errorf("%s: got %d with %q, want a warning about %q", text, resp.StatusCode, warning, want)
+		}
+	}
 }

@@ -128,18 +128,22 @@ func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscri
 	life := s.streaming.life + rand.N(s.streaming.life/10+1)
 	ctx, cancel := context.WithTimeout(r.Context(), life)
 	defer cancel()
+	permitted := time.Now() // last, at first by the route
 	out.begin(s.streaming.retry, events.Cursor())
 	for out.flush() == nil {
 		batch, err := next(ctx, events, s.streaming.heartbeat)
+		if time.Since(permitted) >= s.streaming.heartbeat { // also of a stream that is never idle
+			if _, err := s.permit(r.Request, auth.Read); err != nil {
+				return
+			}
+			permitted = time.Now()
+		}
 		switch {
 		case err == nil:
 			for _, e := range batch {
 				out.event(e)
 			}
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-			if _, err := s.permit(r.Request, auth.Read); err != nil {
-				return
-			}
 			out.heartbeat(events.Cursor())
 		default:
 			return

@@ -5,15 +5,18 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/auth"
 	"muster/internal/event"
 	"muster/internal/fleet"
 )
@@ -205,6 +208,44 @@ func TestAStreamEndsWithTheServerTheTokenAndItsTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// door lets in whoever asks until a moment.
+type door struct{ until time.Time }
+
+func (d door) Authenticate(*http.Request) (auth.Principal, error) {
+	if time.Now().Before(d.until) {
+		return auth.Principal{Role: fleet.RoleViewer}, nil
+	}
+	return auth.Principal{}, errors.New("this token was deleted")
+}
+
+func TestABusyStreamEndsWithItsToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hub := event.NewHub(event.Options{})
+		deleted := time.Now().Add(time.Minute + time.Second)
+		s := newServer(Options{Log: slog.New(slog.DiscardHandler), Auth: door{deleted}, Events: hub})
+		events, err := hub.Subscribe(event.Filter{}, event.Latest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ended time.Time
+		out := httptest.NewRecorder()
+		go func() {
+			s.stream(out, &request{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/events", nil)}, events)
+			ended = time.Now()
+		}()
+		for range 300 {
+			publish(t, hub, event.TypeStatus, idA, 1)
+			<-time.After(time.Second) // no stream is ever idle for as long as a heartbeat
+		}
+		hub.Close()
+		synctest.Wait()
+		if ended.Before(deleted) || ended.After(deleted.Add(s.streaming.heartbeat+time.Second)) {
+			t.Errorf("the token was deleted after %v, the stream ended %v later, with %d events", time.Minute+time.Second,
+				ended.Sub(deleted), strings.Count(out.Body.String(), "data:"))
+		}
+	})
 }
 
 func TestAReaderThatIsGoneLeavesNothingBehind(t *testing.T) {

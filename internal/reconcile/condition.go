@@ -75,8 +75,8 @@ func (j *job) condition() fleet.State {
 			Next: "It is read again as soon as it answers."}
 	}
 	if skipped := j.skipped(); len(skipped) > 0 && worst.Configuration == fleet.ConfigInSync {
+		// No Next: a template by tag about what only some devices have is normal, and nobody has to come for it.
 		worst.Reason += fmt.Sprintf(", except that %s is skipped: %s", summary(skipped), skipped[0].Reason)
-		worst.Next = "Change the template if that is a slip; otherwise it is done as soon as the device has what it is about."
 	}
 	if reason, next := j.restartNeeded(); reason != "" && j.known.Online {
 		worst.Reason, worst.Next = reason, next

@@ -88,12 +88,16 @@ func TestAConsentEndsWithItsChange(t *testing.T) {
 	})
 }
 
-// A key with a slip in it changes nothing, and a device that looks good would hide it.
-func TestWhatIsSkippedIsSaid(t *testing.T) {
+// A key with a slip in it changes nothing, and a device that looks good would hide it. A template about what only some
+// devices have is no slip: nobody has to come for that.
+func TestWhatIsSkippedIsSaidAndCallsNobody(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t, tmpl(2, fleet.OpSet, "options.natEnbled", `false`))
 		b.start()
 		defer b.stop()
 		b.wantState(fleet.ConfigInSync, "except that options.natEnbled is skipped: this daemon has no field natEnbled")
+		if next := b.engine.State(b.id).Next; next != "" {
+			t.Errorf("somebody is to look at it: %s", next)
+		}
 	})
 }

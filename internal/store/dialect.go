@@ -81,11 +81,16 @@ func (sqliteDialect) givenID() string      { return "" }
 func (sqliteDialect) batchLimit() time.Duration { return 0 }
 
 func (d sqliteDialect) openWrites() (*sql.DB, error) {
-	// SQLite would make the file readable for everybody; its companions take its mode.
-	f, err := os.OpenFile(filepath.Join(d.home, sqliteFile), os.O_CREATE|os.O_RDWR, 0o600)
+	// SQLite would make the file readable for everybody; its companions take its mode. One that is there must not be opened
+	// here: closing it would drop the locks that SQLite holds on it in this process, and another program that looks into the
+	// database would take itself for its last user and delete the write-ahead log.
+	f, err := os.OpenFile(filepath.Join(d.home, sqliteFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return d.pool(1, "_txlock=immediate")
+	}
 	if err != nil {
 		return nil, &fleet.Error{
-			Code: fleet.CodeUnavailable, During: "open database", Message: "the database file cannot be opened for writing",
+			Code: fleet.CodeUnavailable, During: "open database", Message: "the database file cannot be made",
 			Hint: "Look whether the home directory exists and belongs to the user that runs Muster.", Err: err,
 		}
 	}

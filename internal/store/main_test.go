@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if home := os.Getenv(crashHome); home != "" {
 		os.Exit(writeUntilKilled(home))
 	}
+	if home := os.Getenv(visitedHome); home != "" {
+		os.Exit(visit(home))
+	}
 	os.Exit(run(m))
 }
 

@@ -37,17 +37,31 @@ type DeviceSettings struct {
 
 // Mode of one device: the strictest of the fleet's, its tags' and its own.
 func (r *Registry) ModeOf(id DeviceID) Mode {
-	mode := r.Mode
 	device := r.Devices[id]
 	if device == nil {
-		return mode
+		return r.Mode
 	}
-	for _, tag := range device.Tags {
+	return Strictest(r.modeOfTags(device.Tags), device.Settings.Mode)
+}
+
+// ModeAt is the mode of a device that is still at an older registry: what its tags said there goes on to hold for what they
+// bring there.
+func (r *Registry) ModeAt(older *Registry, id DeviceID) Mode {
+	mode := r.ModeOf(id)
+	if was := older.Devices[id]; was != nil && older != r {
+		mode = Strictest(mode, r.modeOfTags(was.Tags))
+	}
+	return mode
+}
+
+func (r *Registry) modeOfTags(tags []Tag) Mode {
+	mode := r.Mode
+	for _, tag := range tags {
 		if m, ok := r.TagModes[tag]; ok {
 			mode = Strictest(mode, m)
 		}
 	}
-	return Strictest(mode, device.Settings.Mode)
+	return mode
 }
 
 // TemplatesOf are the templates that share a tag with the device, in the order of the fold.

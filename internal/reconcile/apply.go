@@ -27,7 +27,7 @@ const (
 // bring sends the plan and what follows from it, until nothing is left to send.
 func (e *Engine) bring(ctx context.Context, j *job) error {
 	for range maxRounds {
-		if !e.mayWrite(ctx, j.m.id) {
+		if !e.mayWrite(ctx, j) {
 			j.mode, j.halted = fleet.ModeObserve, true
 			return nil
 		}
@@ -156,7 +156,7 @@ func (a *attempt) write(ctx context.Context) error {
 		if a.buildsOnRejected(w) {
 			continue
 		}
-		if !a.mayWrite(ctx, a.j.m.id) {
+		if !a.mayWrite(ctx, a.j) {
 			return nil // somebody stopped Muster: what was written is read back, what is left waits
 		}
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))

@@ -66,7 +66,7 @@ func (e *Engine) askRestart(ctx context.Context, j *job) error {
 	told := j.m.mem.restartState().toldAt
 	again := time.Since(told) >= restartAgain
 	j.m.mem.keepRestart(restarting{asked: true, required: required, toldAt: told})
-	if !required || !again || !j.device.Settings.Restart || !e.mayWrite(ctx, j.m.id) {
+	if !required || !again || !j.device.Settings.Restart || !e.mayWrite(ctx, j) {
 		return nil
 	}
 	j.m.mem.keepRestart(restarting{asked: true, required: true, toldAt: time.Now()})
@@ -76,9 +76,9 @@ func (e *Engine) askRestart(ctx context.Context, j *job) error {
 
 // mayWrite asks for the mode as it is at this moment: somebody may have stopped Muster, or deleted the device, since the job
 // began.
-func (e *Engine) mayWrite(ctx context.Context, id fleet.DeviceID) bool {
+func (e *Engine) mayWrite(ctx context.Context, j *job) bool {
 	registry, err := e.o.Store.Registry(ctx)
-	return err == nil && registry.Devices[id] != nil && registry.ModeOf(id) == fleet.ModeOn
+	return err == nil && registry.Devices[j.m.id] != nil && registry.ModeAt(j.view.registry, j.m.id) == fleet.ModeOn
 }
 
 func (m *memory) restartState() restarting {

@@ -142,8 +142,8 @@ func scanTag(row scanner) (fleet.Tag, error) {
 	return fleet.Tag(tag), err
 }
 
-// DeleteTag takes a tag off everything that carries it, with its mode, in one generation, and gives the tags that
-// remain. A tag that nobody carries is not_found. check sees all tags before.
+// DeleteTag takes a tag off everything that carries it, in one generation, and gives the tags that remain. Its mode stays: who
+// stopped Muster for a tag did not say that it may go on, and an undo brings the tag back. A tag that nobody carries is not_found. check sees all tags before.
 func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
 	return write(ctx, s, "delete tag", func(t *tx) ([]fleet.Tag, error) {
 		all, err := t.allTags()
@@ -164,7 +164,7 @@ func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current
 			return nil, err
 		}
 		t.record("tag.delete", string(tag), "")
-		return dropTag(all, tag), t.dropTagMode(tag)
+		return dropTag(all, tag), nil
 	})
 }
 

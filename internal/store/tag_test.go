@@ -70,7 +70,7 @@ func TestDeleteTagTakesItOffEverything(t *testing.T) {
 		if got := must(s.TemplatesTagged(t.Context(), "x"))(t); len(got) != 0 {
 			t.Errorf("got %v", got)
 		}
-		if mode := must(s.TagMode(t.Context(), "x"))(t); mode != fleet.ModeOn {
+		if mode := must(s.TagMode(t.Context(), "x"))(t); mode != fleet.ModeObserve {
 			t.Errorf("got mode %s", mode)
 		}
 		if left := must(s.DeleteTag(t.Context(), "stays", nil))(t); left == nil || len(left) != 0 {

@@ -3,6 +3,7 @@ package mirror
 import (
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -333,6 +334,34 @@ func TestErrorsOfNoKindAreTold(t *testing.T) {
 		s := w.wantConnection(w.put(1, f), fleet.Unreachable)
 		if s.Reason != "the daemon could not be followed" {
 			t.Fatalf("%q", s.Reason)
+		}
+	})
+}
+
+// A device may be put anew at any moment, also between a reading and its being kept.
+func TestAConfigurationThatIsReadWhileTheDeviceIsPutIsKept(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		var once sync.Once
+		armed := false
+		w.m.o.Changed = func(_ fleet.DeviceID, a Aspect) {
+			if armed && a&ConfigChanged != 0 {
+				once.Do(func() {
+					w.m.Put(device(1), true)
+					w.m.Put(device(1), false)
+				})
+			}
+		}
+		d := w.put(1, f)
+		pass(time.Minute)
+		armed = true
+		f.change(fakeFolder{ID: "a"}, fakeFolder{ID: "b"})
+		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
+		pass(time.Minute)
+		s := w.snapshot(d)
+		kept := slices.ContainsFunc(w.observations(), func(o fleet.Observation) bool { return o.Config != nil && o.Config.Digest == s.Digest })
+		if !kept || s.Unkept || s.Connection != fleet.Online || len(s.Folders) != 2 {
+			t.Fatalf("kept: %t, %+v", kept, s)
 		}
 	})
 }

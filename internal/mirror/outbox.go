@@ -277,8 +277,10 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 func (b *outbox) writeSingly(ctx context.Context, group []waiting, err error) error {
 	var refused []waiting
 	for i, w := range group {
-		if b.write(ctx, group[i:i+1]) != nil {
-			w.failed++
+		if err := b.write(ctx, group[i:i+1]); err != nil {
+			if fleet.CodeOf(err) != fleet.CodeUnavailable { // else the sink was away
+				w.failed++
+			}
 			refused = append(refused, w)
 		}
 		if len(refused) == i+1 && (i == len(group)-1 || i == maxProbes-1) {

@@ -80,24 +80,22 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 	}
 	now := time.Now()
 	seen := fleet.ObservedConfig{JSON: document, Digest: reading.Digest, Folders: reading.Folders, SeenAt: now}
-	changed := false
 	w.update(func(s *Snapshot) Aspect {
 		if began.Before(w.configBegan) {
 			return 0
 		}
 		w.configBegan, w.configSum, w.pausedNow = began, sum, reading.Paused
-		changed = s.Digest != reading.Digest
+		changed := s.Digest != reading.Digest
 		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, tooOld
 		if !changed {
 			return 0
 		}
 		s.Unkept = true
 		s.Summaries = onlyThese(s.Summaries, reading.Folders)
+		// In one step with the snapshot: the next watcher takes that over, and would take the configuration for kept.
+		w.m.outbox.add(fleet.Observation{Device: w.device.ID, Config: &seen, LastSeen: now}, tell)
 		return ConfigChanged | FoldersChanged
 	})
-	if changed {
-		w.observe(fleet.Observation{Config: &seen, LastSeen: now}, tell)
-	}
 	return seen, nil
 }
 

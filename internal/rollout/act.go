@@ -312,7 +312,7 @@ func (r *Runner) Consent(ctx context.Context, id int64, answer Answer) (Answered
 		return slices.ContainsFunc(given, func(c fleet.RolloutConsent) bool { return h.same[c.Key] == c.Digest })
 	}) {
 		same = append(same, device)
-		l.notice(device)
+		l.answered(device)
 	}
 	r.Wake()
 	r.mu.RLock()

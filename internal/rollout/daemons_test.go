@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -30,13 +31,16 @@ type daemons struct {
 	mu     sync.Mutex // guards the rest
 	runner *Runner
 	sites  map[fleet.DeviceID]*site
+	apply  func() error // instead of what an apply does
+	tries  int          // how often
 }
 
 // site is one device.
 type site struct {
 	has       map[string]bool // the keys that are there; true: Muster brought them
 	away      bool
-	idle      bool // nobody brings it anywhere
+	idle      bool       // nobody brings it anywhere
+	mode      fleet.Mode // on when empty; one that is paused is not watched
 	state     fleet.Configuration
 	waiting   []plan.Change
 	consented []string
@@ -115,6 +119,18 @@ func (d *daemons) away(n int, away bool) {
 	d.runner.Notice(deviceN(n))
 }
 
+// mode sets how far Muster may go with some devices.
+func (d *daemons) mode(mode fleet.Mode, ids ...fleet.DeviceID) {
+	d.mu.Lock()
+	for _, id := range ids {
+		d.sites[id].mode = mode
+	}
+	d.mu.Unlock()
+	for _, id := range ids {
+		d.runner.Notice(id)
+	}
+}
+
 // having are the devices that have a key.
 func (d *daemons) having(key string) (having int) {
 	d.mu.Lock()
@@ -131,7 +147,7 @@ func (d *daemons) Standing(id fleet.DeviceID) Standing {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.sites[id]
-	return Standing{Tried: true, Online: !s.away, Mode: fleet.ModeOn, Configuration: s.state, Digest: s.digest(), Summarised: true}
+	return Standing{Tried: true, Online: !s.away, Mode: cmp.Or(s.mode, fleet.ModeOn), Configuration: s.state, Digest: s.digest(), Summarised: true}
 }
 
 func (s *site) digest() string { return fmt.Sprint(slices.Sorted(maps.Keys(s.has))) }
@@ -254,6 +270,11 @@ func (d *daemons) Apply(ctx context.Context, id fleet.DeviceID, digest string, c
 	}
 	d.mu.Lock()
 	s := d.sites[id]
+	if d.apply != nil {
+		defer d.mu.Unlock()
+		d.tries++
+		return d.apply()
+	}
 	s.consented = append(s.consented, consent...)
 	s.bring(slices.DeleteFunc(made.Changes, func(c plan.Change) bool { return !slices.Contains(consent, c.Key.String()) }))
 	d.mu.Unlock()

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/logkey"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
@@ -60,16 +58,16 @@ func (r *Runner) inspect(ctx context.Context, l *live, m fleet.RolloutMember, c 
 	consents, undoing, undone := l.Consents, l.Status == fleet.RolloutUndoing, l.undone
 	r.mu.RUnlock()
 	made, err := r.o.Fleet.Plan(ctx, m.Device)
-	f, held := unplanned(err), heldPlan{}
+	f, held, given := unplanned(err), heldPlan{}, false
 	if err == nil {
 		f, held = r.judge(m, made, generation, undoing)
+		undoes := undoing && undone != nil && len(held.same) > 0 && r.untouchedSince(ctx, m.Device, undone, made.Generation)
+		f, given = r.give(ctx, l, c, made, r.answerTo(m, made, held, consents, undoes), f)
 	}
-	answered := err == nil && len(held.same) > 0 &&
-		r.answer(ctx, m, made, held, consents, undoing && undone != nil && r.untouchedSince(ctx, m.Device, undone, made.Generation))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.fact, c.held, c.observed, c.at, c.running = f, held, made.Observed, time.Now(), false
-	c.dirty = c.dirty || answered
+	c.dirty = c.dirty || given
 }
 
 // unplanned is what is seen of a device for which there is no plan.
@@ -159,40 +157,4 @@ func (r *Runner) sameWish(c plan.Change) string {
 		h.Write(stconfig.Normalise(to).JSON())
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// answer gives the answer that a person gave for all devices with the same held change, and the consent that is in an
-// undo. It tells whether there was one.
-func (r *Runner) answer(ctx context.Context, m fleet.RolloutMember, p plan.Plan, held heldPlan, consents []fleet.RolloutConsent, undoes bool) bool {
-	var consent, keep []string
-	for _, c := range p.Changes {
-		key := c.Key.String()
-		i := slices.IndexFunc(consents, func(given fleet.RolloutConsent) bool {
-			return given.Key == key && given.Digest == held.same[key]
-		})
-		switch {
-		case held.same[key] == "":
-		case i >= 0 && consents[i].Keep:
-			keep = append(keep, key)
-		case i >= 0, undoes && takesAway(c) && !slices.Contains(m.Held, r.sameWish(c)):
-			consent = append(consent, key)
-		}
-	}
-	if len(consent)+len(keep) == 0 {
-		return false
-	}
-	if err := r.o.Fleet.Apply(ctx, m.Device, p.Digest, consent, keep); err != nil && ctx.Err() == nil {
-		r.log.Info("consent not applied yet", logkey.Device, m.Device, logkey.Err(err))
-	}
-	return true
-}
-
-// takesAway tells a folder or device that Muster brought and that nobody asks for any more: whoever undoes a rollout
-// wants it gone.
-func takesAway(c plan.Change) bool {
-	if !c.Returns || c.To.Exists() || c.Key.Len() != 2 {
-		return false
-	}
-	section := strings.ToLower(c.Key.At(0).Name)
-	return section == "folders" || section == "devices"
 }

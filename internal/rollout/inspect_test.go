@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -10,19 +9,11 @@ import (
 	"muster/internal/stconfig"
 )
 
-// answering notes what it is told to apply.
-type answering struct {
-	quietFleet
-	consented []string
-}
+// onlineFleet are devices that were read and are online.
+type onlineFleet struct{ quietFleet }
 
-func (a *answering) Standing(fleet.DeviceID) Standing {
+func (onlineFleet) Standing(fleet.DeviceID) Standing {
 	return Standing{Tried: true, Online: true, Mode: fleet.ModeOn, Configuration: fleet.ConfigHeld, Digest: "seen", Summarised: true}
-}
-
-func (a *answering) Apply(_ context.Context, _ fleet.DeviceID, _ string, consent, _ []string) error {
-	a.consented = append(a.consented, consent...)
-	return nil
 }
 
 func waits(t *testing.T, key string) plan.Change {
@@ -38,8 +29,7 @@ func waits(t *testing.T, key string) plan.Change {
 // the removal of what the rollout brought, and of nothing else.
 func TestWhatWaitedBeforeARolloutIsNotItsOwn(t *testing.T) {
 	old, brought := waits(t, "folders.old"), waits(t, "folders.brought")
-	asked := &answering{}
-	r := New(Options{Fleet: asked, DigestKey: []byte("k")})
+	r := New(Options{Fleet: onlineFleet{}, DigestKey: []byte("k")})
 	for name, one := range map[string]struct {
 		member  fleet.RolloutMember
 		changes []plan.Change
@@ -59,7 +49,7 @@ func TestWhatWaitedBeforeARolloutIsNotItsOwn(t *testing.T) {
 	member := fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old)}}
 	undone := plan.Plan{Observed: "seen", Changes: []plan.Change{brought, old}}
 	_, held := r.judge(member, undone, 0, true)
-	if !r.answer(t.Context(), member, undone, held, nil, true) || !slices.Equal(asked.consented, []string{"folders.brought"}) {
-		t.Errorf("an undo consents to %v", asked.consented)
+	if got := r.answerTo(member, undone, held, nil, true); !slices.Equal(got.consent, []string{"folders.brought"}) || got.keep != nil {
+		t.Errorf("an undo answers %v", got)
 	}
 }

@@ -36,6 +36,7 @@ type check struct {
 	touched  bool
 	proven   bool // it was read back with an empty plan at the rollout's generation: how it stands is about that one
 	held     heldPlan
+	giving   giving // of the answer to what is held
 }
 
 func newLive(rollout fleet.Rollout, now time.Time) *live {
@@ -55,6 +56,14 @@ func (l *live) notice(id fleet.DeviceID) (concerned bool) {
 	defer l.mu.Unlock()
 	l.check(id).dirty = true
 	return true
+}
+
+// answered takes that a person answered what waits on a device: what came of earlier answers does not matter.
+func (l *live) answered(id fleet.DeviceID) {
+	l.notice(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.check(id).giving = giving{}
 }
 
 // applied takes an intent that was finished.

@@ -307,7 +307,6 @@ func (r *registryRun) deleteTag(t *rapid.T) {
 	}
 	r.answered(t, err, there)
 	if there {
-		delete(r.want.tagModes, tag)
 		r.want.generation++
 	}
 }

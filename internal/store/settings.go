@@ -36,6 +36,7 @@ func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 }
 
 func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
+	turn := s.model.nextTurn()
 	return write(ctx, s, "put device settings", func(t *tx) (fleet.DeviceSettings, error) {
 		if _, err := fleet.ParseMode(string(settings.Mode)); err != nil {
 			return settings, err
@@ -47,7 +48,7 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 		if err := ask(check, &current); err != nil {
 			return settings, err
 		}
-		t.committed(func() { s.model.drop(fleet.ModeScope{Device: id}) })
+		t.decide(fleet.ModeScope{Device: id}, turn)
 		if current == settings {
 			return settings, nil
 		}
@@ -150,7 +151,6 @@ func (t *tx) putTagMode(tag fleet.Tag, mode fleet.Mode) error {
 
 func (t *tx) dropTagMode(tag fleet.Tag) error {
 	t.effects.committed.Modes = true
-	t.committed(func() { t.store.model.drop(fleet.ModeScope{Tag: tag}) })
 	t.register(func(c *contents) { delete(c.tagModes, tag) })
 	return t.exec(`DELETE FROM tag_modes WHERE tag = $1`, string(tag))
 }

@@ -20,7 +20,7 @@ const (
 // override is a mode that is in force and not kept yet.
 type override struct {
 	mode fleet.Mode
-	turn int64 // grows with each: an older one that is kept late must not end a newer one
+	turn int64 // grows with each decision: an older one that is kept late must not undo or end a newer one
 }
 
 // SwitchMode sets the mode of the fleet, a tag or a device, at once. kept tells whether a restart would still know it:
@@ -101,7 +101,9 @@ func (s *Store) overridden(scope fleet.ModeScope) {
 
 func (s *Store) keepMode(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode, turn int64) error {
 	_, err := write(ctx, s, "put mode", func(t *tx) (none struct{}, err error) {
-		t.committed(func() { s.model.yield(scope, turn) })
+		if !t.decide(scope, turn) {
+			return none, nil
+		}
 		switch {
 		case scope.Tag != "":
 			return none, t.putTagMode(scope.Tag, mode)
@@ -117,6 +119,20 @@ func (s *Store) keepMode(ctx context.Context, scope fleet.ModeScope, mode fleet.
 		return none, t.putFleetMode(mode)
 	})
 	return err
+}
+
+// decide ends the modes in force that are not newer than this turn, and tells whether its own is to be written: not where
+// that of a newer turn was written already, or this one.
+func (t *tx) decide(scope fleet.ModeScope, turn int64) bool {
+	t.committed(func() { t.store.model.yield(scope, turn) })
+	decided := t.store.writer.decided
+	before := decided[scope]
+	if turn <= before {
+		return false
+	}
+	decided[scope] = turn
+	t.undone(func() { decided[scope] = before })
+	return true
 }
 
 // keepLater tries again until everything that is in force is kept.
@@ -183,14 +199,12 @@ func (m *model) yield(scope fleet.ModeScope, turn int64) {
 	}
 }
 
-// drop ends an override whatever its age: somebody wrote another mode.
-func (m *model) drop(scope fleet.ModeScope) {
+// nextTurn is for a decision that is in force only when it is written.
+func (m *model) nextTurn() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.overrides[scope]; ok {
-		delete(m.overrides, scope)
-		m.view = nil
-	}
+	m.turn++
+	return m.turn
 }
 
 func (m *model) forced() map[fleet.ModeScope]override {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -162,4 +163,119 @@ func TestAModeInForceIsKeptByItself(t *testing.T) {
 			t.Fatal("it was not kept")
 		}
 	}
+}
+
+// A mode waits to be kept while somebody decides otherwise. The attempt to keep it that has begun meanwhile, in the same
+// batch or later, must not undo that.
+func TestAModeThatIsKeptLateDoesNotUndoANewerDecision(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		site, own := fleet.ModeScope{Tag: "site"}, fleet.ModeScope{Device: d.ID}
+		decide := func(scope fleet.ModeScope, mode fleet.Mode) error { // SwitchMode, with all the patience of a slow machine
+			return s.keepMode(t.Context(), scope, mode, s.model.force(scope, mode))
+		}
+		for name, test := range map[string]struct {
+			scope   fleet.ModeScope
+			decide  func() error
+			decided func(*fleet.Registry) fleet.Mode
+		}{
+			"fleet": {
+				fleet.ModeScope{}, func() error { return decide(fleet.ModeScope{}, fleet.ModeObserve) },
+				func(r *fleet.Registry) fleet.Mode { return r.Mode },
+			},
+			"tag": {
+				site, func() error { return decide(site, fleet.ModeObserve) },
+				func(r *fleet.Registry) fleet.Mode { return r.TagModes[site.Tag] },
+			},
+			"device": {
+				own, func() error {
+					_, err := s.PutDeviceSettings(t.Context(), d.ID, fleet.DeviceSettings{Mode: fleet.ModeObserve, AllowPlain: true}, nil)
+					return err
+				}, func(r *fleet.Registry) fleet.Mode { return r.Devices[d.ID].Settings.Mode },
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				turn := s.model.force(test.scope, fleet.ModeOn)
+				release := hold(t, s)
+				answers := make(chan error, 2)
+				go func() { answers <- test.decide() }()
+				waitQueued(t, s, 1)
+				go func() { answers <- s.keepMode(t.Context(), test.scope, fleet.ModeOn, turn) }()
+				waitQueued(t, s, 2)
+				release()
+				for range 2 {
+					if err := <-answers; err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := s.keepMode(t.Context(), test.scope, fleet.ModeOn, turn); err != nil {
+					t.Fatal(err)
+				}
+				if got := test.decided(must(s.Registry(t.Context()))(t)); got != fleet.ModeObserve {
+					t.Errorf("%s is in force after observe was acknowledged as kept", got)
+				}
+				if left := s.model.forced(); len(left) != 0 {
+					t.Errorf("%v still waits to be kept", left)
+				}
+			})
+		}
+		kept := must(s.load(t.Context(), pool{s.reads}))(t)
+		if kept.mode != fleet.ModeObserve || kept.tagModes[site.Tag] != fleet.ModeObserve || kept.devices[d.ID].Settings.Mode != fleet.ModeObserve {
+			t.Errorf("the database has %s, %v, %s", kept.mode, kept.tagModes, kept.devices[d.ID].Settings.Mode)
+		}
+	})
+}
+
+// A decision ends what was in force before it, and not what was put in force while it waited for the database.
+func TestASwitchOutlivesAnOlderDecision(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir(), Seal: key(t, 1)})
+	d := put(t, s, deviceN(1))
+	release := hold(t, s)
+	answers := make(chan error, 2)
+	site := fleet.ModeScope{Tag: "site"}
+	turn := s.model.force(site, fleet.ModeOn)
+	go func() { answers <- s.keepMode(t.Context(), site, fleet.ModeOn, turn) }()
+	waitQueued(t, s, 1)
+	go func() {
+		_, err := s.PutDeviceSettings(t.Context(), d.ID, fleet.DeviceSettings{Mode: fleet.ModeOn, AllowPlain: true}, nil)
+		answers <- err
+	}()
+	waitQueued(t, s, 2)
+	s.model.force(site, fleet.ModeObserve)
+	s.model.force(fleet.ModeScope{Device: d.ID}, fleet.ModeObserve)
+	release()
+	for range 2 {
+		if err := <-answers; err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := must(s.Registry(t.Context()))(t)
+	if r.TagModes["site"] != fleet.ModeObserve || r.Devices[d.ID].Settings.Mode != fleet.ModeObserve {
+		t.Errorf("got %v, %s: the newer switch is not in force any more", r.TagModes, r.Devices[d.ID].Settings.Mode)
+	}
+}
+
+// A decision that the database refused leaves in force, and to be kept, what was.
+func TestADecisionThatFailedDecidesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		own := fleet.ModeScope{Device: d.ID}
+		s.model.force(own, fleet.ModeObserve)
+		broken := errors.New("broken")
+		_, err := write(t.Context(), s, "fail", func(t *tx) (none struct{}, err error) {
+			t.decide(own, s.model.nextTurn())
+			return none, broken
+		})
+		if !errors.Is(err, broken) {
+			t.Fatalf("got %v", err)
+		}
+		if !s.keepNow(t.Context()) {
+			t.Error("it was not kept")
+		}
+		if kept := must(s.load(t.Context(), pool{s.reads}))(t); kept.devices[d.ID].Settings.Mode != fleet.ModeObserve {
+			t.Errorf("the database has %s", kept.devices[d.ID].Settings.Mode)
+		}
+	})
 }

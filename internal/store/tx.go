@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"muster/internal/fleet"
@@ -21,12 +22,13 @@ type tx struct {
 	effects effects
 }
 
-// effects are what follows from a commit. They are dropped when the write or its batch fails.
+// effects are what follows from a commit. They are dropped when the write or its batch fails: then undo is what follows.
 type effects struct {
 	model     []func(*contents)
 	committed fleet.Committed
 	audit     []fleet.AuditEntry
 	after     []func()
+	undo      []func()
 }
 
 func (e *effects) merge(other effects) {
@@ -34,6 +36,13 @@ func (e *effects) merge(other effects) {
 	e.committed.Merge(other.committed)
 	e.audit = append(e.audit, other.audit...)
 	e.after = append(e.after, other.after...)
+	e.undo = append(e.undo, other.undo...)
+}
+
+func (e *effects) takeBack() {
+	for _, run := range slices.Backward(e.undo) {
+		run()
+	}
 }
 
 func (e *effects) empty() bool {
@@ -46,6 +55,7 @@ func (t *tx) savepoint(a *attempt) error {
 		return err
 	}
 	if a.err = t.protect(a.request.do); a.err != nil {
+		t.effects.takeBack()
 		if err := t.exec("ROLLBACK TO SAVEPOINT one_write"); err != nil {
 			return errors.Join(a.err, err)
 		}
@@ -80,6 +90,10 @@ func (t *tx) register(change func(*contents)) {
 
 // committed runs something once the model has what was written.
 func (t *tx) committed(run func()) { t.effects.after = append(t.effects.after, run) }
+
+// undone runs something when the write, or its batch, fails: for what the writer remembers and the next write of the same
+// batch has to know.
+func (t *tx) undone(run func()) { t.effects.undo = append(t.effects.undo, run) }
 
 // touch says that a device was put, deleted, or got other settings.
 func (t *tx) touch(id fleet.DeviceID) {

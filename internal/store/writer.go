@@ -35,6 +35,7 @@ type writer struct {
 	session *session // of run, and of Open before it starts; nil without a connection
 
 	explained map[fleet.DeviceID]explanation // of configurations that were not seen yet; run's own
+	decided   map[fleet.ModeScope]int64      // the turn of the mode that was written last; run's own
 
 	telling sync.Mutex // held while Options.Committed is called
 }
@@ -50,7 +51,7 @@ type request struct {
 
 func newWriter(s *Store, committed func(fleet.Committed)) *writer {
 	return &writer{store: s, committed: committed, queue: make(chan *request, queueLength), done: make(chan struct{}),
-		explained: map[fleet.DeviceID]explanation{}}
+		explained: map[fleet.DeviceID]explanation{}, decided: map[fleet.ModeScope]int64{}}
 }
 
 // write queues do and waits for the commit. When ctx ends first, a write that still waits is given up; one that was
@@ -184,6 +185,7 @@ func (w *writer) commit(batch []*attempt) error {
 	}
 	effects, err := w.transact(ctx, batch)
 	if err != nil {
+		effects.takeBack()
 		w.store.log.Warn("a transaction failed", logkey.Err(err))
 		w.startOver()
 		return err
@@ -206,11 +208,12 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 	now := w.store.clock()
 	for _, b := range batch {
 		t := &tx{store: w.store, session: w.session, ctx: ctx, now: now, who: b.request.who}
-		if err := t.savepoint(b); err != nil {
-			return effects, err
-		}
+		err := t.savepoint(b)
 		if b.err == nil {
 			effects.merge(t.effects)
+		}
+		if err != nil {
+			return effects, err
 		}
 	}
 	if err := w.session.insertAudit(ctx, effects.audit); err != nil {

@@ -92,9 +92,9 @@ type LastKnown struct {
 type DaemonEvent struct {
 	ID   int64 // counted per mask; starts again with the daemon
 	Type string
-	Data []byte // JSON; nil for a ConfigSaved: that is the whole configuration with its secrets
+	Data []byte // JSON, of PendingDevicesChanged and PendingFoldersChanged; nil where it is too much to be kept
 
-	// What Data says in our words, for events of a folder.
+	// What events of a folder say, in our words.
 	Folder  string
 	Summary *FolderSummary // of a FolderSummary, without Device
 	State   string         // of a StateChanged: the state the folder went to

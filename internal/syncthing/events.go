@@ -13,36 +13,54 @@ import (
 	"muster/internal/fleet"
 )
 
+const (
+	maxEvents    = 1000      // in one answer: so many a daemon keeps
+	pendingBytes = 256 << 10 // of changes to what is pending, in one answer: of more the data is left out
+)
+
 // parseEvents gives the events in their order. That their numbers make sense is the watcher's business. Most of what
-// daemons say is whole configurations in events, which nobody wants from there: they are passed over once.
+// daemons say is whole configurations in events, which nobody wants from there: they are passed over once. What is kept
+// does not grow with the answer.
 func parseEvents(body []byte, l Limits) ([]fleet.DaemonEvent, error) {
 	const during = "follow the events"
 	err := checkShape(body, l)
 	var events []fleet.DaemonEvent
 	if err == nil {
-		events, err = scanEvents(jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)))
+		events, err = scanEvents(body)
 	}
 	if err != nil {
 		return nil, disbelieve(during, "it is not the JSON that a Syncthing daemon gives", err)
 	}
+	pending := 0
 	for i := range events {
-		if events[i].ID < 0 || events[i].Type == "" {
+		e := &events[i]
+		if e.ID < 0 || e.Type == "" {
 			return nil, disbelieve(during, fmt.Sprintf("event %d has no number or type", i+1), nil)
 		}
-		if err := readEvent(&events[i], l); err != nil {
+		if err := readEvent(e, l); err != nil {
 			return nil, err
 		}
+		if e.Type != "PendingDevicesChanged" && e.Type != "PendingFoldersChanged" {
+			e.Data = nil
+		} else if pending += len(e.Data); pending > pendingBytes {
+			e.Data = nil
+		}
+		e.Data = bytes.Clone(e.Data)
 	}
 	return events, nil
 }
 
-// scanEvents reads a list of events and nothing after it.
-func scanEvents(dec *jsontext.Decoder) (events []fleet.DaemonEvent, err error) {
+// scanEvents reads a list of events and nothing after it. Their data is still part of the body.
+func scanEvents(body []byte) (events []fleet.DaemonEvent, err error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err := expect(dec, '['); err != nil {
 		return nil, err
 	}
 	for dec.PeekKind() != ']' {
-		e, err := scanEvent(dec)
+		if len(events) == maxEvents {
+			return nil, fmt.Errorf("more than %d events", maxEvents)
+		}
+		e, err := scanEvent(dec, body)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +76,7 @@ func scanEvents(dec *jsontext.Decoder) (events []fleet.DaemonEvent, err error) {
 }
 
 // scanEvent reads one event, as it is; the ID is negative when there is none.
-func scanEvent(dec *jsontext.Decoder) (fleet.DaemonEvent, error) {
+func scanEvent(dec *jsontext.Decoder, body []byte) (fleet.DaemonEvent, error) {
 	e := fleet.DaemonEvent{ID: -1}
 	if err := expect(dec, '{'); err != nil {
 		return e, err
@@ -76,8 +94,9 @@ func scanEvent(dec *jsontext.Decoder) (fleet.DaemonEvent, error) {
 			err = json.Unmarshal(value, &e.ID)
 		case field == "type":
 			err = json.Unmarshal(value, &e.Type)
-		case field == "data" && e.Type != configSaved:
-			e.Data = bytes.Clone(value)
+		case field == "data":
+			end := int(dec.InputOffset())
+			e.Data = body[end-len(value) : end]
 		}
 		if err != nil {
 			return e, err
@@ -94,16 +113,11 @@ func expect(dec *jsontext.Decoder, kind jsontext.Kind) error {
 	return err
 }
 
-const configSaved = "ConfigSaved"
-
-// readEvent reads what the data of an event says in our words, and drops a whole configuration at once: it holds secrets,
+// readEvent reads what the data of an event says in our words. A whole configuration is not looked at: it holds secrets,
 // and is read again where it is wanted.
 func readEvent(e *fleet.DaemonEvent, l Limits) error {
 	const during = "follow the events"
 	switch e.Type {
-	case configSaved:
-		e.Data = nil
-		return nil
 	case "FolderSummary", "StateChanged", "FolderErrors":
 	default:
 		return sane(l, during, e.Type)
@@ -113,10 +127,7 @@ func readEvent(e *fleet.DaemonEvent, l Limits) error {
 		Summary json.RawMessage `json:"summary"`
 		To      string          `json:"to"`
 		Error   string          `json:"error"`
-		Errors  []struct {
-			Path  string `json:"path"`
-			Error string `json:"error"`
-		} `json:"errors"`
+		Errors  json.RawMessage `json:"errors"`
 	}
 	if err := decode(e.Data, &w, l, during); err != nil {
 		return err
@@ -136,10 +147,42 @@ func readEvent(e *fleet.DaemonEvent, l Limits) error {
 		e.Summary = &summary
 	}
 	if e.Type == "FolderErrors" && len(w.Errors) > 0 {
-		e.Error = quote([]byte(w.Errors[0].Path + ": " + w.Errors[0].Error))
-		if more := len(w.Errors) - 1; more > 0 {
-			e.Error += fmt.Sprintf(" (and %d more)", more)
+		first, count, err := itemErrors(w.Errors)
+		if err != nil {
+			return disbelieve(during, "it is not the JSON that a Syncthing daemon gives", err)
+		}
+		if count > 0 {
+			e.Error = quote([]byte(first))
+		}
+		if count > 1 {
+			e.Error += fmt.Sprintf(" (and %d more)", count-1)
 		}
 	}
 	return nil
+}
+
+// itemErrors gives the first of the errors of a folder's items. There may be hundreds of thousands: the others are only
+// counted.
+func itemErrors(list []byte) (first string, count int, err error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(list), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if kind := dec.PeekKind(); kind != '[' && kind != 'n' {
+		return "", 0, fmt.Errorf("%s where a list of errors is expected", kind)
+	}
+	_, err = dec.ReadToken()
+	for ; err == nil && dec.StackDepth() > 0 && dec.PeekKind() != ']'; count++ {
+		if count > 0 {
+			err = dec.SkipValue()
+			continue
+		}
+		var item struct {
+			Path  string `json:"path"`
+			Error string `json:"error"`
+		}
+		var value jsontext.Value
+		if value, err = dec.ReadValue(); err == nil {
+			err = json.Unmarshal(value, &item)
+		}
+		first = item.Path + ": " + item.Error
+	}
+	return first, count, err
 }

@@ -185,6 +185,7 @@ func TestHostileEvents(t *testing.T) {
 		"a summary that is text":  `[{"id":1,"type":"FolderSummary","data":{"folder":"a","summary":"x"}}]`,
 		"a state of another type": `[{"id":1,"type":"StateChanged","data":{"folder":"a","to":7}}]`,
 		"a folder with a zero":    `[{"id":1,"type":"StateChanged","data":{"folder":"a\u0000","to":"idle"}}]`,
+		"more than it can hold":   "[" + eventsOf(1001) + "]",
 		"too deep":                `[{"id":1,"type":"X","data":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -192,6 +193,67 @@ func TestHostileEvents(t *testing.T) {
 			f.answer("/rest/events", body)
 			_, err := newClient(t, f.target(), Limits{}).Events(t.Context(), 0, 0, 0)
 			wantCode(t, err, fleet.CodeUnbelievable)
+		})
+	}
+}
+
+// eventsOf are so many small ones.
+func eventsOf(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`{"id":%d,"type":"DeviceConnected","data":{"id":"x"}}`, i+1))
+	}
+	return strings.Join(all, ",")
+}
+
+func list(n int, member string) string { return "[" + strings.Repeat(member+",", n-1) + member + "]" }
+
+func TestTheLargestAnswersOfHealthyDaemonsAreBelieved(t *testing.T) {
+	many := list(40_000, `{"path":"a/long/way/to/{some},[file]","error":"permission denied"}`)
+	offers := list(5000, `{"deviceID":"P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2","folderID":"abcde-fghij"}`)
+	events, err := parseEvents([]byte(`[`+eventsOf(995)+`,
+		{"id":996,"type":"ConfigSaved","data":{"devices":`+list(50_000, `{"deviceID":"P56IOI7","addresses":["dynamic"],"paused":false}`)+`}},
+		{"id":997,"type":"FolderErrors","data":{"folder":"a","errors":`+many+`}},
+		{"id":998,"type":"FolderErrors","data":{"folder":"a","errors":null}},
+		{"id":999,"type":"PendingFoldersChanged","data":{"removed":[{"folderID":"a"}]}},
+		{"id":1000,"type":"PendingFoldersChanged","data":{"added":`+offers+`}}]`), DefaultLimits)
+	if err != nil || len(events) != 1000 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	if got, want := events[996].Error, "a/long/way/to/{some},[file]: permission denied (and 39999 more)"; got != want || events[997].Error != "" {
+		t.Errorf("errors %q and %q, want %q and none", got, events[997].Error, want)
+	}
+	if got := string(events[998].Data); got != `{"removed":[{"folderID":"a"}]}` || events[999].Data != nil {
+		t.Errorf("of what is pending, %q and %d bytes are kept", got, len(events[999].Data))
+	}
+}
+
+// Nothing in an answer takes many times its own size, whether while it is read or afterwards.
+func TestEventsThatWouldGrowInMemory(t *testing.T) {
+	const n = 1_900_000
+	for name, body := range map[string]string{
+		"errors of a folder":   `[{"id":1,"type":"FolderErrors","data":{"folder":"a","errors":` + list(n, "{}") + `}}]`,
+		"lists of errors":      `[{"id":1,"type":"FolderErrors","data":{"folder":"a"` + strings.Repeat(`,"errors":[{},{}]`, 300_000) + `}}]`,
+		"what is pending":      `[{"id":1,"type":"PendingDevicesChanged","data":{"added":` + list(n, "{}") + `}}]`,
+		"data before the type": `[{"id":1,"data":{"added":` + list(n, "{}") + `},"type":"DeviceConnected"}]`,
+		"tiny events":          list(n/2, `{"id":1,"type":"a"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := []byte(body)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			events, _ := parseEvents(answer, DefaultLimits) // refused or not
+			runtime.ReadMemStats(&after)
+			if took := int64(after.TotalAlloc - before.TotalAlloc); took > 1<<20+int64(len(answer)) {
+				t.Errorf("%d KiB became %d KiB", len(answer)>>10, took>>10)
+			}
+			kept := 0
+			for _, e := range events {
+				kept += len(e.Data)
+			}
+			if kept > pendingBytes {
+				t.Errorf("%d KiB of %d KiB are kept", kept>>10, len(answer)>>10)
+			}
 		})
 	}
 }

@@ -126,3 +126,19 @@ func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
 }
+
+func TestAStopLeavesWhatIsPaused(t *testing.T) {
+	paused, label := api.ModeSetting{Mode: "paused"}, []api.Device{{DeviceID: idNAS, Label: "nas"}}
+	server := answering(t, map[string]any{ // and takes no PUT
+		"GET /api/v1/configurator": paused, "GET /api/v1/tags/office/settings": paused, "GET /api/v1/tags/office/devices": label,
+		"GET /api/v1/devices": label, "GET /api/v1/devices/" + idNAS + "/settings": api.DeviceSettings{Mode: "paused"},
+	})
+	for args, who := range map[string]string{
+		"stop": "any device", "stop --tag office": `devices with the tag "office"`, "stop --device nas": "device nas (P56IOI7)",
+	} {
+		code, out, errs := run(t, append(strings.Fields(args), "--token", "x", "--server", server.URL)...)
+		if code != exitDone || errs != "" || !strings.HasPrefix(out, "Stopped before: the mode is paused and stays so, nothing is written to "+who+". `muster resume") {
+			t.Errorf("%s: got %d and\n%s%s", args, code, out, errs)
+		}
+	}
+}

@@ -21,11 +21,19 @@ type stopCommand struct {
 	whose
 }
 
-// Run makes Muster observe only, at once: everything is planned, nothing is written.
+// Run makes Muster observe only, at once: everything is planned, nothing is written. What is paused is not even watched, and
+// stays so.
 func (c *stopCommand) Run(ctx context.Context, env *environment) error {
-	return c.set(ctx, env, &c.connection, fleet.ModeObserve, func(who string) string {
-		return "Stopped: nothing is written to " + who + ". `muster resume" + c.flag() + "` goes on."
-	})
+	s, err := c.find(ctx, &c.connection)
+	if err != nil {
+		return err
+	}
+	// Whatever keeps the mode from being read, the stop is tried.
+	if now, err := s.mode(ctx); err == nil && now == string(fleet.ModePaused) {
+		fmt.Fprintf(env.Out, "Stopped before: the mode is paused and stays so, nothing is written to %s. `muster resume%s` goes on.\n", s.who, c.flag())
+		return c.warn(ctx, env, s)
+	}
+	return c.set(ctx, env, s, fleet.ModeObserve, "Stopped: nothing is written to "+s.who+". `muster resume"+c.flag()+"` goes on.")
 }
 
 type resumeCommand struct {
@@ -35,9 +43,11 @@ type resumeCommand struct {
 
 // Run lets Muster write again.
 func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
-	return c.set(ctx, env, &c.connection, fleet.ModeOn, func(who string) string {
-		return "Resumed: what the templates ask for is written to " + who + " again."
-	})
+	s, err := c.find(ctx, &c.connection)
+	if err != nil {
+		return err
+	}
+	return c.set(ctx, env, s, fleet.ModeOn, "Resumed: what the templates ask for is written to "+s.who+" again.")
 }
 
 // flag is how the same devices are named again.
@@ -51,42 +61,69 @@ func (w *whose) flag() string {
 	return ""
 }
 
-func (w *whose) set(ctx context.Context, env *environment, connection *connection, mode fleet.Mode, says func(who string) string) error {
-	server, err := connection.client()
-	if err != nil {
-		return err
-	}
-	who, warning, err := w.put(ctx, server, string(mode))
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(env.Out, says(who))
-	if warning != "" {
-		fmt.Fprintf(env.Err, "Warning: %s\n", warning)
-	}
-	if w.Tag != "" {
-		if err := warnOfTag(ctx, env, server, w.Tag); err != nil {
-			return err
-		}
-	}
-	return w.explain(ctx, env, server, mode)
+// setting is one mode of the server: whose it is, how it is read and how it is set.
+type setting struct {
+	server *client.Client
+	who    string
+	mode   func(ctx context.Context) (string, error)
+	put    func(ctx context.Context, mode string) (warning string, err error)
 }
 
-func (w *whose) put(ctx context.Context, server *client.Client, mode string) (who, warning string, err error) {
+func (w *whose) find(ctx context.Context, connection *connection) (setting, error) {
+	server, err := connection.client()
+	if err != nil {
+		return setting{}, err
+	}
 	switch {
 	case w.Device != "":
 		device, err := deviceNamed(ctx, server, w.Device)
 		if err != nil {
-			return "", "", err
+			return setting{}, err
 		}
-		settings, err := server.PutDeviceSettings(ctx, device.DeviceID, api.PutDeviceSettings{Mode: &mode})
-		return "device " + nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label}), settings.Warning, err
+		return setting{
+			server: server,
+			who:    "device " + nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label}),
+			mode: func(ctx context.Context) (string, error) {
+				settings, err := server.DeviceSettings(ctx, device.DeviceID)
+				return settings.Mode, err
+			},
+			put: func(ctx context.Context, mode string) (string, error) {
+				settings, err := server.PutDeviceSettings(ctx, device.DeviceID, api.PutDeviceSettings{Mode: &mode})
+				return settings.Warning, err
+			},
+		}, nil
 	case w.Tag != "":
-		warning, err = server.SwitchTagMode(ctx, w.Tag, mode)
-		return fmt.Sprintf("devices with the tag %q", w.Tag), warning, err
+		return setting{
+			server: server,
+			who:    fmt.Sprintf("devices with the tag %q", w.Tag),
+			mode:   func(ctx context.Context) (string, error) { return server.TagMode(ctx, w.Tag) },
+			put:    func(ctx context.Context, mode string) (string, error) { return server.SwitchTagMode(ctx, w.Tag, mode) },
+		}, nil
 	}
-	warning, err = server.SwitchMode(ctx, mode)
-	return "any device", warning, err
+	return setting{server: server, who: "any device", mode: server.Mode, put: server.SwitchMode}, nil
+}
+
+func (w *whose) set(ctx context.Context, env *environment, s setting, mode fleet.Mode, done string) error {
+	warning, err := s.put(ctx, string(mode))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Out, done)
+	if warning != "" {
+		fmt.Fprintf(env.Err, "Warning: %s\n", warning)
+	}
+	if err := w.warn(ctx, env, s); err != nil {
+		return err
+	}
+	return w.explain(ctx, env, s.server, mode)
+}
+
+// warn says when the tag is one that nobody carries: it may be mistyped.
+func (w *whose) warn(ctx context.Context, env *environment, s setting) error {
+	if w.Tag == "" {
+		return nil
+	}
+	return warnOfTag(ctx, env, s.server, w.Tag)
 }
 
 // explain says what still keeps Muster from writing after a resume: the strictest mode wins.

@@ -59,10 +59,6 @@ func (s *server) putDeviceSettings(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	stops := body == api.PutDeviceSettings{Mode: body.Mode} && body.Mode != nil && *body.Mode != string(fleet.ModeOn)
-	if err := mayChange(r.who, stops); err != nil {
-		return reply{}, err
-	}
 	for range 10 {
 		stored, err := s.changeSettings(r, body)
 		if errors.Is(err, errMoved) {
@@ -83,14 +79,19 @@ func (s *server) putDeviceSettings(r *request) (reply, error) {
 	return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the settings are being changed by others all the time"}
 }
 
+// stops tells a mode that allows no more than the one that is in force, and no writing in any case.
+func stops(now, mode fleet.Mode) bool {
+	return mode != fleet.ModeOn && fleet.Strictest(mode, now) == mode
+}
+
 // mayChange checks that somebody may change a setting: an operator may stop Muster, and nothing else.
 func mayChange(who auth.Principal, stops bool) error {
 	if stops || who.May(auth.WriteSettings) {
 		return nil
 	}
 	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", may set the modes observe and paused only",
-		Hint: "Use a token with the role " + string(auth.WriteSettings.Needs()) + " to have Muster go on, or to change another setting.",
+		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", may only make a mode stricter: observe, or paused",
+		Hint: "Use a token with the role " + string(auth.WriteSettings.Needs()) + " to have Muster go on, or watch again what is paused, or to change another setting.",
 	}
 }
 
@@ -131,6 +132,10 @@ func (s *server) changeSettings(r *request, body api.PutDeviceSettings) (fleet.D
 	read := device.Settings
 	settings, err := settingsFrom(read, body)
 	if err != nil {
+		return fleet.DeviceSettings{}, err
+	}
+	only := body == api.PutDeviceSettings{Mode: body.Mode} && body.Mode != nil
+	if err := mayChange(r.who, only && stops(read.Mode, settings.Mode)); err != nil {
 		return fleet.DeviceSettings{}, err
 	}
 	return s.Settings.PutDeviceSettings(r.Context(), device.ID, settings, func(current *fleet.DeviceSettings) error {
@@ -191,7 +196,8 @@ func (s *server) putTagSettings(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return s.putMode(r, func(mode fleet.Mode) error { return s.Settings.PutTagMode(r.Context(), tag, mode) })
+	now := func(registry *fleet.Registry) fleet.Mode { return registry.TagModes[tag] }
+	return s.putMode(r, now, func(mode fleet.Mode) error { return s.Settings.PutTagMode(r.Context(), tag, mode) })
 }
 
 func (s *server) getConfigurator(r *request) (reply, error) {
@@ -204,10 +210,11 @@ func (s *server) getConfigurator(r *request) (reply, error) {
 }
 
 func (s *server) putConfigurator(r *request) (reply, error) {
-	return s.putMode(r, func(mode fleet.Mode) error { return s.Settings.PutFleetMode(r.Context(), mode) })
+	now := func(registry *fleet.Registry) fleet.Mode { return registry.Mode }
+	return s.putMode(r, now, func(mode fleet.Mode) error { return s.Settings.PutFleetMode(r.Context(), mode) })
 }
 
-func (s *server) putMode(r *request, put func(fleet.Mode) error) (reply, error) {
+func (s *server) putMode(r *request, now func(*fleet.Registry) fleet.Mode, put func(fleet.Mode) error) (reply, error) {
 	body, err := decode[api.PutMode](r)
 	if err != nil {
 		return reply{}, err
@@ -219,7 +226,11 @@ func (s *server) putMode(r *request, put func(fleet.Mode) error) (reply, error) 
 	if err != nil {
 		return reply{}, err
 	}
-	if err := mayChange(r.who, mode != fleet.ModeOn); err != nil {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	if err := mayChange(r.who, stops(now(registry), mode)); err != nil {
 		return reply{}, err
 	}
 	warning, err := notKept(put(mode))

@@ -52,14 +52,21 @@ func TestModesOfFleetAndTags(t *testing.T) {
 	}
 }
 
-// Whoever is there at night may stop Muster. To have it go on, or to change another setting, is for an admin.
+// Whoever is there at night may stop Muster. To have it go on, watch again what is paused, or to change another setting, is
+// for an admin.
 func TestAnOperatorMayStopMusterAndNothingElse(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
 	device := Prefix + "/devices/" + string(idA) + "/settings"
 	for _, path := range []string{Prefix + "/configurator", Prefix + "/tags/site/settings", device} {
-		for body, want := range map[string]int{`{"mode":"observe"}`: 200, `{"mode":"paused"}`: 200, `{"mode":"on"}`: 403} {
-			w.want(want, call{method: http.MethodPut, path: path, role: fleet.RoleOperator, body: body})
+		for _, step := range []struct {
+			mode string
+			want int
+		}{{"on", 403}, {"observe", 200}, {"observe", 200}, {"on", 403}, {"paused", 200}, {"observe", 403}, {"on", 403}, {"paused", 200}} {
+			w.want(step.want, call{method: http.MethodPut, path: path, role: fleet.RoleOperator, body: `{"mode":"` + step.mode + `"}`})
+		}
+		if got := w.get(path); !strings.Contains(got, `"mode":"paused"`) {
+			t.Errorf("%s: got %s after what was refused", path, got)
 		}
 		w.want(http.StatusForbidden, call{method: http.MethodPut, path: path, role: fleet.RoleViewer, body: `{"mode":"paused"}`})
 		w.want(http.StatusOK, call{method: http.MethodPut, path: path, role: fleet.RoleAdmin, body: `{"mode":"on"}`})

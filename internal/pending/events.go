@@ -35,6 +35,10 @@ func (i *Inbox) Event(id fleet.DeviceID, e fleet.DaemonEvent) {
 	if e.Type != devicesChanged && e.Type != foldersChanged {
 		return
 	}
+	if e.Data == nil {
+		i.again(id)
+		return
+	}
 	var said changes
 	if err := json.Unmarshal(e.Data, &said); err != nil {
 		i.log.Info("event not understood", logkey.Device, id, logkey.Err(err))
@@ -67,6 +71,20 @@ func (i *Inbox) Event(id fleet.DeviceID, e fleet.DaemonEvent) {
 			}
 		}
 	})
+}
+
+// again has a daemon read whose event said more than is kept.
+func (i *Inbox) again(id fleet.DeviceID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.devices[id] == nil { // forgotten, or due for the first time
+		return
+	}
+	i.told[id] = true
+	if _, waits := i.due[id]; !waits {
+		i.due[id] = time.Now().Add(i.o.Quiet)
+	}
+	i.rouse()
 }
 
 const maxText = 4 << 10

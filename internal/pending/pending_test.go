@@ -194,6 +194,25 @@ func TestAnEventDuringAReadHasItReadAgain(t *testing.T) {
 	})
 }
 
+// Of an event that says too much, nothing is kept: what it said is in the whole list.
+func TestAnEventWithoutItsDataHasTheDaemonReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &daemon{}
+		i := inbox(t, d, Options{})
+		i.Event(id, fleet.DaemonEvent{Type: foldersChanged}) // of somebody who is not known
+		online(t, i)
+		d.mu.Lock()
+		d.asked = []fleet.Pending{{From: other, Folder: "a"}}
+		d.mu.Unlock()
+		i.Event(id, fleet.DaemonEvent{Type: foldersChanged})
+		i.Event(id, fleet.DaemonEvent{Type: devicesChanged})
+		pass(t, 2*defaultQuiet)
+		if got, reads := i.text(), len(d.times()); got != "other a" || reads != 2 {
+			t.Errorf("got %q after %d reads", got, reads)
+		}
+	})
+}
+
 func TestADaemonThatDoesNotAnswerIsReadAgainWhileItIsOnline(t *testing.T) {
 	for name, end := range map[string]func(*Inbox){
 		"it is gone":     func(i *Inbox) { i.Offline(id) },

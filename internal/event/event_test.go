@@ -204,6 +204,21 @@ func TestAnIDFromBeforeARestartOrFromNowhereIsAGap(t *testing.T) {
 	})
 }
 
+// The connection breaks between the first block, which only has an ID, and the first batch.
+func TestAReaderThatWasNotToldOfAGapIsToldWhenItComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := NewHub(Options{})
+		publish(t, h, TypeStatus, "", "new")
+		for _, after := range []int64{h.next + 1000, 0, -1} {
+			s := subscribe(t, h, Filter{}, after)
+			id := s.Cursor()
+			s.Close()
+			got := read(t, subscribe(t, h, Filter{}, id), 2)
+			checkMissed(t, got[0], 1, h.first-1)
+		}
+	})
+}
+
 func TestAReaderOfRareEventsMissesNothingInAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHub(Options{Events: 10})

@@ -161,6 +161,27 @@ func checkPairs(t *testing.T, announced []Message) {
 	}
 }
 
+// The store takes the change, and the answer is lost.
+func TestWhatIsDurableIsSentWhateverTheStoreSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, d, r := newSource(), newDisk(), newReceiver("r")
+		lost := false
+		d.after = func(op string) error {
+			if op == "announce" && !lost {
+				lost = true
+				return errors.New("the connection broke at the COMMIT")
+			}
+			return nil
+		}
+		n, _ := start(t, Options{Source: s, Store: d, Senders: []Sender{r}})
+		s.begin(Key{Device: deviceID("a"), Kind: fleet.ProblemUnreachable})
+		pass(30 * time.Minute)
+		if got := n.Receivers()[0]; len(r.messages()) != 1 || got != (Receiver{Name: "r"}) {
+			t.Errorf("got %v, afterwards %+v", summary(r.messages()), got)
+		}
+	})
+}
+
 // The store fails, before or after it has taken the change: the answer is lost. Nothing is told twice for it.
 func TestAStoreThatFailsMakesNoMessageTwice(t *testing.T) {
 	for seed := range 50 {

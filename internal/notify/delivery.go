@@ -65,8 +65,11 @@ func newDelivery(s Sender, store Store, log *slog.Logger) *delivery {
 
 func (d *delivery) setWaiting(count int) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.waiting = count
+	d.mu.Unlock()
+	if count > 0 {
+		d.rouse()
+	}
 }
 
 // more is told that messages were put into the outbox.
@@ -74,6 +77,11 @@ func (d *delivery) more(count int) {
 	d.mu.Lock()
 	d.waiting += count
 	d.mu.Unlock()
+	d.rouse()
+}
+
+// rouse has the outbox read on.
+func (d *delivery) rouse() {
 	select {
 	case d.wake <- struct{}{}:
 	default:

@@ -186,7 +186,8 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 	return nil
 }
 
-// recount reads how many messages wait for every receiver, and gives those of receivers that are not ours.
+// recount reads how many messages wait for every receiver, and gives those of receivers that are not ours. Where some wait
+// they are looked for: one may be durable although the store did not say so.
 func (n *Notifier) recount(ctx context.Context) (others map[string]int, err error) {
 	waiting, err := n.o.Store.Waiting(ctx)
 	if err != nil {

@@ -298,10 +298,11 @@ func passwordMoves(_ guard, p place) bool {
 	return p.changed() && p.from.Str() != p.to.Str()
 }
 
+// runsCommands tells a folder that is to run a command, or that runs one now and gets another, though it is to stop.
 func runsCommands(g guard, p place) bool {
 	key := folders.Child(p.names[1])
-	anotherParameter := len(p.names) > 4 && p.to.Exists()
-	return isExternal(stconfig.Lookup(p.after, key)) || anotherParameter && isExternal(stconfig.Lookup(g.observed, key))
+	anotherCommand := len(p.names) > 4 && strings.EqualFold(p.names[4], "command") && p.to.Exists()
+	return isExternal(stconfig.Lookup(p.after, key)) || anotherCommand && isExternal(stconfig.Lookup(g.observed, key))
 }
 
 // unknownVersioning tells a kind that only shows once a secret is resolved: any other is an error in the template.

@@ -227,6 +227,46 @@ func TestAWriteThatHangsKeepsNobodyOut(t *testing.T) {
 	}
 }
 
+// hanging is a store whose reads do not come back.
+type hanging struct{ memory }
+
+func (h *hanging) Tokens(ctx context.Context) ([]fleet.Token, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAReadThatHangsKeepsNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hanging{}
+		secret, _, err := NewTokens(&store.memory).Create(t.Context(), "a", fleet.RoleOperator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := NewTokens(&store.memory)
+		recognised := func() bool {
+			t.Helper()
+			p, ok, err := tokens.Principal(t.Context(), secret)
+			if ok && (err != nil || p.Role != fleet.RoleOperator) {
+				t.Errorf("got %+v, %v", p, err)
+			}
+			return ok
+		}
+		if !recognised() {
+			t.Fatal("not recognised while the store answers")
+		}
+		tokens.store = store
+		tokens.stale("")
+		if !recognised() {
+			t.Error("not recognised while reads hang")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, ok, err := tokens.Principal(ctx, "unknown"); ok || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("an unknown token while reads hang: got %t, %v", ok, err)
+		}
+	})
+}
+
 func TestABrokenStoreIsNoWrongToken(t *testing.T) {
 	broken := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the database is away"}
 	a := NewAuthenticator(NewTokens(&memory{broken: broken}))

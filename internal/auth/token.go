@@ -113,7 +113,7 @@ func (t *Tokens) stale(deleted string) {
 // Principal is whose token this is; ok is false for a token that nobody has.
 func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok bool, err error) {
 	hash := hashOf(secret)
-	byHash, err := t.all(ctx)
+	byHash, err := t.all(ctx, hash)
 	if err != nil {
 		return Principal{}, false, err
 	}
@@ -126,18 +126,27 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	return Principal{Name: token.Name, Role: token.Role}, true, nil
 }
 
-// all are the tokens by hash. While they cannot be read, they are those that were known last: who stops Muster because its
-// database is away must not be kept from it.
-func (t *Tokens) all(ctx context.Context) (map[string]fleet.Token, error) {
+// patience is how long somebody with a known token waits for the tokens to be read.
+const patience = 2 * time.Second
+
+// all are the tokens by hash, among which one is looked for. While they cannot be read, or not in time, one that was known
+// last is known: who stops Muster because its database is away must not be kept from it. Of another nobody can say.
+func (t *Tokens) all(ctx context.Context, hash string) (map[string]fleet.Token, error) {
 	t.mu.Lock()
 	known, fresh, at := t.byHash, t.fresh, t.changes
 	t.mu.Unlock()
 	if fresh {
 		return known, nil
 	}
+	_, recognised := known[hash]
+	if recognised {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
 	tokens, err := t.store.Tokens(ctx)
 	switch {
-	case err != nil && known != nil:
+	case err != nil && recognised:
 		return known, nil
 	case err != nil:
 		return nil, err

@@ -47,7 +47,7 @@ func (s *server) evaluateRoutes() []route {
 		{method: http.MethodGet, path: Prefix + "/templates/{templateID}/evaluate", name: "evaluateTemplate", summary: "Evaluate a stored template for one device; changes nothing",
 			permission: auth.Read, query: query, reply: evaluation, volatile: true, handle: s.evaluateStored},
 		{method: http.MethodPost, path: Prefix + "/templates/evaluate", name: "evaluateNewTemplate", summary: "Evaluate a template that is not stored; changes nothing",
-			permission: auth.WriteTemplates, query: query, body: reflect.TypeFor[api.EvaluateTemplate](), reply: evaluation, volatile: true, handle: s.evaluateNew},
+			permission: auth.WriteTemplates, query: query, body: reflect.TypeFor[api.EvaluateTemplate](), reply: evaluation, volatile: true, looksUp: true, handle: s.evaluateNew},
 	}
 }
 

@@ -115,7 +115,7 @@ func (rt route) failures() []int {
 		all = append(all, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}
 	params := len(pathParams(rt.path)) > 0
-	if params {
+	if params || rt.looksUp {
 		all = append(all, http.StatusNotFound)
 	}
 	if rt.body != nil {

@@ -31,6 +31,7 @@ type route struct {
 	conditional  bool         // a write that heeds If-Match and If-None-Match
 	volatile     bool         // the reply is made for this request: no ETag
 	conflicts    bool         // may answer 409
+	looksUp      bool         // may answer 404 although its path names nothing
 	warns        bool         // may carry api.WarningHeader
 	off          bool         // this server was made without what the route stands on
 	handle       func(*request) (reply, error)

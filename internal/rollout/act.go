@@ -77,7 +77,7 @@ func (l *live) shown() fleet.Rollout {
 	if shown.Status == fleet.RolloutUndoing && l.watch != nil {
 		back := 0
 		for _, id := range slices.Sorted(maps.Keys(l.watch)) {
-			switch f := l.check(id).fact; {
+			switch f := l.check(id).stands(); {
 			case f.kind == factGood:
 				back++
 			case f.kind == factHeld && waiting == "":
@@ -112,7 +112,7 @@ func (l *live) memberState(m fleet.RolloutMember) (fleet.MemberState, string) {
 	case l.Halt != nil && l.Halt.Device == m.Device:
 		return fleet.MemberFailed, l.Halt.Saw
 	}
-	f := l.check(m.Device).fact
+	f := l.check(m.Device).stands()
 	switch f.kind {
 	case factGood:
 		return fleet.MemberGood, f.saw

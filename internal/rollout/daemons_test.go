@@ -41,6 +41,7 @@ type site struct {
 	away      bool
 	idle      bool       // nobody brings it anywhere
 	mode      fleet.Mode // on when empty; one that is paused is not watched
+	untried   bool       // nobody knows yet whether it can be reached: Muster began to watch it just now
 	state     fleet.Configuration
 	waiting   []plan.Change
 	consented []string
@@ -131,6 +132,28 @@ func (d *daemons) mode(mode fleet.Mode, ids ...fleet.DeviceID) {
 	}
 }
 
+// resumes has some devices watched again. It is not known whether they can be reached before they are contacted.
+func (d *daemons) resumes(ids ...fleet.DeviceID) {
+	d.mu.Lock()
+	for _, id := range ids {
+		d.sites[id].untried = true
+	}
+	d.mu.Unlock()
+	d.mode(fleet.ModeOn, ids...)
+}
+
+func (d *daemons) contacted(ids ...fleet.DeviceID) {
+	d.mu.Lock()
+	for _, id := range ids {
+		d.sites[id].untried = false
+	}
+	d.mu.Unlock()
+	for _, id := range ids {
+		d.look(id)
+		d.runner.Notice(id)
+	}
+}
+
 // having are the devices that have a key.
 func (d *daemons) having(key string) (having int) {
 	d.mu.Lock()
@@ -147,8 +170,14 @@ func (d *daemons) Standing(id fleet.DeviceID) Standing {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s := d.sites[id]
-	return Standing{Tried: true, Online: !s.away, Mode: cmp.Or(s.mode, fleet.ModeOn), Configuration: s.state, Digest: s.digest(), Summarised: true}
+	stands := Standing{Tried: true, Online: !s.away, Mode: cmp.Or(s.mode, fleet.ModeOn), Configuration: s.state, Digest: s.digest(), Summarised: true}
+	if !s.watched() {
+		stands.Tried, stands.Online, stands.Configuration = false, false, ""
+	}
+	return stands
 }
+
+func (s *site) watched() bool { return s.mode != fleet.ModePaused && !s.untried }
 
 func (s *site) digest() string { return fmt.Sprint(slices.Sorted(maps.Keys(s.has))) }
 
@@ -232,7 +261,7 @@ func (d *daemons) look(ids ...fleet.DeviceID) {
 		}
 		d.mu.Lock()
 		s := d.sites[id]
-		idle, was, waited := s.idle, s.state, len(s.waiting)
+		idle, was, waited := s.idle || !s.watched(), s.state, len(s.waiting)
 		sent := !idle && !s.away && s.bring(made.Sendable())
 		if !idle {
 			s.waiting = slices.DeleteFunc(made.Changes, plan.Change.Sendable)

@@ -22,6 +22,9 @@ type live struct {
 	undone *fleet.Registry                        // of an undo: templates and tags at its generation
 	back   map[fleet.DeviceID]bool                // of an undo: who was seen to be back; guarded by Runner.acting
 
+	untried   int       // members of whom it is not known whether they can be reached; guarded by Runner.acting, for candidates
+	untriedAt time.Time // since when there are so many
+
 	mu     sync.Mutex // guards what follows
 	checks map[fleet.DeviceID]*check
 }
@@ -29,6 +32,7 @@ type live struct {
 // check is what was found out about one device last.
 type check struct {
 	fact     fact
+	away     fact      // of who is not watched now, with unwatched set: it stands for the fact
 	at       time.Time // of the last inspection; zero: none yet
 	observed string    // digest of the configuration that was inspected
 	dirty    bool      // something changed since
@@ -102,6 +106,14 @@ func (l *live) check(id fleet.DeviceID) *check {
 	return c
 }
 
+// stands is how a device is seen, for a person.
+func (c *check) stands() fact {
+	if c.away.unwatched {
+		return c.away
+	}
+	return c.fact
+}
+
 // drive does what is due for one rollout and says when to look again. The caller holds acting.
 func (r *Runner) drive(ctx context.Context, l *live, pool *pool) time.Duration {
 	now := time.Now()
@@ -131,11 +143,11 @@ func (r *Runner) drive(ctx context.Context, l *live, pool *pool) time.Duration {
 	return time.Hour
 }
 
-// candidates are the devices that wait for a rollout, as they are now; nil while it is not known who can be reached, or
-// nobody can.
+// candidates are the devices that wait for a rollout, as they are now; nil while it is being found out who can be reached,
+// or nobody can.
 func (r *Runner) candidates(l *live, now time.Time) []candidate {
 	var candidates []candidate
-	tried, ready := true, false
+	untried, ready := 0, false
 	for _, m := range l.Members {
 		hold, held := r.holds[m.Device]
 		if !held {
@@ -151,11 +163,16 @@ func (r *Runner) candidates(l *live, now time.Time) []candidate {
 			}
 		}
 		c.healthy = c.ready && len(s.Errors) == 0 && (s.Configuration == fleet.ConfigInSync || s.Configuration == fleet.ConfigUnmanaged)
-		tried = tried && (s.Tried || s.Mode == fleet.ModePaused)
+		if !s.Tried && s.Mode != fleet.ModePaused {
+			untried++
+		}
 		ready = ready || c.ready
 		candidates = append(candidates, c)
 	}
-	if !ready || !tried && now.Sub(l.since) < startGrace {
+	if untried != l.untried {
+		l.untried, l.untriedAt = untried, now
+	}
+	if !ready || untried > 0 && now.Sub(l.untriedAt) < startGrace {
 		return nil
 	}
 	return candidates
@@ -240,8 +257,9 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 	if s.Gone {
 		return fact{kind: factGone}
 	}
-	if !s.Online && !s.Tried && now.Sub(l.since) < startGrace {
-		return fact{kind: factPending, saw: s.Reason} // Muster has just started
+	if c.away = unwatched(s); c.away.unwatched {
+		c.dirty, c.observed = true, ""
+		return c.away
 	}
 	if !s.Online {
 		c.dirty, c.observed = true, "" // whatever was seen of it is seen again first
@@ -279,6 +297,18 @@ func (r *Runner) see(l *live, m fleet.RolloutMember, generation int64, pool *poo
 		return fact{kind: factPending, saw: "its configuration changed"}
 	}
 	return c.fact // of a good one that has news: until it is known better. Every status is news
+}
+
+// unwatched is how a device is seen that nobody watches, because its mode is paused, or because it was until now, or
+// Muster has just started. It is neither away nor late: nobody knows.
+func unwatched(s Standing) fact {
+	switch {
+	case s.Mode == fleet.ModePaused:
+		return fact{kind: factHeld, unwatched: true, saw: "its mode is paused: it is neither watched nor written to"}
+	case !s.Online && !s.Tried:
+		return fact{kind: factUnseen, unwatched: true, saw: s.Reason}
+	}
+	return fact{}
 }
 
 func later(a, b time.Time) time.Time {

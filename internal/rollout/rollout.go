@@ -57,7 +57,7 @@ type Fleet interface {
 type Standing struct {
 	Gone          bool // registered no more
 	TooOld        bool // to be written to
-	Tried         bool // since Muster started; else nobody knows whether it can be reached
+	Tried         bool // since Muster began to watch it; else nobody knows whether it can be reached
 	Online        bool
 	Mode          fleet.Mode
 	Configuration fleet.Configuration

@@ -16,7 +16,7 @@ const (
 	atOnce     = 10                     // devices that a change is for at once
 	lookEvery  = 100 * time.Millisecond // while a wave is under way
 	restEvery  = time.Second            // while nothing can move by itself
-	startGrace = 10 * time.Second       // to learn who can be reached
+	startGrace = 10 * time.Second       // to learn of one more device whether it can be reached
 	saveAgain  = 5 * time.Second        // after the store could not be written
 )
 

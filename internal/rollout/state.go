@@ -42,6 +42,8 @@ type fact struct {
 	touched bool       // something was sent to it, or may have been
 	gate    fleet.Gate // of factFailed
 	saw     string     // for a person
+
+	unwatched bool // because its mode says so, or Muster has only begun to watch it
 }
 
 var unseen = fact{kind: factUnseen, saw: "it was not looked at yet"}
@@ -169,7 +171,7 @@ func (s state) admitted() []fleet.RolloutMember {
 
 // look takes what was seen of the admitted members, and goes on, halts or waits. Facts that are not there stay unknown:
 // nobody looked at those members yet. Patience is with one device: it begins when somebody has looked at it, and begins
-// anew while others get where they should, because all wait for the same workers.
+// anew while others get where they should, because all wait for the same workers. Who is not watched is never late.
 func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (state, command) {
 	var c command
 	if s.Status != fleet.RolloutRunning && s.Status != fleet.RolloutPaused {
@@ -179,7 +181,7 @@ func (s state) look(facts map[fleet.DeviceID]fact, r rules, now time.Time) (stat
 	s.trouble = map[fleet.DeviceID]trouble{}
 	gone := map[fleet.DeviceID]bool{}
 	admitted, forward := s.admitted(), false
-	if good := countGood(admitted, facts); good > s.most {
+	if good := countGood(admitted, facts); good > s.most || watchedAgain(was, facts) {
 		s.most, forward = good, true
 	}
 	for _, m := range admitted {
@@ -240,6 +242,17 @@ func countGood(members []fleet.RolloutMember, facts map[fleet.DeviceID]fact) (go
 		}
 	}
 	return good
+}
+
+// watchedAgain tells whether somebody is watched who was not. After a pause all have to be seen anew, however many were
+// good before it.
+func watchedAgain(was map[fleet.DeviceID]trouble, facts map[fleet.DeviceID]fact) bool {
+	for id, t := range was {
+		if f, seen := facts[id]; seen && t.fact.unwatched && !f.unwatched {
+			return true
+		}
+	}
+	return false
 }
 
 const muster = "muster"

@@ -22,6 +22,8 @@ type live struct {
 	undone *fleet.Registry                        // of an undo: templates and tags at its generation
 	back   map[fleet.DeviceID]bool                // of an undo: who was seen to be back; guarded by Runner.acting
 
+	admittedBefore map[fleet.DeviceID]bool // by rollouts beyond the blast limit that this one took over; not changed any more
+
 	untried   int       // members of whom it is not known whether they can be reached; guarded by Runner.acting, for candidates
 	untriedAt time.Time // since when there are so many
 
@@ -85,7 +87,9 @@ func (l *live) applied(intent fleet.Intent) {
 
 // ahead tells whether a device was admitted by a rollout beyond the blast limit that this one took over: it is at its
 // changes, and still waits for consent to them.
-func (l *live) ahead(h fleet.Hold) bool { return l.Blast != "" && h.Generation > l.Before }
+func (l *live) ahead(h fleet.Hold) bool {
+	return l.Blast != "" && h.Generation > l.Before && l.admittedBefore[h.Device]
+}
 
 // unanswered tells whether an admitted member may wait for consent still.
 func (l *live) unanswered(m fleet.RolloutMember) bool {

@@ -95,9 +95,31 @@ func (r *Runner) Load(ctx context.Context) error {
 		}
 	}
 	for _, rollout := range open {
-		r.live[rollout.ID] = newLive(rollout, r.started)
+		l := newLive(rollout, r.started)
+		if l.admittedBefore, err = r.admittedBefore(ctx, l); err != nil {
+			return err
+		}
+		r.live[rollout.ID] = l
 	}
 	return nil
+}
+
+// admittedBefore are the devices that rollouts beyond the blast limit had admitted which a rollout took over. Which of
+// them had consent is not kept: those wait for it once more.
+func (r *Runner) admittedBefore(ctx context.Context, l *live) (map[fleet.DeviceID]bool, error) {
+	admitted := map[fleet.DeviceID]bool{}
+	if l.Blast == "" {
+		return admitted, nil
+	}
+	chain, err := r.tookOver(ctx, l)
+	for _, old := range chain {
+		for _, m := range old.Members {
+			if old.Blast != "" && old.Admitted(m) {
+				admitted[m.Device] = true
+			}
+		}
+	}
+	return admitted, err
 }
 
 // Run settles and drives until ctx ends.

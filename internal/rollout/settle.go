@@ -37,6 +37,7 @@ type overLimit struct {
 	why    string                      // "" when none of their devices waits any more
 	before int64                       // where the oldest of them began
 	held   map[fleet.DeviceID][]string // what waited on their members before them
+	ahead  map[fleet.DeviceID]bool     // members that they had admitted
 }
 
 // settle decides about every generation that was committed since. The caller holds acting.
@@ -51,7 +52,7 @@ func (r *Runner) settle(ctx context.Context) error {
 	}
 	changes = slices.DeleteFunc(changes, func(c fleet.GenerationChange) bool { return c.Number > registry.Generation })
 	s := &settlement{registry: registry, changes: changes, small: map[fleet.DeviceID]bool{}, big: map[fleet.DeviceID]bool{},
-		ofFew: map[int64]map[fleet.DeviceID]bool{}, affected: map[fleet.DeviceID]int64{}, limited: overLimit{held: map[fleet.DeviceID][]string{}}}
+		ofFew: map[int64]map[fleet.DeviceID]bool{}, affected: map[fleet.DeviceID]int64{}, limited: overLimit{held: map[fleet.DeviceID][]string{}, ahead: map[fleet.DeviceID]bool{}}}
 	r.sort(ctx, s)
 	r.collide(ctx, s)
 	if err := r.conclude(ctx, s); err != nil {
@@ -215,17 +216,19 @@ func (r *Runner) collide(ctx context.Context, s *settlement) {
 }
 
 // stayHeld has the devices of a superseded rollout beyond the blast limit wait on: consent to it was not given. Those
-// that it had admitted stay at the generation that they are at, which is ahead of where it began: HoldAll knows them by
-// that.
+// that it had admitted stay at the generation that they are at, which is ahead of where it began, and are remembered: HoldAll
+// is about them. Who is only touched by the new change may be at that generation as well.
 func (r *Runner) stayHeld(ctx context.Context, s *settlement, l *live, compared map[int64]*comparison) {
 	for _, m := range l.Members {
 		_, waits := s.affected[m.Device]
-		if _, held := r.holds[m.Device]; !held {
+		hold, held := r.holds[m.Device]
+		if !held {
 			waits = l.unanswered(m) && r.waits(ctx, s, m.Device, l.Before, compared)
 		}
 		if !waits {
 			continue
 		}
+		s.limited.ahead[m.Device] = !held || l.ahead(hold)
 		if _, there := s.affected[m.Device]; !there {
 			s.affected[m.Device] = r.settled.Generation
 			s.carried = s.carried || !s.touches(m.Device)
@@ -356,6 +359,7 @@ func (r *Runner) adopt(s *settlement, write fleet.RolloutWrite, begun fleet.Roll
 		if begun.ID != 0 {
 			begun.CreatedAt = now
 			r.live[begun.ID] = newLive(begun, now)
+			r.live[begun.ID].admittedBefore = s.limited.ahead
 		}
 	})
 }

@@ -60,10 +60,13 @@ func (l *live) shown() fleet.Rollout {
 	shown.Members = slices.Clone(shown.Members)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	good, in, waiting := 0, 0, ""
+	good, in, waiting, paused := 0, 0, "", 0
 	for i := range shown.Members {
 		m := &shown.Members[i]
 		m.State, m.Reason = l.memberState(*m)
+		if away := l.check(m.Device).away; away.unwatched && away.kind == factHeld {
+			paused++
+		}
 		if m.Wave > 0 && m.Wave == shown.Wave {
 			in++
 			if m.State == fleet.MemberGood {
@@ -88,6 +91,9 @@ func (l *live) shown() fleet.Rollout {
 		if waiting != "" {
 			shown.Next += " It waits for a person: " + waiting
 		}
+	}
+	if shown.Status == fleet.RolloutWaiting && paused > 0 {
+		shown.Reason += fmt.Sprintf("; the mode of %s is paused", devices(paused))
 	}
 	if shown.Status == fleet.RolloutRunning {
 		shown.Reason = fmt.Sprintf("wave %d of %d: %d of %s passed the gates", shown.Wave, len(shown.Waves), good, devices(in))

@@ -153,11 +153,12 @@ func (r *Runner) candidates(l *live, now time.Time) []candidate {
 	var candidates []candidate
 	untried, ready := 0, false
 	for _, m := range l.Members {
+		s := r.o.Fleet.Standing(m.Device)
+		l.standsBy(m.Device, s)
 		hold, held := r.holds[m.Device]
 		if !held {
 			continue // deleted
 		}
-		s := r.o.Fleet.Standing(m.Device)
 		c := candidate{device: m.Device, ready: s.Online && s.Mode == fleet.ModeOn && !s.TooOld, was: s.Configuration, errors: slices.Sorted(maps.Keys(s.Errors))}
 		if l.ahead(hold) {
 			c.held = m.Held // what waits there by now may be what this rollout has to ask for
@@ -180,6 +181,13 @@ func (r *Runner) candidates(l *live, now time.Time) []candidate {
 		return nil
 	}
 	return candidates
+}
+
+// standsBy notes whether a device is watched.
+func (l *live) standsBy(id fleet.DeviceID, s Standing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.check(id).away = unwatched(s)
 }
 
 // commit keeps what a step changed and makes it known. What could not be kept did not happen: the step is taken again.

@@ -24,6 +24,15 @@ func (d *daemons) goesOn(id int64, wave int, when string) fleet.Rollout {
 	return now
 }
 
+// says fails unless what stands there of the first rollout tells this, or does not.
+func (d *daemons) says(what string, want bool) {
+	d.t.Helper()
+	now, err := d.runner.Rollout(d.t.Context(), 1)
+	if got := strings.Contains(now.Reason, what); err != nil || got != want {
+		d.t.Errorf("it says %q (%v): %q there: want %t", now.Reason, err, what, want)
+	}
+}
+
 // Whoever is not watched because a mode says so cannot answer, and that is nobody's fault.
 func TestPausingWatchesHaltsNoRollout(t *testing.T) {
 	for name, written := range map[string]bool{"of who was written to": true, "of who was not": false} {
@@ -105,8 +114,11 @@ func TestARolloutWaitsUntilItIsKnownWhoCanBeReachedAfterAPause(t *testing.T) {
 				d.mode(fleet.ModePaused, d.all...)
 				if seen {
 					after(time.Hour)
+					d.says("the mode of 20 devices is paused", true)
 				}
 				d.resumes(d.all...)
+				after(2 * restEvery)
+				d.says("paused", false)
 				for _, id := range d.all[:19] {
 					d.contacted(id)
 					after(startGrace / 2)

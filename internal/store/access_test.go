@@ -72,6 +72,28 @@ func TestSecretsAreKeptByName(t *testing.T) {
 	})
 }
 
+func TestNobodyHasANameThatCannotBeKept(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		o := fullObservation(d.ID, "one")
+		o.Config.Folders = []fleet.FolderLabel{{Folder: "a\uFFFDb"}} // what such a name is shown as
+		observe(t, s, o)
+		for _, name := range []string{"a\x00b", "a\xffb", "\x00", strings.Repeat("x", 10_000)} {
+			_, err := s.Secret(t.Context(), name)
+			wantCode(t, err, fleet.CodeNotFound)
+			wantCode(t, s.DeleteSecret(t.Context(), name), fleet.CodeNotFound)
+			wantCode(t, s.DeleteToken(t.Context(), name), fleet.CodeNotFound)
+			wantCode(t, s.TokenUsed(t.Context(), name), "")
+			_, err = s.FolderSummaries(t.Context(), name)
+			wantCode(t, err, fleet.CodeNotFound)
+			_, err = s.DeleteTag(t.Context(), fleet.Tag(name), nil)
+			wantCode(t, err, fleet.CodeNotFound)
+			wantCode(t, s.CreateToken(t.Context(), fleet.Token{Name: name, Role: fleet.RoleAuthor, Hash: strings.Repeat("0", 64)}), fleet.CodeInvalid)
+		}
+	})
+}
+
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)

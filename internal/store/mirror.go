@@ -123,12 +123,16 @@ func (s *Store) Folders(ctx context.Context) ([]fleet.FolderLabel, error) {
 // FolderSummaries are the numbers of one folder by device ID, of the devices whose current configuration has it. It
 // answers not_found when none has.
 func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error) {
+	none := fleet.NotFoundf("no device has a folder %q", folder)
+	if !storableFolder(folder) {
+		return nil, none
+	}
 	var devices int
-	if err := s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM folders WHERE folder = $1`, plainText(folder)).Scan(&devices); err != nil {
+	if err := s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM folders WHERE folder = $1`, folder).Scan(&devices); err != nil {
 		return nil, failure("read folders", err)
 	}
 	if devices == 0 {
-		return nil, fleet.NotFoundf("no device has a folder %q", folder)
+		return nil, none
 	}
 	summaries, err := collect(ctx, pool{s.reads}, scanSummary, selectSummaries+` WHERE s.folder = $1`, folder)
 	slices.SortFunc(summaries, func(a, b fleet.FolderSummary) int { return cmp.Compare(a.Device, b.Device) })

@@ -23,6 +23,9 @@ func (s *Store) SecretNames(ctx context.Context) ([]string, error) {
 
 // Secret is the value of one secret.
 func (s *Store) Secret(ctx context.Context, name string) (fleet.Secret, error) {
+	if !storable(name, maxSecretNameBytes) {
+		return fleet.Secret{}, noSecret(name)
+	}
 	var sealed []byte
 	err := s.reads.QueryRowContext(ctx, `SELECT value FROM secrets WHERE name = $1`, name).Scan(&sealed)
 	if absent(err) {
@@ -59,6 +62,9 @@ func (s *Store) PutSecret(ctx context.Context, name string, value fleet.Secret) 
 
 // DeleteSecret forgets a secret.
 func (s *Store) DeleteSecret(ctx context.Context, name string) error {
+	if !storable(name, maxSecretNameBytes) {
+		return noSecret(name)
+	}
 	_, err := write(ctx, s, "delete secret", func(t *tx) (none struct{}, err error) {
 		n, err := t.affect(`DELETE FROM secrets WHERE name = $1`, name)
 		if err == nil && n == 0 {

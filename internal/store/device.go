@@ -144,6 +144,7 @@ func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(
 		if err := t.exec(`DELETE FROM devices WHERE id = $1`, string(id)); err != nil { // the rest goes by cascade
 			return none, err
 		}
+		t.explain(id, nil)
 		t.record("device.delete", string(id), current.Label)
 		t.touch(id)
 		t.register(func(c *contents) { delete(c.devices, id) })

@@ -27,9 +27,9 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	if seen.IsZero() {
 		seen = t.now
 	}
-	cause := config.Cause
-	if cause == "" {
-		cause = t.causeOf(p.Device, config.Digest, newest.Number == 0)
+	cause := t.causeOf(p.Device, config.Digest, newest.Number == 0)
+	if config.Cause != "" {
+		cause = config.Cause
 	}
 	err = t.exec(`INSERT INTO revision_bodies (device_id, digest, document) VALUES ($1, $2, $3)
 		ON CONFLICT (device_id, digest) DO NOTHING`, id, config.Digest, p.document)
@@ -85,12 +85,30 @@ func (s *Store) Revision(ctx context.Context, id fleet.DeviceID, number int64) (
 // explanation is what caused a configuration that is not kept yet.
 type explanation struct{ digest, cause string }
 
-// causeOf is why a device has a new configuration: what was said about it before, else somebody at the daemon. Why it
-// had its first one nobody knows.
+// explain remembers what was said about a configuration of a device; nil forgets it.
+func (t *tx) explain(id fleet.DeviceID, e *explanation) {
+	explained := t.store.writer.explained
+	before, ok := explained[id]
+	if !ok && e == nil {
+		return
+	}
+	t.undone(func() {
+		if delete(explained, id); ok {
+			explained[id] = before
+		}
+	})
+	if delete(explained, id); e != nil {
+		explained[id] = *e
+	}
+}
+
+// causeOf is why a device has a new configuration: what was said about it before, which holds this once, else somebody at
+// the daemon. Why it had its first one nobody knows.
 func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 	e, ok := t.store.writer.explained[id]
 	switch {
 	case ok && e.digest == digest:
+		t.explain(id, nil)
 		return e.cause
 	case first:
 		return ""
@@ -99,7 +117,8 @@ func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 }
 
 // ExplainRevision gives the newest revision of a device its cause, if that is this configuration, or the next one to be
-// kept that is: what observes and what knows the cause do not wait for one another.
+// kept that is: what observes and what knows the cause do not wait for one another. Of a device that is gone it keeps
+// nothing.
 func (s *Store) ExplainRevision(ctx context.Context, id fleet.DeviceID, digest, cause string) error {
 	_, err := write(ctx, s, "explain revision", func(t *tx) (none struct{}, err error) {
 		n, err := t.affect(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
@@ -107,10 +126,15 @@ func (s *Store) ExplainRevision(ctx context.Context, id fleet.DeviceID, digest, 
 		if err != nil {
 			return none, err
 		}
-		if delete(s.writer.explained, id); n == 0 {
-			s.writer.explained[id] = explanation{digest, cause}
+		if n > 0 {
+			t.explain(id, nil)
+			return none, nil
 		}
-		return none, nil
+		there, err := t.exists(id)
+		if there {
+			t.explain(id, &explanation{digest, cause})
+		}
+		return none, err
 	})
 	return err
 }

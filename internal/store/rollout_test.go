@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -306,6 +307,69 @@ func TestRevisionsHaveTheirCause(t *testing.T) {
 		slices.Reverse(got)
 		if want := []string{"first: ", "person: daemon", "before: restore", "after: template", "person again: daemon"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestACauseIsOfOneRevision(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		observed := func(digest string) fleet.Observation {
+			return fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest, SeenAt: seenAt}}
+		}
+		explain := func(id fleet.DeviceID) {
+			t.Helper()
+			if err := s.ExplainRevision(t.Context(), id, "ours", fleet.CauseTemplate); err != nil {
+				t.Fatal(err)
+			}
+		}
+		causes := func() (causes []string) {
+			for _, r := range must(s.Revisions(t.Context(), d.ID))(t) {
+				causes = append(causes, r.Digest+": "+r.Cause)
+			}
+			slices.Reverse(causes)
+			return causes
+		}
+		observe(t, s, observed("first"))
+		explain(d.ID)
+		broken := errors.New("broken")
+		_, err := write(t.Context(), s, "see", func(tx *tx) (none struct{}, err error) {
+			prepared, err := s.prepare(observed("ours"))
+			if err != nil {
+				return none, err
+			}
+			if err := tx.observeConfig(prepared); err != nil {
+				return none, err
+			}
+			return none, broken
+		})
+		if !errors.Is(err, broken) {
+			t.Fatalf("got %v", err)
+		}
+		for _, digest := range []string{"ours", "theirs", "ours"} { // the last one is a person's, too
+			observe(t, s, observed(digest))
+		}
+		if got, want := causes(), []string{"first: ", "ours: template", "theirs: daemon", "ours: daemon"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+
+		observe(t, s, observed("theirs"))
+		explain(d.ID)
+		if err := s.DeleteDevice(t.Context(), d.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		explain(deviceN(2).ID) // which is not there either
+		for n := range 2 {
+			put(t, s, deviceN(n+1))
+		}
+		observe(t, s, observed("theirs"))
+		observe(t, s, observed("ours"))
+		if got, want := causes(), []string{"theirs: ", "ours: daemon"}; !slices.Equal(got, want) {
+			t.Errorf("of a device that was deleted in between: got %q, want %q", got, want)
+		}
+		if n := len(s.writer.explained); n != 0 {
+			t.Errorf("%d explanations are kept for nothing", n)
 		}
 	})
 }

@@ -107,13 +107,12 @@ func (d daemons) TryKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret
 	return err
 }
 
-// AdoptKey keeps another API key for the device, which ends the watcher and starts a new one.
+// AdoptKey keeps another API key for the device, which ends the watcher and starts a new one. What a person does to the
+// device's record at the same time stands.
 func (d daemons) AdoptKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret) error {
 	device, err := d.store.Device(ctx, id)
 	if err != nil {
 		return err
 	}
-	device.APIKey = key
-	_, _, err = d.store.PutDevice(ctx, device, nil)
-	return err
+	return d.store.ReplaceAPIKey(ctx, id, device.APIKey, key)
 }

@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
-	"slices"
-
 	"database/sql"
+	"fmt"
+	"slices"
 
 	"muster/internal/fleet"
 )
@@ -79,6 +79,30 @@ func ask[T any](check func(*T) error, current *T) error {
 		return nil
 	}
 	return check(current)
+}
+
+// ReplaceAPIKey gives a device another API key, and leaves the rest of its record as it is by then. It answers conflict
+// when the key is no longer the one that is to be replaced.
+func (s *Store) ReplaceAPIKey(ctx context.Context, id fleet.DeviceID, before, key fleet.Secret) error {
+	_, err := write(ctx, s, "replace API key", func(t *tx) (none struct{}, err error) {
+		current, err := t.device(id)
+		switch {
+		case err != nil:
+			return none, err
+		case current == nil:
+			return none, noDevice(id)
+		case current.APIKey.Reveal() != before.Reveal():
+			return none, &fleet.Error{
+				Code: fleet.CodeConflict, Message: fmt.Sprintf("device %s was given another API key meanwhile", id),
+				Hint: "Look whether the daemon takes the API key in the device's record.",
+			}
+		}
+		device := *current
+		device.APIKey = key
+		_, err = t.replaceDevice(*current, device)
+		return none, err
+	})
+	return err
 }
 
 func (t *tx) createDevice(d fleet.Device) (fleet.Device, error) {

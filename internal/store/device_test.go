@@ -224,3 +224,70 @@ func TestListsAreSortedAndNeverNil(t *testing.T) {
 		}
 	})
 }
+
+func TestAnotherAPIKeyUndoesNothingThatWasQueuedBefore(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		for n, c := range []struct {
+			name   string
+			before func(d fleet.Device) error
+			code   fleet.Code
+			want   func(d fleet.Device) fleet.Device // nil: it is gone
+		}{
+			{
+				"deleted", func(d fleet.Device) error { return s.DeleteDevice(t.Context(), d.ID, nil) },
+				fleet.CodeNotFound, nil,
+			},
+			{
+				"moved", func(d fleet.Device) error {
+					d.Label, d.APIAddress, d.APIKey = "new label", "192.0.2.9", fleet.NewSecret(fleet.MaskedAPIKey)
+					_, _, err := s.PutDevice(t.Context(), d, nil)
+					return err
+				},
+				"", func(d fleet.Device) fleet.Device {
+					d.Label, d.APIAddress, d.APIKey = "new label", "192.0.2.9", fleet.NewSecret("adopted")
+					return d
+				},
+			},
+			{
+				"given another key", func(d fleet.Device) error {
+					d.APIKey = fleet.NewSecret("a person's")
+					_, _, err := s.PutDevice(t.Context(), d, nil)
+					return err
+				},
+				fleet.CodeConflict, func(d fleet.Device) fleet.Device {
+					d.APIKey = fleet.NewSecret("a person's")
+					return d
+				},
+			},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				d := put(t, s, deviceN(n))
+				release := hold(t, s)
+				first, second := make(chan error, 1), make(chan error, 1)
+				go func() { first <- c.before(d) }()
+				waitQueued(t, s, 1)
+				go func() { second <- s.ReplaceAPIKey(t.Context(), d.ID, d.APIKey, fleet.NewSecret("adopted")) }()
+				waitQueued(t, s, 2)
+				release()
+				if err := <-first; err != nil {
+					t.Fatal(err)
+				}
+				wantCode(t, <-second, c.code)
+				got, err := s.Device(t.Context(), d.ID)
+				if c.want == nil {
+					wantCode(t, err, fleet.CodeNotFound)
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := c.want(d)
+				want.UpdatedAt = got.UpdatedAt
+				if got != want || !got.UpdatedAt.After(d.UpdatedAt) {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+			})
+		}
+	})
+}

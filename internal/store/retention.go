@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"muster/internal/fleet"
 )
 
 // Retention says how many revisions of a device are kept, and for how long. The newest is always kept.
@@ -16,7 +18,8 @@ var DefaultRetention = Retention{Revisions: 100, Age: 365 * 24 * time.Hour}
 
 const (
 	janitorEvery = time.Hour
-	pruneLength  = 500 // revisions in one transaction: others write in between
+	pruneLength  = 100                   // revisions in one transaction: others wait that long
+	prunePause   = 20 * time.Millisecond // before the next one: the disk is theirs, too
 )
 
 // RunJanitor forgets old revisions now and every hour, until ctx ends.
@@ -38,37 +41,104 @@ func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
 }
 
 // PruneRevisions forgets the revisions that are too many or too old, and the documents that no revision needs any more.
+// The readers look where there are any: the one writer is asked for nothing else.
 func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int64, err error) {
 	if r.Revisions <= 0 && r.Age <= 0 {
 		return 0, nil
 	}
-	for {
-		n, err := write(ctx, s, "forget old revisions", func(t *tx) (int64, error) { return t.pruneRevisions(r) })
-		forgotten += n
-		if err != nil || n < pruneLength {
+	devices, err := s.Devices(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var some []fleet.DeviceID
+	var due int64
+	for i, d := range devices {
+		n, err := s.countOld(ctx, d.ID, r)
+		if err != nil {
+			return forgotten, failure("count old revisions", err)
+		}
+		if n > 0 {
+			some, due = append(some, d.ID), due+n
+		}
+		if due < pruneLength && i < len(devices)-1 {
+			continue
+		}
+		n, err = s.forgetDue(ctx, some, due, r)
+		if forgotten += n; err != nil {
 			return forgotten, err
 		}
+		some, due = nil, 0
 	}
+	return forgotten, nil
 }
 
-func (t *tx) pruneRevisions(r Retention) (int64, error) {
-	many, old := int64(r.Revisions), int64(0)
+// forgetDue forgets so many revisions of some devices in small writes, with a pause after each: others write in between.
+func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int64, r Retention) (forgotten int64, err error) {
+	for forgotten < due {
+		n, err := write(ctx, s, "forget old revisions", func(t *tx) (int64, error) { return t.forgetOld(devices, r) })
+		if err != nil || n == 0 { // the rest went with its device
+			return forgotten, err
+		}
+		forgotten += n
+		select {
+		case <-time.After(prunePause):
+		case <-ctx.Done():
+			return forgotten, ctx.Err()
+		}
+	}
+	return forgotten, nil
+}
+
+const (
+	// whereOld are the revisions of a device that are to be forgotten. All of this is found by index.
+	whereOld = `
+		WHERE r.device_id = $1 AND (
+			r.number <= (SELECT MAX(number) FROM revisions WHERE device_id = $1) - CAST($2 AS BIGINT)
+			OR EXISTS (SELECT 1 FROM revisions n WHERE n.device_id = $1 AND n.number = r.number + 1 AND n.seen_at < CAST($3 AS BIGINT)))`
+	countOld  = `SELECT COUNT(*) FROM revisions r` + whereOld
+	deleteOld = `
+		DELETE FROM revisions WHERE device_id = $1 AND number IN (
+			SELECT r.number FROM revisions r` + whereOld + ` ORDER BY r.number LIMIT CAST($4 AS BIGINT)) RETURNING digest`
+
+	deleteUnusedBody = `
+		DELETE FROM revision_bodies WHERE device_id = $1 AND digest = $2
+			AND NOT EXISTS (SELECT 1 FROM revisions WHERE device_id = $1 AND digest = $2)`
+)
+
+// old are the arguments of whereOld, and more.
+func (r Retention) old(id fleet.DeviceID, now time.Time, more ...any) []any {
+	many, before := int64(r.Revisions), int64(0)
 	if many <= 0 {
 		many = 1 << 62
 	}
 	if r.Age > 0 {
-		old = t.now.Add(-r.Age).UnixMilli()
+		before = now.Add(-r.Age).UnixMilli()
 	}
-	n, err := t.affect(`
-		DELETE FROM revisions WHERE (device_id, number) IN (
-			SELECT r.device_id, r.number FROM revisions r
-			JOIN (SELECT device_id, MAX(number) AS number FROM revisions GROUP BY device_id) newest ON newest.device_id = r.device_id
-			WHERE r.number < newest.number AND (r.number <= newest.number - CAST($1 AS BIGINT) OR EXISTS (
-				SELECT 1 FROM revisions n WHERE n.device_id = r.device_id AND n.number = r.number + 1 AND n.seen_at < CAST($2 AS BIGINT)))
-			LIMIT CAST($3 AS BIGINT))`, many, old, pruneLength)
-	if err != nil || n == 0 {
-		return n, err
+	return append([]any{string(id), many, before}, more...)
+}
+
+func (s *Store) countOld(ctx context.Context, id fleet.DeviceID, r Retention) (n int64, err error) {
+	err = s.reads.QueryRowContext(ctx, countOld, r.old(id, s.clock())...).Scan(&n)
+	return n, err
+}
+
+// forgetOld forgets pruneLength revisions of some devices at most.
+func (t *tx) forgetOld(devices []fleet.DeviceID, r Retention) (forgotten int64, err error) {
+	for _, id := range devices {
+		digests, err := collect(t.ctx, t.session, func(row scanner) (digest string, err error) {
+			return digest, row.Scan(&digest)
+		}, deleteOld, r.old(id, t.now, pruneLength-forgotten)...)
+		if err != nil {
+			return 0, err
+		}
+		for _, digest := range digests {
+			if err := t.exec(deleteUnusedBody, string(id), digest); err != nil {
+				return 0, err
+			}
+		}
+		if forgotten += int64(len(digests)); forgotten >= pruneLength {
+			break
+		}
 	}
-	return n, t.exec(`DELETE FROM revision_bodies WHERE NOT EXISTS (
-		SELECT 1 FROM revisions r WHERE r.device_id = revision_bodies.device_id AND r.digest = revision_bodies.digest)`)
+	return forgotten, nil
 }

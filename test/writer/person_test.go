@@ -137,9 +137,11 @@ func (p *person) gui() {
 	for key := range made {
 		p.want(key, made[key], start)
 	}
-	for key, e := range p.wanted { // they said so again
-		e.start, e.end = start, time.Now()
-		p.wanted[key] = e
+	for key, e := range p.wanted {
+		if stconfig.Lookup(doc, keyOf(p.t, key)).Equal(e.to) { // they said so again; of what was lost before they know nothing
+			e.start, e.end = start, time.Now()
+			p.wanted[key] = e
+		}
 	}
 }
 

@@ -107,8 +107,8 @@ func (d daemons) TryKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret
 	return err
 }
 
-// AdoptKey keeps another API key for the device, which ends the watcher and starts a new one. What a person does to the
-// device's record at the same time stands.
+// AdoptKey keeps another API key for the device, which ends the watcher and starts a new one. The rest of the record
+// stays as a person put it meanwhile.
 func (d daemons) AdoptKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret) error {
 	device, err := d.store.Device(ctx, id)
 	if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"muster/api"
 	"muster/client"
@@ -21,6 +22,9 @@ type stopCommand struct {
 	whose
 }
 
+// readTime is how long a stop waits for what it only wants to know.
+const readTime = 3 * time.Second
+
 // Run makes Muster observe only, at once: everything is planned, nothing is written. What is paused is not even watched, and
 // stays so.
 func (c *stopCommand) Run(ctx context.Context, env *environment) error {
@@ -28,8 +32,10 @@ func (c *stopCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	// Whatever keeps the mode from being read, the stop is tried.
-	if now, err := s.mode(ctx); err == nil && now == string(fleet.ModePaused) {
+	// Whatever keeps the mode from being read, the stop is tried, and soon.
+	reading, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	if now, err := s.mode(reading); err == nil && now == string(fleet.ModePaused) {
 		fmt.Fprintf(env.Out, "Stopped before: the mode is paused and stays so, nothing is written to %s. `muster resume%s` goes on.\n", s.who, c.flag())
 		return c.warn(ctx, env, s)
 	}

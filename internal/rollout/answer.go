@@ -58,7 +58,7 @@ func (r *Runner) give(ctx context.Context, l *live, c *check, made plan.Plan, a 
 	}
 	before := c.giving
 	l.mu.Unlock()
-	if mode := r.o.Fleet.Standing(made.Device).Mode; mode != fleet.ModeOn {
+	if mode := r.o.Fleet.Standing(made.Device).Mode; mode != fleet.ModeOn && len(a.consent) > 0 {
 		if f.kind == factHeld {
 			f.saw = "what waits was answered, but its mode is " + string(mode) + ": nothing is written"
 		}

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -51,5 +52,34 @@ func TestWhatWaitedBeforeARolloutIsNotItsOwn(t *testing.T) {
 	_, held := r.judge(member, undone, 0, true)
 	if got := r.answerTo(member, undone, held, nil, true); !slices.Equal(got.consent, []string{"folders.brought"}) || got.keep != nil {
 		t.Errorf("an undo answers %v", got)
+	}
+}
+
+// observed are devices of which Muster may read only; it notes what is answered for them.
+type observed struct {
+	onlineFleet
+	answers []answer
+}
+
+func (o *observed) Standing(id fleet.DeviceID) Standing {
+	stands := o.onlineFleet.Standing(id)
+	stands.Mode = fleet.ModeObserve
+	return stands
+}
+
+func (o *observed) Apply(_ context.Context, _ fleet.DeviceID, _ string, consent, keep []string) error {
+	o.answers = append(o.answers, answer{consent, keep})
+	return nil
+}
+
+// To keep what is there writes nothing: no mode is in its way.
+func TestWhatIsKeptWaitsForNoMode(t *testing.T) {
+	devices := &observed{}
+	r, l := New(Options{Fleet: devices}), newLive(fleet.Rollout{}, t0)
+	for _, a := range []answer{{keep: []string{"folders.a"}}, {consent: []string{"folders.b"}}, {consent: []string{"folders.b"}, keep: []string{"folders.a"}}} {
+		r.give(t.Context(), l, &check{}, plan.Plan{}, a, fact{kind: factHeld})
+	}
+	if len(devices.answers) != 1 || !slices.Equal(devices.answers[0].keep, []string{"folders.a"}) {
+		t.Errorf("given while Muster observes: %v", devices.answers)
 	}
 }

@@ -26,6 +26,7 @@ type live struct {
 
 	untried   int       // members of whom it is not known whether they can be reached; guarded by Runner.acting, for candidates
 	untriedAt time.Time // since when there are so many
+	tryingAt  time.Time // since when there are any, beside one that is ready
 
 	mu     sync.Mutex // guards what follows
 	checks map[fleet.DeviceID]*check
@@ -174,10 +175,13 @@ func (r *Runner) candidates(l *live, now time.Time) []candidate {
 		ready = ready || c.ready
 		candidates = append(candidates, c)
 	}
+	if l.untried == 0 || !ready {
+		l.tryingAt = now
+	}
 	if untried != l.untried {
 		l.untried, l.untriedAt = untried, now
 	}
-	if !ready || untried > 0 && now.Sub(l.untriedAt) < startGrace {
+	if !ready || untried > 0 && now.Sub(l.untriedAt) < startGrace && now.Sub(l.tryingAt) < startMost {
 		return nil
 	}
 	return candidates

@@ -136,6 +136,30 @@ func TestARolloutWaitsUntilItIsKnownWhoCanBeReachedAfterAPause(t *testing.T) {
 	}
 }
 
+// Devices without an address are found to be away one after the other: among thousands that takes hours.
+func TestARolloutDoesNotWaitForEverUntilItIsKnownWhoCanBeReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDaemons(t, 60, Options{Soak: time.Hour}, "options.x")
+		defer d.run()()
+		d.mode(fleet.ModeObserve, d.all...)
+		d.store.tagTemplate(1, "all", true)
+		d.settled()
+		d.resumes(d.all...)
+		after(time.Hour) // nobody is known to be there
+		for n, id := range d.all {
+			d.contacted(id)
+			const pause = startGrace - 2*restEvery
+			after(pause)
+			if got := d.store.rollouts[0].Status; got != fleet.RolloutWaiting && time.Duration(n+1)*pause < startMost {
+				t.Fatalf("got %s after %d were contacted", got, n+1)
+			}
+		}
+		if got := d.store.rollouts[0].Status; got != fleet.RolloutRunning {
+			t.Errorf("got %s after all were contacted", got)
+		}
+	})
+}
+
 // After a pause all wait for the same workers, as at first: while they come back one after the other nobody is late.
 func TestPatienceBeginsAnewWhileMembersAreWatchedAgain(t *testing.T) {
 	s := begun(t, 20)

@@ -17,6 +17,7 @@ const (
 	lookEvery  = 100 * time.Millisecond // while a wave is under way
 	restEvery  = time.Second            // while nothing can move by itself
 	startGrace = 10 * time.Second       // to learn of one more device whether it can be reached
+	startMost  = 5 * time.Minute        // and of all together: to find those without an address may take hours
 	saveAgain  = 5 * time.Second        // after the store could not be written
 )
 

@@ -48,7 +48,9 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 		if err := ask(check, &current); err != nil {
 			return settings, err
 		}
-		t.decide(fleet.ModeScope{Device: id}, turn)
+		if current.Mode != settings.Mode { // who changes something else decides nothing about it
+			t.decide(fleet.ModeScope{Device: id}, turn)
+		}
 		if current == settings {
 			return settings, nil
 		}

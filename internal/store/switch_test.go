@@ -256,6 +256,25 @@ func TestASwitchOutlivesAnOlderDecision(t *testing.T) {
 	}
 }
 
+// Somebody changes another setting of a device and read it before somebody else switched its mode.
+func TestAnotherSettingDecidesNothingAboutTheMode(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		own := fleet.ModeScope{Device: d.ID}
+		turn := s.model.force(own, fleet.ModeObserve)
+		settings := must(s.putDeviceSettings(t.Context(), d.ID, fleet.DeviceSettings{Mode: fleet.ModeOn, AllowPlain: true}, nil))(t)
+		if err := s.keepMode(t.Context(), own, fleet.ModeObserve, turn); err != nil {
+			t.Fatal(err)
+		}
+		settings.Mode = fleet.ModeObserve
+		kept := must(s.load(t.Context(), pool{s.reads}))(t)
+		if got := kept.devices[d.ID].Settings; got != settings || len(s.model.forced()) != 0 {
+			t.Errorf("the database has %+v, and %v waits to be kept", got, s.model.forced())
+		}
+	})
+}
+
 // A decision that the database refused leaves in force, and to be kept, what was.
 func TestADecisionThatFailedDecidesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {

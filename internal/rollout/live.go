@@ -94,7 +94,7 @@ func (l *live) ahead(h fleet.Hold) bool {
 
 // unanswered tells whether an admitted member may wait for consent still.
 func (l *live) unanswered(m fleet.RolloutMember) bool {
-	if m.Wave == 0 || m.Wave > l.Wave {
+	if !l.Admitted(m) {
 		return false
 	}
 	l.mu.Lock()

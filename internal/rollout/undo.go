@@ -16,7 +16,7 @@ import (
 func (r *Runner) noteWaiting(rollout *fleet.Rollout, skip func(fleet.DeviceID) bool) (noted bool) {
 	rollout.Members = slices.Clone(rollout.Members)
 	for i, m := range rollout.Members {
-		if m.Wave == 0 || m.Wave > rollout.Wave || skip(m.Device) {
+		if !rollout.Admitted(m) || skip(m.Device) {
 			continue
 		}
 		for _, c := range r.o.Fleet.Waiting(m.Device) {
@@ -79,7 +79,7 @@ func (r *Runner) reached(ctx context.Context, l *live) (map[fleet.DeviceID]fleet
 	watch := map[fleet.DeviceID]fleet.RolloutMember{}
 	for _, rollout := range append(chain, l.Rollout) {
 		for _, m := range rollout.Members {
-			if _, known := watch[m.Device]; !known && m.Wave > 0 && m.Wave <= rollout.Wave {
+			if _, known := watch[m.Device]; !known && rollout.Admitted(m) {
 				watch[m.Device] = m
 			}
 		}

@@ -216,7 +216,7 @@ func (r *registryRun) anyText(t *rapid.T) fleet.Template {
 
 func (r *registryRun) createTemplate(t *rapid.T) {
 	if len(r.want.templates) > 4 {
-		t.Skip("enough templates")
+		return // enough
 	}
 	stored, err := r.store.CreateTemplate(r.ctx, r.anyText(t))
 	r.ok(t, err)

@@ -10,6 +10,7 @@ type Overview struct {
 	Rollouts       []Rollout         `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
 	Problems       int               `json:"problems" doc:"That people were told of and that are not over"`
 	Receivers      []Receiver        `json:"receivers" nullable:"false" doc:"Who is told of problems"`
+	Stops          []ModeStop        `json:"stops" nullable:"false" doc:"Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins"`
 	Mode           string            `json:"mode" enum:"on,observe,paused" doc:"Whether Muster writes to devices at all: the strictest of what was set and what the server was started with"`
 	Generation     int64             `json:"generation"`
 	Templates      int               `json:"templates"`

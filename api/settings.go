@@ -21,3 +21,15 @@ type PutMode struct {
 type Health struct {
 	Status string `json:"status"`
 }
+
+// ModeStop is a mode that keeps Muster from writing to some or all devices.
+type ModeStop struct {
+	Scope    string `json:"scope" enum:"server,fleet,tag,device" doc:"server: it was started with a mode that is stricter than on"`
+	Tag      string `json:"tag" doc:"Blank unless the scope is tag"`
+	DeviceID string `json:"deviceID" doc:"Blank unless the scope is device"`
+	Label    string `json:"label" doc:"Of the device; blank unless the scope is device"`
+	Mode     string `json:"mode" enum:"observe,paused"`
+	Devices  int    `json:"devices" doc:"How many devices it concerns now"`
+	Since    *Time  `json:"since" format:"date-time" doc:"null when it is not known"`
+	By       string `json:"by" doc:"Who set it; blank when it is not known"`
+}

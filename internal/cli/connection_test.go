@@ -97,18 +97,45 @@ func answering(t *testing.T, values map[string]any) *httptest.Server {
 	return server
 }
 
+// A stop of a mistyped tag stops nothing: the operator has to see that, and so does a script.
+func TestAStopOfAMistypedTagIsRefused(t *testing.T) {
+	server := answering(t, map[string]any{
+		"PUT /api/v1/tags/new/settings":  api.ModeSwitched{},
+		"GET /api/v1/tags/ofice/devices": []api.Device{}, "GET /api/v1/tags/new/devices": []api.Device{},
+		"GET /api/v1/tags/ofice/settings": api.ModeSetting{Mode: "on"}, "GET /api/v1/tags/new/settings": api.ModeSetting{Mode: "on"},
+		"GET /api/v1/tags": []string{"office", "server"},
+	})
+	connected := []string{"--token", "x", "--server", server.URL}
+	for _, verb := range []string{"stop", "resume"} {
+		code, out, errs := run(t, append([]string{verb, "--tag", "ofice"}, connected...)...)
+		want := "muster: no device carries the tag \"ofice\"\nNothing was changed. Did you mean `muster " + verb + " --tag 'office'`?"
+		if code != exitRefused || out != "" || !strings.HasPrefix(errs, want) {
+			t.Errorf("%s: got %d and\n%s%swant\n%s", verb, code, out, errs, want)
+		}
+	}
+	code, out, errs := run(t, append([]string{"stop", "--tag", "new", "--force"}, connected...)...)
+	if code != exitDone || !strings.Contains(out, "`muster resume --tag 'new'`") || errs != "" {
+		t.Errorf("got %d and\n%s%s", code, out, errs)
+	}
+}
+
+// A stop must not depend on what is only asked to find typing errors.
+func TestATagIsStoppedAlsoWhereItsDevicesCannotBeRead(t *testing.T) {
+	server := answering(t, map[string]any{"PUT /api/v1/tags/office/settings": api.ModeSwitched{}})
+	code, out, errs := run(t, "stop", "--tag", "office", "--token", "x", "--server", server.URL)
+	if code != exitDone || !strings.HasPrefix(out, "Stopped") || !strings.HasPrefix(errs, "Warning: it is not known") {
+		t.Errorf("got %d and\n%s%s", code, out, errs)
+	}
+}
+
 func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
 	server := answering(t, map[string]any{
-		"PUT /api/v1/tags/ofice/settings": api.ModeSwitched{}, "GET /api/v1/tags/ofice/devices": []api.Device{},
+		"GET /api/v1/tags/ofice/devices":   []api.Device{},
 		"PUT /api/v1/tags/office/settings": api.ModeSwitched{}, "GET /api/v1/tags/office/devices": []api.Device{{}},
 		"POST /api/v1/plan": api.WhatIfPlan{},
 	})
 	const warning = "no device carries the tag \"ofice\""
 	connected := []string{"--token", "x", "--server", server.URL}
-	code, out, errs := run(t, append([]string{"stop", "--tag", "ofice"}, connected...)...)
-	if code != exitDone || !strings.Contains(out, "`muster resume --tag 'ofice'`") || !strings.Contains(errs, warning) {
-		t.Errorf("got %d and\n%s%s", code, out, errs)
-	}
 	t.Setenv("MUSTER_TAG", "office")
 	t.Setenv("MUSTER_DEVICE", "x")
 	if code, out, errs := run(t, append([]string{"stop"}, connected...)...); code != exitRefused || !strings.Contains(errs, "PUT /api/v1/configurator") {
@@ -121,7 +148,7 @@ func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
 		templates: {new: [{op: "set", key: "", template: "{}", tags: ["office", "ofice", "new", "ofice"]}]}
 		tags: {added: [{tag: "new", device: "x"}]}
 	}`)
-	code, _, errs = run(t, append([]string{"plan", "-f", file}, connected...)...)
+	code, _, errs := run(t, append([]string{"plan", "-f", file}, connected...)...)
 	if code != exitDone || strings.Count(errs, "Warning") != 1 || !strings.Contains(errs, warning) {
 		t.Errorf("got %d and\n%s", code, errs)
 	}

@@ -39,39 +39,23 @@ func (c *statusCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	printState(env.Out, device, state)
-	if err := printModes(ctx, env.Out, server, device); err != nil {
+	if err := printStopsOf(ctx, env.Out, server, device); err != nil {
 		return err
 	}
 	return showPlan(ctx, env.Out, server, device)
 }
 
-// printModes says who keeps Muster from writing to a device: the strictest mode wins.
-func printModes(ctx context.Context, out io.Writer, server *client.Client, device api.Device) error {
+// printStopsOf prints what keeps Muster from writing to a device.
+func printStopsOf(ctx context.Context, out io.Writer, server *client.Client, device api.Device) error {
 	overview, err := server.Overview(ctx)
 	if err != nil {
 		return err
 	}
-	settings, err := server.DeviceSettings(ctx, device.DeviceID)
-	if err != nil {
-		return err
-	}
-	modes := [][2]string{{"the fleet's mode", overview.Mode}, {"the device's mode", settings.Mode}}
 	tags, err := server.DeviceTags(ctx, device.DeviceID)
 	if err != nil {
 		return err
 	}
-	for _, tag := range tags {
-		mode, err := server.TagMode(ctx, tag)
-		if err != nil {
-			return err
-		}
-		modes = append(modes, [2]string{fmt.Sprintf("the mode of the tag %q", tag), mode})
-	}
-	for _, one := range modes {
-		if one[1] != string(fleet.ModeOn) {
-			fmt.Fprintf(out, "  Nothing is written: %s is %s.\n", one[0], one[1])
-		}
-	}
+	printStops(out, "  ", stopsOf(overview.Stops, device.DeviceID, tags))
 	return nil
 }
 
@@ -89,11 +73,11 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	for _, device := range devices {
 		labels[device.DeviceID] = device.Label
 	}
-	counts := map[string]int{}
+	connections, configurations := map[string]int{}, map[string]int{}
 	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
 	for _, s := range states {
-		counts[s.Connection]++
-		counts[s.Configuration]++
+		connections[s.Connection]++
+		configurations[s.Configuration]++
 		if c.All || !well(s.DeviceState) {
 			name := nameOf(api.DeviceEffect{DeviceID: s.DeviceID, Label: labels[s.DeviceID]})
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, s.Connection, s.Configuration, printable(s.Reason))
@@ -102,11 +86,10 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	parts := make([]string, 0, len(counts))
-	for _, state := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
+	fmt.Fprintln(env.Out, counted(len(states), "device")+".")
+	if len(states) > 0 {
+		fmt.Fprintf(env.Out, "  Connection:    %s\n  Configuration: %s\n", byState(connections), byState(configurations))
 	}
-	fmt.Fprintln(env.Out, strings.TrimSuffix(counted(len(states), "device")+": "+strings.Join(parts, ", "), ": "))
 	overview, err := server.Overview(ctx)
 	if err != nil {
 		return err
@@ -115,11 +98,18 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	return nil
 }
 
+// byState is how many devices are in each state: "2 online, 1 unreachable".
+func byState(counts map[string]int) string {
+	parts := make([]string, 0, len(counts))
+	for _, state := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // printOverview names what concerns the fleet as a whole and waits for somebody.
 func printOverview(out io.Writer, overview api.Overview) {
-	if overview.Mode != string(fleet.ModeOn) {
-		fmt.Fprintf(out, "Nothing is written to any device: the fleet's mode is %s.\n", overview.Mode)
-	}
+	printStops(out, "", overview.Stops)
 	for _, r := range overview.Rollouts {
 		fmt.Fprintln(out, standing(r))
 	}

@@ -26,6 +26,11 @@ func fleetOfTwo(t *testing.T) (address string, sent func() api.ApplyPlan) {
 	}
 	waiting := api.DeviceState{Connection: "online", Configuration: "held", Reason: "folders.old waits", Next: "Look at the plan."}
 	good := api.DeviceState{Connection: "online", Configuration: "inSync", Reason: "all is well"}
+	stops := []api.ModeStop{
+		{Scope: "server", Mode: "observe", Devices: 2}, {Scope: "fleet", Mode: "observe", Devices: 2, By: "anna"},
+		{Scope: "tag", Tag: "b", Mode: "paused", Devices: 1}, {Scope: "tag", Tag: "c", Mode: "observe"},
+		{Scope: "device", DeviceID: idLaptop, Label: "laptop", Mode: "observe", Devices: 1},
+	}
 	var body api.ApplyPlan
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		values := map[string]any{
@@ -39,12 +44,11 @@ func fleetOfTwo(t *testing.T) (address string, sent func() api.ApplyPlan) {
 			"/api/v1/devices/" + idLaptop + "/state": waiting,
 		}
 		values["/api/v1/overview"] = api.Overview{
-			Mode: "observe", Rollouts: []api.Rollout{{ID: 7, Status: "halted", Reason: "a gate failed"}}, Pending: api.OverviewOfPending{Devices: 1, Folders: 2},
+			Mode: "observe", Stops: stops, Rollouts: []api.Rollout{{ID: 7, Status: "halted", Reason: "a gate failed"}}, Pending: api.OverviewOfPending{Devices: 1, Folders: 2},
 			Receivers: []api.Receiver{{Name: "hook", Waiting: 3, Trouble: "refused"}, {Name: "mail"}},
 		}
 		values["/api/v1/devices/"+idNAS+"/settings"] = api.DeviceSettings{Mode: "on"}
 		values["/api/v1/devices/"+idNAS+"/tags"] = []string{"a", "b"}
-		values["/api/v1/tags/a/settings"], values["/api/v1/tags/b/settings"] = api.ModeSetting{Mode: "on"}, api.ModeSetting{Mode: "paused"}
 		if r.Method == http.MethodPost && r.URL.Path == "/api/v1/devices/"+idLaptop+"/apply" {
 			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 				t.Error(err)
@@ -60,10 +64,16 @@ func fleetOfTwo(t *testing.T) (address string, sent func() api.ApplyPlan) {
 
 func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 	const (
-		whole = "2 devices: 1 held, 1 inSync, 2 online\nNothing is written to any device: the fleet's mode is observe.\nRollout 7 is halted: a gate failed\n" +
+		everywhere = "Stopped (observe): nothing is written to any device: the server was started with --configurator=observe. " +
+			"Start it without that flag to end this.\n"
+		fleetwide = "Stopped (observe): nothing is written to any device, by anna. `muster resume` ends this.\n"
+		tagged    = "Stopped (paused): nothing is watched or written on the devices with the tag \"b\" (1). `muster resume --tag 'b'` ends this.\n"
+		whole     = "2 devices.\n  Connection:    2 online\n  Configuration: 1 held, 1 inSync\n" + everywhere + fleetwide + tagged +
+			"Stopped (observe): nothing is written to the devices with the tag \"c\" (0). `muster resume --tag 'c'` ends this.\n" +
+			"Stopped (observe): nothing is written to device laptop (AIR6LPZ). `muster resume --device AIR6LPZ` ends this.\n" +
+			"Rollout 7 is halted: a gate failed\n" +
 			"To be let in or dismissed: 1 device, 2 folders (`muster pending list`).\nhook is not told of problems, 3 messages waiting: refused\n"
-		nas = "nas (P56IOI7): online, inSync\n  all is well\n  Nothing is written: the fleet's mode is observe.\n" +
-			"  Nothing is written: the mode of the tag \"b\" is paused.\nNothing is to be changed.\n"
+		nas = "nas (P56IOI7): online, inSync\n  all is well\n  " + everywhere + "  " + fleetwide + "  " + tagged + "Nothing is to be changed.\n"
 	)
 	address, _ := fleetOfTwo(t)
 	for name, test := range map[string]struct {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ type whose struct {
 type stopCommand struct {
 	connection
 	whose
+	Force bool `help:"Stop the tag also where no device carries it yet." env:"-"`
 }
 
 // readTime is how long a stop waits for what it only wants to know.
@@ -32,14 +34,51 @@ func (c *stopCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	// Whatever keeps the mode from being read, the stop is tried, and soon.
+	// Whatever keeps the mode and the tags from being read, the stop is tried, and soon.
 	reading, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	if now, err := s.mode(reading); err == nil && now == string(fleet.ModePaused) {
-		fmt.Fprintf(env.Out, "Stopped before: the mode is paused and stays so, nothing is written to %s. `muster resume%s` goes on.\n", s.who, c.flag())
-		return c.warn(ctx, env, s)
+	unused, err := c.unusedTag(reading, s.server, "stop")
+	if err == nil && unused != nil && !c.Force {
+		return unused
 	}
-	return c.set(ctx, env, s, fleet.ModeObserve, "Stopped: nothing is written to "+s.who+". `muster resume"+c.flag()+"` goes on.")
+	if now, err := s.mode(reading); err == nil && now == string(fleet.ModePaused) {
+		fmt.Fprintf(env.Out, "Stopped before: the mode is paused and stays so, nothing is written to %s. "+
+			"`muster resume%s` goes on.\n", s.who, c.flag())
+		return nil
+	}
+	if err := s.set(ctx, env, fleet.ModeObserve); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "Stopped: nothing is written to %s. `muster resume%s` goes on.\n", s.who, c.flag())
+	if c.Tag != "" && err != nil {
+		fmt.Fprintf(env.Err, "Warning: it is not known whether a device carries the tag %q: %v\n", c.Tag, err)
+	}
+	return nil
+}
+
+// unusedTag is the error about a tag that no device carries; nil where one does, or no tag was given. The verb is that
+// of the command to be typed instead.
+func (w *whose) unusedTag(ctx context.Context, server *client.Client, verb string) (unused, err error) {
+	if w.Tag == "" {
+		return nil, nil
+	}
+	carriers, err := server.TagDevices(ctx, w.Tag, client.List{})
+	if err != nil || len(carriers) > 0 {
+		return nil, err
+	}
+	tags, err := server.Tags(ctx, client.List{})
+	if err != nil {
+		return nil, err
+	}
+	hint := "Nothing was changed."
+	if near := fleet.Nearest(w.Tag, tags); near != "" {
+		hint += fmt.Sprintf(" Did you mean `muster %s --tag %s`?", verb, quoted(near))
+	}
+	if verb == "stop" {
+		hint += " `muster stop` stops the whole fleet; --force stops the tag for devices that get it later."
+	}
+	message := fmt.Sprintf("no device carries the tag %q", w.Tag)
+	return &fleet.Error{Code: fleet.CodeNotFound, Message: message, Hint: hint}, nil
 }
 
 type resumeCommand struct {
@@ -47,13 +86,59 @@ type resumeCommand struct {
 	whose
 }
 
-// Run lets Muster write again.
+// Run lets Muster write again, and names the stops that are still in force.
 func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
 	s, err := c.find(ctx, &c.connection)
 	if err != nil {
 		return err
 	}
-	return c.set(ctx, env, s, fleet.ModeOn, "Resumed: what the templates ask for is written to "+s.who+" again.")
+	before, err := s.mode(ctx)
+	if err != nil {
+		return err
+	}
+	stopped := before != string(fleet.ModeOn)
+	if !stopped {
+		if unused, err := c.unusedTag(ctx, s.server, "resume"); err != nil || unused != nil {
+			return errors.Join(unused, err)
+		}
+	}
+	if err := s.set(ctx, env, fleet.ModeOn); err != nil {
+		return err
+	}
+	left, err := c.left(ctx, s)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !stopped:
+		fmt.Fprintf(env.Out, "Nothing to resume: %s was not stopped.\n", s.what)
+	case len(left) == 0:
+		fmt.Fprintf(env.Out, "Resumed: what the templates ask for is written to %s again.\n", s.who)
+		return nil
+	default:
+		fmt.Fprintf(env.Out, "Resumed: the stop of %s has ended.\n", s.what)
+	}
+	if len(left) > 0 {
+		fmt.Fprintln(env.Out, "Still in force:")
+		printStops(env.Out, "  ", left)
+	}
+	return nil
+}
+
+// left are the stops that still keep something from being written to the devices that the command named.
+func (c *resumeCommand) left(ctx context.Context, s setting) ([]api.ModeStop, error) {
+	overview, err := s.server.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s.device.DeviceID != "":
+		tags, err := s.server.DeviceTags(ctx, s.device.DeviceID)
+		return stopsOf(overview.Stops, s.device.DeviceID, tags), err
+	case c.Tag != "":
+		return stopsOfTag(ctx, s.server, overview.Stops, c.Tag)
+	}
+	return overview.Stops, nil
 }
 
 // flag is how the same devices are named again.
@@ -70,7 +155,9 @@ func (w *whose) flag() string {
 // setting is one mode of the server: whose it is, how it is read and how it is set.
 type setting struct {
 	server *client.Client
-	who    string
+	device api.Device // zero unless it is a device's
+	what   string     // that is stopped and resumed
+	who    string     // that nothing is written to
 	mode   func(ctx context.Context) (string, error)
 	put    func(ctx context.Context, mode string) (warning string, err error)
 }
@@ -86,9 +173,9 @@ func (w *whose) find(ctx context.Context, connection *connection) (setting, erro
 		if err != nil {
 			return setting{}, err
 		}
+		name := "device " + nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label})
 		return setting{
-			server: server,
-			who:    "device " + nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label}),
+			server: server, device: device, what: name, who: name,
 			mode: func(ctx context.Context) (string, error) {
 				settings, err := server.DeviceSettings(ctx, device.DeviceID)
 				return settings.Mode, err
@@ -100,46 +187,19 @@ func (w *whose) find(ctx context.Context, connection *connection) (setting, erro
 		}, nil
 	case w.Tag != "":
 		return setting{
-			server: server,
-			who:    fmt.Sprintf("devices with the tag %q", w.Tag),
-			mode:   func(ctx context.Context) (string, error) { return server.TagMode(ctx, w.Tag) },
-			put:    func(ctx context.Context, mode string) (string, error) { return server.SwitchTagMode(ctx, w.Tag, mode) },
+			server: server, what: fmt.Sprintf("the tag %q", w.Tag), who: fmt.Sprintf("devices with the tag %q", w.Tag),
+			mode: func(ctx context.Context) (string, error) { return server.TagMode(ctx, w.Tag) },
+			put:  func(ctx context.Context, mode string) (string, error) { return server.SwitchTagMode(ctx, w.Tag, mode) },
 		}, nil
 	}
-	return setting{server: server, who: "any device", mode: server.Mode, put: server.SwitchMode}, nil
+	return setting{server: server, what: "the fleet", who: "any device", mode: server.Mode, put: server.SwitchMode}, nil
 }
 
-func (w *whose) set(ctx context.Context, env *environment, s setting, mode fleet.Mode, done string) error {
+// set puts the mode, and prints what the server warns of.
+func (s setting) set(ctx context.Context, env *environment, mode fleet.Mode) error {
 	warning, err := s.put(ctx, string(mode))
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(env.Out, done)
-	if warning != "" {
+	if err == nil && warning != "" {
 		fmt.Fprintf(env.Err, "Warning: %s\n", warning)
-	}
-	if err := w.warn(ctx, env, s); err != nil {
-		return err
-	}
-	return w.explain(ctx, env, s.server, mode)
-}
-
-// warn says when the tag is one that nobody carries: it may be mistyped.
-func (w *whose) warn(ctx context.Context, env *environment, s setting) error {
-	if w.Tag == "" {
-		return nil
-	}
-	return warnOfTag(ctx, env, s.server, w.Tag)
-}
-
-// explain says what still keeps Muster from writing after a resume: the strictest mode wins.
-func (w *whose) explain(ctx context.Context, env *environment, server *client.Client, mode fleet.Mode) error {
-	if mode != fleet.ModeOn || w.Tag == "" && w.Device == "" {
-		return nil
-	}
-	all, err := server.Mode(ctx)
-	if err == nil && all != string(fleet.ModeOn) {
-		fmt.Fprintf(env.Out, "The whole fleet's mode still is %s: resume that one, too.\n", all)
 	}
 	return err
 }

@@ -48,7 +48,8 @@ func (s *server) getOverview(r *request) (reply, error) {
 	out := api.Overview{
 		Devices: counts.Devices, Connections: named(connections, counts.Connections), Configurations: named(configurations, counts.Configurations),
 		Folders: api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{}, Receivers: []api.Receiver{},
-		Mode: string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
+		Stops: s.modeStops(r.Context(), registry),
+		Mode:  string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
 	}
 	if s.Rollouts != nil {
 		rollouts, err := s.Rollouts.Rollouts(r.Context())

@@ -21,6 +21,8 @@ type Settings interface {
 	// PutTagMode also takes a tag that nobody carries yet.
 	PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error
 	PutFleetMode(ctx context.Context, mode fleet.Mode) error
+	// ModeStops are the modes that keep Muster from writing.
+	ModeStops(ctx context.Context) []fleet.ModeStop
 }
 
 func (s *server) settingRoutes() []route {

@@ -50,6 +50,8 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 		}
 		if current.Mode != settings.Mode { // who changes something else decides nothing about it
 			t.decide(fleet.ModeScope{Device: id}, turn)
+			decision := modeDecision{mode: settings.Mode, at: t.now, who: t.who}
+			t.committed(func() { s.decisions.set(fleet.ModeScope{Device: id}, decision) })
 		}
 		if current == settings {
 			return settings, nil
@@ -59,8 +61,11 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 	})
 }
 
+// settingsMode begins the audit's text about the settings of a device.
+const settingsMode = "mode "
+
 func describe(settings fleet.DeviceSettings) string {
-	text := "mode " + string(settings.Mode)
+	text := settingsMode + string(settings.Mode)
 	if settings.AllowPlain {
 		text += ", plain HTTP allowed"
 	}

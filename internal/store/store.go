@@ -52,6 +52,8 @@ type Store struct {
 
 	keeping   sync.Mutex  // guards keepTimer
 	keepTimer *time.Timer // of the next attempt to keep modes that are in force; nil without one
+
+	decisions modeDecisions
 }
 
 // Open locks the database for this process, brings its tables up to date, reads what is registered and starts the

@@ -29,6 +29,9 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 	if err := s.checkSwitch(scope, mode); err != nil {
 		return false, err
 	}
+	if s.modeOf(scope) != mode {
+		s.decisions.set(scope, modeDecision{mode: mode, at: s.now(), who: fleet.ActorOf(ctx)})
+	}
 	turn := s.model.force(scope, mode)
 	s.overridden(scope)
 	err = s.keepSoon(ctx, scope, mode, turn)
@@ -43,6 +46,21 @@ func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode flee
 	s.log.Warn("a mode is in force but not kept", "mode", mode, logkey.Err(err))
 	s.keepLater(fleet.ActorOf(ctx)) //nolint:contextcheck // it goes on when the request is answered
 	return false, nil
+}
+
+// modeOf is the mode that is in force for the fleet, a tag or a device alone; "" where none was ever set.
+func (s *Store) modeOf(scope fleet.ModeScope) fleet.Mode {
+	registry := s.model.current().registry
+	switch {
+	case scope.Tag != "":
+		return registry.TagModes[scope.Tag]
+	case scope.Device != "":
+		if device := registry.Devices[scope.Device]; device != nil {
+			return device.Settings.Mode
+		}
+		return ""
+	}
+	return registry.Mode
 }
 
 func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {

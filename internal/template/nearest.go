@@ -1,50 +1,11 @@
 package template
 
-import (
-	"slices"
-	"strings"
-)
-
-// nearest is the candidate that a mistyped name most probably means, "" when none is near.
-func nearest(name string, candidates []string) string {
-	best, bestDistance := "", (len(name)+2)/3+1
-	for _, candidate := range slices.Sorted(slices.Values(candidates)) {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
-			best, bestDistance = candidate, d
-		}
-	}
-	return best
-}
+import "muster/internal/fleet"
 
 // didYouMean is a clause to append to a message, "" when nothing is near.
 func didYouMean(name string, candidates []string) string {
-	if n := nearest(name, candidates); n != "" {
-		return " (did you mean " + n + "?)"
+	if near := fleet.Nearest(name, candidates); near != "" {
+		return " (did you mean " + near + "?)"
 	}
 	return ""
-}
-
-// editDistance counts the bytes to insert, delete or replace. Names longer than 64 bytes are not worth the time.
-func editDistance(a, b string) int {
-	const longest = 64
-	if len(a) > longest || len(b) > longest {
-		return longest
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

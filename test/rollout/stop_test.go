@@ -123,3 +123,61 @@ func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 		t.Errorf("got %q, %v after a restart", mode, err)
 	}
 }
+
+// Stops of tags and devices are as much in force as the fleet's: status lists them, and a resume of something else says
+// that they remain.
+func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
+	w := newWorld(t, 2, server.Options{})
+	first, second := w.farm.Daemon(0), w.farm.Daemon(1)
+	if _, err := w.Client.TagDevice(t.Context(), string(first.ID()), "site"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--tag", "site"}, {"--device", string(second.ID())}, nil} {
+		w.says("Stopped", append([]string{"stop"}, args...)...)
+	}
+	const ofFleet, ofTag = "nothing is written to any device, since", `the devices with the tag "site" (1), since`
+	ofDevice := "device " + second.Name() + " (" + string(second.ID())[:7] + "), since"
+	expect := func(out string, want, unwanted []string) {
+		t.Helper()
+		for _, text := range want {
+			if !strings.Contains(out, text) {
+				t.Errorf("got %s\nwant %q", out, text)
+			}
+		}
+		for _, text := range unwanted {
+			if strings.Contains(out, text) {
+				t.Errorf("got %s\nwithout %q", out, text)
+			}
+		}
+	}
+	expect(w.says("Stopped", "status"), []string{ofFleet, ofTag, ofDevice, "by admin"}, nil)
+	expect(w.says("Stopped", "status", string(first.ID())), []string{ofFleet, ofTag}, []string{ofDevice})
+	expect(w.says("Stopped", "status", string(second.ID())), []string{ofFleet, ofDevice}, []string{ofTag})
+
+	expect(w.says("Resumed", "resume"), []string{"Still in force", ofTag, ofDevice, "`muster resume --tag 'site'`"},
+		[]string{ofFleet, "written to any device again"})
+	w.template("options", `{"maxSendKbps": 5}`)
+	w.WaitConfiguration(first.ID(), fleet.ConfigPending)
+	w.WaitConfiguration(second.ID(), fleet.ConfigPending)
+	if len(w.written()) > 0 {
+		t.Error("a stopped device was written to")
+	}
+
+	// Since when and by whom is known to another process, too.
+	w.restart()
+	expect(w.says("Stopped", "status"), []string{ofTag, ofDevice, "by admin"}, []string{ofFleet})
+	expect(w.says("Resumed", "resume", "--device", string(second.ID())), nil, []string{"Still in force"})
+	expect(w.says("Nothing to resume", "resume", "--device", string(first.ID())), []string{"Still in force", ofTag}, nil)
+	expect(w.says("Resumed", "resume", "--tag", "site"), []string{"written to devices with the tag"}, []string{"Still in force"})
+	w.inSync(first, second)
+	expect(w.says("2 devices", "status"), nil, []string{"Stopped"})
+	w.says("Nothing to resume: the fleet was not stopped", "resume")
+}
+
+func TestAServerThatOnlyObservesSaysSoAfterAResume(t *testing.T) {
+	w := newWorld(t, 1, server.Options{Mode: fleet.ModeObserve})
+	w.says("Stopped", "stop")
+	if out := w.says("Resumed", "resume"); !strings.Contains(out, "--configurator=observe") || strings.Contains(out, "any device again") {
+		t.Errorf("got %s", out)
+	}
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// printStops prints one line for each stop: what it keeps from being written, since when, and how it is ended.
+func printStops(out io.Writer, indent string, stops []api.ModeStop) {
+	for _, stop := range stops {
+		fmt.Fprintf(out, "%s%s\n", indent, stopLine(stop))
+	}
+}
+
+func stopLine(stop api.ModeStop) string {
+	what, end := "", ""
+	switch stop.Scope {
+	case "server":
+		what = "any device: the server was started with --configurator=" + stop.Mode
+		end = "Start it without that flag to end this."
+	case "tag":
+		what = fmt.Sprintf("the devices with the tag %q (%d)", stop.Tag, stop.Devices)
+		end = "`muster resume --tag " + quoted(stop.Tag) + "` ends this."
+	case "device":
+		short, _, _ := strings.Cut(stop.DeviceID, "-")
+		what = "device " + nameOf(api.DeviceEffect{DeviceID: stop.DeviceID, Label: stop.Label})
+		end = "`muster resume --device " + short + "` ends this."
+	default:
+		what = "any device"
+		end = "`muster resume` ends this."
+	}
+	line := "Stopped (" + stop.Mode + "): nothing is written to " + what
+	if stop.Mode == string(fleet.ModePaused) {
+		line = "Stopped (" + stop.Mode + "): nothing is watched or written on " + what
+	}
+	if stop.Since != nil {
+		line += ", since " + stop.Since.Time.Local().Format("2006-01-02 15:04:05 MST")
+	}
+	if stop.By != "" {
+		line += ", by " + printable(stop.By)
+	}
+	return line + ". " + end
+}
+
+// stopsOf are the stops that concern a device with these tags.
+func stopsOf(stops []api.ModeStop, id string, tags []string) []api.ModeStop {
+	return slices.DeleteFunc(slices.Clone(stops), func(stop api.ModeStop) bool {
+		switch stop.Scope {
+		case "tag":
+			return !slices.Contains(tags, stop.Tag)
+		case "device":
+			return stop.DeviceID != id
+		}
+		return false
+	})
+}
+
+// stopsOfTag are the stops that concern some device with the tag.
+func stopsOfTag(ctx context.Context, server *client.Client, stops []api.ModeStop, tag string) ([]api.ModeStop, error) {
+	devices, err := server.TagDevices(ctx, tag, client.List{})
+	if err != nil {
+		return nil, err
+	}
+	carries := map[string]bool{}
+	for _, device := range devices {
+		carries[device.DeviceID] = true
+	}
+	var concern []api.ModeStop
+	for _, stop := range stops {
+		if stop.Scope == "device" && !carries[stop.DeviceID] {
+			continue
+		}
+		if stop.Scope == "tag" && stop.Tag != tag {
+			others, err := server.TagDevices(ctx, stop.Tag, client.List{})
+			if err != nil {
+				return nil, err
+			}
+			if !slices.ContainsFunc(others, func(d api.Device) bool { return carries[d.DeviceID] }) {
+				continue
+			}
+		}
+		concern = append(concern, stop)
+	}
+	return concern, nil
+}

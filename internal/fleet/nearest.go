@@ -1,0 +1,42 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+)
+
+// Nearest is the candidate that a mistyped name most probably means, "" when none is near.
+func Nearest(name string, candidates []string) string {
+	best, bestDistance := "", (len(name)+2)/3+1
+	for _, candidate := range slices.Sorted(slices.Values(candidates)) {
+		if d := editDistance(strings.ToLower(name), strings.ToLower(candidate)); d < bestDistance {
+			best, bestDistance = candidate, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the bytes to insert, delete or replace. Names longer than 64 bytes are not worth the time.
+func editDistance(a, b string) int {
+	const longest = 64
+	if len(a) > longest || len(b) > longest {
+		return longest
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -75,6 +75,7 @@ func Fold(in Input) (Result, error) {
 	}
 	f.unignore()
 	f.fill()
+	f.force()
 	for _, e := range entries {
 		if folder, ok := ignoresOf(e.key); ok {
 			f.ignores[folder] = true

@@ -2,7 +2,6 @@ package desired
 
 import (
 	"slices"
-	"strconv"
 
 	"muster/internal/stconfig"
 )
@@ -72,17 +71,10 @@ func (f *fold) unshareUntrusted(folder stconfig.Value, untrusted map[string]bool
 			continue
 		}
 		mark := devices.Child(id).Child("untrusted")
-		if !f.leaveOut(shares.Child(id), untrustedShare) && f.changed(mark) && f.unshares() {
+		if !f.leaveOut(shares.Child(id), untrustedShare) && f.changed(mark) && stconfig.UnsharesUntrusted(f.Observed) {
 			f.drop(shares.Child(id), mark)
 		}
 	}
-}
-
-// unshares tells whether the daemon takes shares in clear from a device that is marked untrusted: 2.1 does, 1.19.2, whose
-// configuration has version 36, leaves them.
-func (f *fold) unshares() bool {
-	version, err := strconv.Atoi(f.Observed.Get("version").Str())
-	return err == nil && version > 36
 }
 
 // leaveOut takes a member out of the document that templates put there, and says so.

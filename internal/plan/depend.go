@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"muster/internal/stconfig"
@@ -18,12 +19,47 @@ func (p *Plan) leaveOutDependents(in Input) {
 	for again := p.anyLeftOut(); again; {
 		again = false
 		after := stconfig.Patch(in.Observed, p.sending())
+		overridden := stconfig.Forces(after)
 		for i := range p.Changes {
 			if c := &p.Changes[i]; c.Sendable() {
-				if blocker, reason := p.blocked(*c, after, string(in.Device)); reason != "" {
+				blocker, reason := p.blocked(*c, after, string(in.Device))
+				if reason == "" {
+					blocker, reason = p.overrides(*c, overridden)
+				}
+				if reason != "" {
 					c.Class, c.Reason, c.Consented = blocker, reason, false
 					again = true
 				}
+			}
+		}
+	}
+}
+
+// overrides says why the daemon would not keep a change, where the one that it goes with is left out.
+func (p *Plan) overrides(c Change, overridden []stconfig.Forced) (Class, string) {
+	for _, forced := range overridden {
+		if cause := p.leftOut(forced.By.String()); cause != "" && forced.Key.Equal(c.Key) {
+			return cause, "left out together with " + forced.By.String() + ": until then the daemon overrides it"
+		}
+	}
+	return "", ""
+}
+
+// freeConsequences frees a change that the daemon makes by itself as soon as it has another one: there is nothing to
+// consent to but that one.
+func (p *Plan) freeConsequences(observed stconfig.Value) {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.Class != Held || c.Stopped || c.with == "" {
+			continue
+		}
+		for _, cause := range p.Changes {
+			if cause.Key.String() != c.with {
+				continue
+			}
+			beside := stconfig.Consequences(observed, []stconfig.Change{{Key: cause.Key, From: cause.From, To: cause.send}})
+			if slices.ContainsFunc(beside, func(b stconfig.Change) bool { return b.Key.Equal(c.Key) && b.To.Equal(c.send) }) {
+				c.Class, c.Reason, c.Consented = Free, "the daemon does it together with "+c.with, false
 			}
 		}
 	}

@@ -34,6 +34,7 @@ func Make(in Input) (Plan, error) {
 		in.hold(&c)
 		p.Changes = append(p.Changes, c)
 	}
+	p.freeConsequences(in.Observed)
 	p.startLater(in.Skipped)
 	slices.SortStableFunc(p.Changes, compareChanges)
 	p.leaveOutDependents(in)

@@ -78,7 +78,8 @@ func (s *schema) migrate(doc stconfig.Value) stconfig.Value {
 	if version < 36 {
 		doc = eachMember(doc, "folders", func(f stconfig.Value) stconfig.Value { return migrateVersioning(f, version) })
 	}
-	return doc.With("version", number(s.version))
+	doc = doc.With("version", number(max(version, min(s.version, 36))))
+	return stconfig.Migrate(doc, s.version)
 }
 
 // migrateTo12 puts a scheme before every address that lacks tcp, "default" included.

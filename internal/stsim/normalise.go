@@ -15,8 +15,6 @@ import (
 	"muster/internal/stconfig"
 )
 
-const maxRescanIntervalS = 365 * 24 * 60 * 60
-
 // owner is what a document is normalised for.
 type owner struct {
 	id     fleet.DeviceID
@@ -93,8 +91,7 @@ func (s *schema) prepare(doc stconfig.Value, o owner) (stconfig.Value, error) {
 		gui = gui.With("apiKey", stconfig.Text(o.newKey()))
 		doc = doc.With("gui", gui)
 	}
-	guarded := gui.Get("user").Str() != "" && gui.Get("password").Str() != ""
-	doc = doc.With("options", s.prepareOptions(doc.Get("options"), guarded))
+	doc = doc.With("options", s.prepareOptions(doc.Get("options"), gui))
 	doc = doc.With("remoteIgnoredDevices", without(doc.Get("remoteIgnoredDevices"), func(d stconfig.Value) bool {
 		_, isKnown := known[d.Get("deviceID").Str()]
 		return isKnown
@@ -183,31 +180,7 @@ func (s *schema) prepareFolder(f stconfig.Value, known map[string]stconfig.Value
 		})
 	}
 	f = set(f, "devices", stconfig.List(uniqueDevices(devices)...))
-	f = clamp(f, "rescanIntervalS", 0, maxRescanIntervalS)
-	f = set(f, "versioning", clamp(f.Get("versioning"), "cleanupIntervalS", 0, maxRescanIntervalS))
-	if floatOf(f.Get("fsWatcherDelayS")) <= 0 {
-		f = set(set(f, "fsWatcherEnabled", stconfig.Boolean(false)), "fsWatcherDelayS", number(10))
-	}
-	if floatOf(f.Get("fsWatcherDelayS")) < 0.01 {
-		f = set(f, "fsWatcherDelayS", stconfig.Literal("0.01"))
-	}
-	if f.Get("weakHashThresholdPct").Exists() && integerOf(f.Get("weakHashThresholdPct")) == 0 {
-		f = set(f, "weakHashThresholdPct", number(25))
-	}
-	if f.Get("markerName").Str() == "" {
-		f = set(f, "markerName", stconfig.Text(".stfolder"))
-	}
-	if integerOf(f.Get("maxConcurrentWrites")) <= 0 {
-		f = set(f, "maxConcurrentWrites", number(s.maxConcurrentWrites))
-	}
-	f = clamp(f, "maxConcurrentWrites", 1, s.maxConcurrentLimit)
-	if encrypted {
-		f = set(f, "ignorePerms", stconfig.Boolean(true))
-		if f.Get("disableTempIndexes").Exists() {
-			f = set(f, "disableTempIndexes", stconfig.Boolean(true))
-		}
-	}
-	return f
+	return stconfig.KeptIn(stconfig.InFolder, f, s.version, stconfig.Value{})
 }
 
 func (s *schema) folderDevice() *shape { return s.folder.fields[s.folder.index["devices"]].shape.elem }
@@ -223,16 +196,11 @@ func foldersSharedWith(folders []stconfig.Value, id string) map[string]bool {
 }
 
 func (s *schema) prepareDevice(d stconfig.Value, shared map[string]bool) stconfig.Value {
-	addresses := d.Get("addresses")
-	if addresses.Len() == 0 || addresses.Len() == 1 && addresses.At(0).Str() == "" {
-		addresses = stconfig.List(stconfig.Text("dynamic"))
+	if d.Get("addresses").Kind() == stconfig.Null {
+		d = d.With("addresses", stconfig.List())
 	}
-	d = set(d, "addresses", withoutScheme(addresses, "kcp"))
 	d = set(d, "ignoredFolders", uniqueIgnored(d.Get("ignoredFolders"), shared))
-	if s.unsharesUntrusted && d.Get("untrusted").IsTrue() {
-		d = set(set(d, "introducer", stconfig.Boolean(false)), "autoAcceptFolders", stconfig.Boolean(false))
-	}
-	return d
+	return stconfig.KeptIn(stconfig.InDevice, d, s.version, stconfig.Value{})
 }
 
 // uniqueIgnored keeps the newest entry of each folder that is not shared, oldest first.
@@ -260,31 +228,13 @@ func uniqueIgnored(list stconfig.Value, shared map[string]bool) stconfig.Value {
 	return stconfig.List(kept...)
 }
 
-func (s *schema) prepareOptions(o stconfig.Value, guarded bool) stconfig.Value {
+func (s *schema) prepareOptions(o, gui stconfig.Value) stconfig.Value {
 	for _, name := range []string{"listenAddresses", "globalAnnounceServers", "stunServers"} {
 		if o.Get(name).Kind() == stconfig.Null {
 			o = o.With(name, stconfig.List(stconfig.Text("default")))
 		}
 	}
-	o = set(o, "listenAddresses", withoutScheme(uniqueTrimmed(o.Get("listenAddresses")), "kcp"))
-	o = set(o, "globalAnnounceServers", uniqueTrimmed(o.Get("globalAnnounceServers")))
-	if integerOf(o.Get("reconnectionIntervalS")) < 5 {
-		o = set(o, "reconnectionIntervalS", number(5))
-	}
-	if guarded {
-		o = set(o, "unackedNotificationIDs", without(o.Get("unackedNotificationIDs"), func(v stconfig.Value) bool {
-			return v.Str() == passwordNotice
-		}))
-	}
-	o = clamp(o, "connectionLimitEnough", 0, 1<<62)
-	o = clamp(o, "connectionLimitMax", 0, 1<<62)
-	for _, pair := range [][2]string{{"connectionPriorityQuicLan", "connectionPriorityQuicWan"}, {"connectionPriorityTcpLan", "connectionPriorityTcpWan"}} {
-		lan, wan := o.Get(pair[0]), o.Get(pair[1])
-		if wan.Exists() && integerOf(wan) <= integerOf(lan) {
-			o = set(o, pair[1], number(integerOf(lan)+1))
-		}
-	}
-	return o
+	return stconfig.KeptIn(stconfig.InOptions, o, s.version, gui)
 }
 
 func (s *schema) prepareDefaults(d stconfig.Value, known map[string]stconfig.Value, o owner) stconfig.Value {
@@ -301,18 +251,8 @@ func set(v stconfig.Value, name string, to stconfig.Value) stconfig.Value {
 	return v.With(name, to)
 }
 
-func clamp(v stconfig.Value, name string, low, high int64) stconfig.Value {
-	n := integerOf(v.Get(name))
-	return set(v, name, number(min(max(n, low), high)))
-}
-
 func integerOf(v stconfig.Value) int64 {
 	n, _ := strconv.ParseInt(v.Str(), 10, 64)
-	return n
-}
-
-func floatOf(v stconfig.Value) float64 {
-	n, _ := strconv.ParseFloat(v.Str(), 64)
 	return n
 }
 
@@ -325,26 +265,6 @@ func without(list stconfig.Value, drop func(stconfig.Value) bool) stconfig.Value
 		return list
 	}
 	return stconfig.List(kept...)
-}
-
-func uniqueTrimmed(list stconfig.Value) stconfig.Value {
-	seen := map[string]bool{}
-	var kept []stconfig.Value
-	for v := range list.Values() {
-		trimmed := strings.Trim(v.Str(), " ")
-		if !seen[trimmed] {
-			kept = append(kept, stconfig.Text(trimmed))
-		}
-		seen[trimmed] = true
-	}
-	return stconfig.List(kept...)
-}
-
-func withoutScheme(addresses stconfig.Value, prefix string) stconfig.Value {
-	return without(addresses, func(v stconfig.Value) bool {
-		u, err := url.Parse(v.Str())
-		return err == nil && strings.HasPrefix(u.Scheme, prefix)
-	})
 }
 
 // announceV2 is the address of a discovery server as the migration to version 14 writes it.

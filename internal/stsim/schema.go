@@ -7,8 +7,6 @@ import "muster/internal/stconfig"
 type schema struct {
 	version                int64 // of the configuration
 	config, folder, device *shape
-	maxConcurrentWrites    int64 // default and limit
-	maxConcurrentLimit     int64
 	folderPath             string // of defaults.folder, where nothing says otherwise
 	keepsHashes            bool   // a bcrypt hash sent as the password is taken as it is
 	unsharesUntrusted      bool   // a folder is not shared in clear with a device marked untrusted
@@ -30,9 +28,9 @@ func (v Version) schema() *schema {
 func newSchema(v Version) *schema {
 	s := &schema{}
 	if v == V1 {
-		*s = schema{version: 36, maxConcurrentWrites: 2, maxConcurrentLimit: 64, folderPath: "~", migratesFolderPath: true}
+		*s = schema{version: 36, folderPath: "~", migratesFolderPath: true}
 	} else {
-		*s = schema{version: 52, maxConcurrentWrites: 16, maxConcurrentLimit: 256, keepsHashes: true, unsharesUntrusted: true}
+		*s = schema{version: 52, keepsHashes: true, unsharesUntrusted: true}
 	}
 	s.folder, s.device = folderShape(v, s), deviceShape(v)
 	s.config = structOf(

@@ -245,19 +245,50 @@ func checkAmbiguous(text string) error {
 	if notStarlark != nil {
 		return nil //nolint:nilerr // one reading only: that is what is looked for
 	}
-	var first *syntax.Ident
-	syntax.Walk(expr, func(n syntax.Node) bool {
-		if id, ok := n.(*syntax.Ident); ok && first == nil && slices.Contains(ambiguous, id.Name) {
-			first = id
-		}
-		return first == nil
-	})
+	first, isName := firstAmbiguous(expr)
 	if first == nil {
 		return nil
 	}
+	what := first.Name
+	if isName {
+		what = "the name " + what
+	}
 	return invalid(spotOf(first.NamePos),
-		fmt.Sprintf("this can be read as HJSON and as Starlark, where %s means something else", first.Name),
-		"quote the strings, or write `def template():`")
+		fmt.Sprintf("this can be read as HJSON and as Starlark: %s stands without quotes, "+
+			"and means something else in Starlark", what),
+		quoteHint(first.Name, isName))
+}
+
+// firstAmbiguous is the first name that means something else in Starlark, and whether it names a member of an object.
+func firstAmbiguous(expr syntax.Expr) (first *syntax.Ident, isName bool) {
+	names := map[*syntax.Ident]bool{}
+	syntax.Walk(expr, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DictEntry:
+			if key, ok := n.Key.(*syntax.Ident); ok {
+				names[key] = true
+			}
+		case *syntax.Ident:
+			if first == nil && slices.Contains(ambiguous, n.Name) {
+				first = n
+			}
+		}
+		return first == nil
+	})
+	return first, names[first]
+}
+
+// hjsonWords are what HJSON calls the constants of Starlark.
+var hjsonWords = map[string]string{"True": "true", "False": "false", "None": "null"}
+
+func quoteHint(name string, isName bool) string {
+	switch word := hjsonWords[name]; {
+	case isName:
+		return fmt.Sprintf("quote the names, as in %q: …, or write `def template():` if Starlark is meant", name)
+	case word != "":
+		return fmt.Sprintf("write %s, quote the strings if the text %q is meant, or write `def template():`", word, name)
+	}
+	return "quote the strings if HJSON is meant, or write `def template():` if Starlark is meant"
 }
 
 // predeclared is the surface for one evaluation. What the program does not look at is not made.

@@ -12,7 +12,11 @@ import (
 type List struct {
 	Search string // only what holds this text
 	Tag    string // only what carries this tag; not for tags, folders, rollouts and revisions
-	Page   int    // fetch so many at a time, 1 to 100,000; 0: all at once
+
+	Connection    []string // only in one of these states; for States alone
+	Configuration []string // likewise
+
+	Page int // fetch so many at a time, 1 to 100,000; 0: all at once
 }
 
 func (l List) query() string {
@@ -22,6 +26,11 @@ func (l List) query() string {
 	}
 	if l.Tag != "" {
 		values.Set("tag", l.Tag)
+	}
+	for name, states := range map[string][]string{"connection": l.Connection, "configuration": l.Configuration} {
+		for _, state := range states {
+			values.Add(name, state)
+		}
 	}
 	if l.Page > 0 {
 		values.Set("limit", strconv.Itoa(l.Page))

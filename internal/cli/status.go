@@ -17,8 +17,13 @@ import (
 type statusCommand struct {
 	connection
 	Device string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID; without one, the whole fleet is shown."`
-	Tag    string `env:"-" help:"Only devices with this tag." placeholder:"TAG"`
-	All    bool   `env:"-" help:"List all devices, also those with which all is well."`
+
+	Tag           string   `env:"-" help:"Only devices with this tag." placeholder:"TAG"`
+	Search        string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
+	Connection    []string `env:"-" help:"Only devices with this connection, as online; may be repeated." placeholder:"STATE"`
+	Configuration []string `env:"-" help:"Only devices with this configuration, as held; may be repeated." placeholder:"STATE"`
+
+	All bool `env:"-" help:"List all devices, also those with which all is well."`
 }
 
 // Run prints how Muster stands with a device and what it plans for it, or with whom in the fleet something is wrong.
@@ -61,11 +66,14 @@ func printStopsOf(ctx context.Context, out io.Writer, server *client.Client, dev
 
 // fleet prints the devices that somebody should look at, and how many there are of all.
 func (c *statusCommand) fleet(ctx context.Context, env *environment, server *client.Client) error {
-	devices, err := server.Devices(ctx, client.List{Tag: c.Tag})
+	devices, err := server.Devices(ctx, client.List{Tag: c.Tag, Search: c.Search})
 	if err != nil {
 		return err
 	}
-	states, err := server.States(ctx, client.List{Tag: c.Tag})
+	all := c.All || len(c.Connection)+len(c.Configuration) > 0 // a state that was asked for is shown also where it is good
+	states, err := server.States(ctx, client.List{
+		Tag: c.Tag, Search: c.Search, Connection: c.Connection, Configuration: c.Configuration,
+	})
 	if err != nil {
 		return err
 	}
@@ -78,7 +86,7 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	for _, s := range states {
 		connections[s.Connection]++
 		configurations[s.Configuration]++
-		if c.All || !well(s.DeviceState) {
+		if all || !well(s.DeviceState) {
 			name := nameOf(api.DeviceEffect{DeviceID: s.DeviceID, Label: labels[s.DeviceID]})
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", name, s.Connection, s.Configuration, printable(s.Reason))
 		}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,9 +28,67 @@ func (s *server) stateRoutes() []route {
 		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/state", name: "getDeviceState", summary: "How Muster stands with a device, why, and what comes next",
 			permission: auth.Read, reply: reflect.TypeFor[api.DeviceState](), handle: s.getState},
 		{method: http.MethodGet, path: Prefix + "/states", name: "listStates", summary: "The states of all devices, in the order of the device list",
-			permission: auth.Read, query: []*huma.Param{searchParam, tagParam, limitParam, afterParam},
+			permission: auth.Read, query: []*huma.Param{
+				searchParam, tagParam, stateParam("connection", connections), stateParam("configuration", configurations),
+				limitParam, afterParam,
+			},
 			reply: reflect.TypeFor[[]api.ListedState](), handle: s.listStates},
 	}
+}
+
+// stateParam picks by a part of the state. It may be given more than once: each of the values will do.
+func stateParam[K ~string](name string, known []K) *huma.Param {
+	values := make([]any, len(known))
+	for i, value := range known {
+		values[i] = string(value)
+	}
+	one := &huma.Schema{Type: huma.TypeString, Enum: values}
+	return queryParam(name, "Only devices in this state, or in one of these", &huma.Schema{Type: huma.TypeArray, Items: one})
+}
+
+// stateQuery is which states a client asks for. Empty lists ask for all.
+type stateQuery struct {
+	connections    []fleet.Connection
+	configurations []fleet.Configuration
+}
+
+func (r *request) stateQuery() (q stateQuery, err error) {
+	values := r.URL.Query()
+	if q.connections, err = statesNamed("connection", values["connection"], connections); err != nil {
+		return q, err
+	}
+	q.configurations, err = statesNamed("configuration", values["configuration"], configurations)
+	return q, err
+}
+
+func statesNamed[K ~string](parameter string, asked []string, known []K) (named []K, err error) {
+	for _, value := range asked {
+		if !slices.Contains(known, K(value)) {
+			return nil, fleet.Invalidf("query."+parameter, "%s is one of %s", parameter, orList(known))
+		}
+		named = append(named, K(value))
+	}
+	return named, nil
+}
+
+// orList is "a, b or c".
+func orList[K ~string](all []K) string {
+	var text strings.Builder
+	for i, one := range all {
+		switch {
+		case i > 0 && i == len(all)-1:
+			text.WriteString(" or ")
+		case i > 0:
+			text.WriteString(", ")
+		}
+		text.WriteString(string(one))
+	}
+	return text.String()
+}
+
+func (q stateQuery) picks(state fleet.State) bool {
+	return (len(q.connections) == 0 || slices.Contains(q.connections, state.Connection)) &&
+		(len(q.configurations) == 0 || slices.Contains(q.configurations, state.Configuration))
 }
 
 func (s *server) getState(r *request) (reply, error) {
@@ -48,6 +108,10 @@ func (s *server) listStates(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	states, err := r.stateQuery()
+	if err != nil {
+		return reply{}, err
+	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -61,6 +125,8 @@ func (s *server) listStates(r *request) (reply, error) {
 			continue
 		case err != nil:
 			return reply{}, err
+		case !states.picks(state):
+			continue
 		}
 		text, err := s.states.encoded(device.ID, state)
 		if err != nil {

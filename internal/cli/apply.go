@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"muster/api"
@@ -31,11 +32,15 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	if c.Digest == "" {
+		state, err := server.DeviceState(ctx, device.DeviceID)
+		if err != nil {
+			return err
+		}
 		if len(c.Consent)+len(c.Keep) > 0 {
 			return &fleet.Error{Code: fleet.CodeInvalid, Message: "an answer needs the digest of the plan that you looked at",
 				Hint: fmt.Sprintf("`muster apply %s` shows the plan, and the command that applies it.", quoted(c.Device))}
 		}
-		return showPlan(ctx, env.Out, server, device)
+		return showPlan(ctx, env.Out, server, device, state)
 	}
 	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent, Keep: c.Keep})
 	if err != nil {
@@ -44,40 +49,77 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	return printApplied(env.Out, device, made)
 }
 
-// showPlan prints what would be changed on a device, and the command that does it.
-func showPlan(ctx context.Context, out io.Writer, server *client.Client, device api.Device) error {
+// showPlan prints the stops that concern a device, what would be changed on it, and the command that answers what waits
+// for a person. What goes by itself needs no command.
+func showPlan(ctx context.Context, out io.Writer, server *client.Client, device api.Device, state api.DeviceState) error {
+	stops, err := stopsOfDevice(ctx, server, device.DeviceID)
+	if err != nil {
+		return err
+	}
+	printStops(out, "  ", stops)
 	made, err := server.DevicePlan(ctx, device.DeviceID)
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeNotFound: // never read; the state says why
 		return nil
 	case err != nil:
 		return err
-	case len(made.Changes) == 0:
-		_, err := fmt.Fprintln(out, "Nothing is to be changed.")
-		return err
 	}
 	p := &painter{w: out}
-	command := "muster apply " + device.DeviceID + " --digest " + made.Digest
-	does, keeps := false, false
+	known := state.Connection == string(fleet.Online)
+	switch {
+	case len(made.Changes) == 0 && known:
+		p.line(plain, "Nothing is to be changed.")
+	case len(made.Changes) == 0:
+		p.line(plain, "Nothing was to be changed when the daemon was last read. What it has now is not known.")
+	case !known:
+		p.line(plain, "By the configuration that was last read; what the daemon has now is not known:")
+	}
 	for _, change := range made.Changes {
 		p.change(change)
-		keeps = keeps || change.Returns
-		switch change.Class {
-		case "held":
-			command += " --consent " + quoted(change.Key)
-			does = true
-		case "free", "implied":
-			does = true
-		}
 	}
-	if does {
-		p.line(plain, "To have it done, all of it:")
-		p.line(plain, "  "+command)
+	subject := "It is"
+	if p.answers(device, made) {
+		subject = "What is not held is"
 	}
-	if does && keeps {
-		p.line(plain, "What no template asks for any more stays with --keep in the place of --consent.")
+	if slices.ContainsFunc(made.Changes, goesByItself) {
+		p.line(plain, subject+" sent by itself"+whenSent(known, len(stops) > 0))
 	}
 	return p.err
+}
+
+func goesByItself(change api.PlannedChange) bool {
+	return change.Class == "free" || change.Class == "implied"
+}
+
+// whenSent says what becomes of changes that need no answer.
+func whenSent(online, stopped bool) string {
+	switch {
+	case stopped:
+		return " once the stops above have ended."
+	case !online:
+		return " as soon as the daemon can be reached."
+	}
+	return ": nothing has to be done for it."
+}
+
+// answers prints the command that has done what waits for a person, and tells whether there is such a thing.
+func (p *painter) answers(device api.Device, made api.Plan) (held bool) {
+	short, _, _ := strings.Cut(device.DeviceID, "-")
+	command, returns := "muster apply "+short+" --digest "+made.Digest, false
+	for _, change := range made.Changes {
+		if change.Class == "held" {
+			command += " --consent " + quoted(change.Key)
+			held, returns = true, returns || change.Returns
+		}
+	}
+	if held {
+		p.line(plain, "What is held waits for a person. To have all of it done:")
+		p.line(plain, "  "+command)
+	}
+	if returns {
+		p.line(plain, "What no template asks for any more stays with --keep in the place of --consent.")
+	}
+	return held
 }
 
 // printApplied says what was done and what was not.

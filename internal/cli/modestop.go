@@ -49,6 +49,16 @@ func stopLine(stop api.ModeStop) string {
 	return line + ". " + end
 }
 
+// stopsOfDevice are the stops that concern a registered device.
+func stopsOfDevice(ctx context.Context, server *client.Client, id string) ([]api.ModeStop, error) {
+	overview, err := server.Overview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := server.DeviceTags(ctx, id)
+	return stopsOf(overview.Stops, id, tags), err
+}
+
 // stopsOf are the stops that concern a device with these tags.
 func stopsOf(stops []api.ModeStop, id string, tags []string) []api.ModeStop {
 	return slices.DeleteFunc(slices.Clone(stops), func(stop api.ModeStop) bool {

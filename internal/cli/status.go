@@ -44,24 +44,7 @@ func (c *statusCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	printState(env.Out, device, state)
-	if err := printStopsOf(ctx, env.Out, server, device); err != nil {
-		return err
-	}
-	return showPlan(ctx, env.Out, server, device)
-}
-
-// printStopsOf prints what keeps Muster from writing to a device.
-func printStopsOf(ctx context.Context, out io.Writer, server *client.Client, device api.Device) error {
-	overview, err := server.Overview(ctx)
-	if err != nil {
-		return err
-	}
-	tags, err := server.DeviceTags(ctx, device.DeviceID)
-	if err != nil {
-		return err
-	}
-	printStops(out, "  ", stopsOf(overview.Stops, device.DeviceID, tags))
-	return nil
+	return showPlan(ctx, env.Out, server, device, state)
 }
 
 // fleet prints the devices that somebody should look at, and how many there are of all.

@@ -106,7 +106,7 @@ func TestApplyAsksForThePlanThatWasSeen(t *testing.T) {
 	if code != exitDone || errs != "" || !found || !strings.Contains(shown, "--keep") || !strings.Contains(shown, "refused: never") {
 		t.Fatalf("got %d and\n%s%s", code, shown, errs)
 	}
-	if want := "apply " + idLaptop + " --digest d1 --consent 'folders.old'"; command != want {
+	if want := "apply AIR6LPZ --digest d1 --consent 'folders.old'"; command != want {
 		t.Fatalf("got the command %q, want %q", command, want)
 	}
 	if code, _, errs := run(t, append(connected, "--consent", "folders.old")...); code != exitRefused || !strings.Contains(errs, "digest") {
@@ -141,5 +141,45 @@ func TestARolloutsStatusIsSaidOnce(t *testing.T) {
 		if got := standing(api.Rollout{ID: 3, Status: "paused", Reason: reason}); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// What goes by itself needs no command, and a configuration that is not known is not said to be right.
+func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
+	free := api.PlannedChange{Key: "options.natEnabled", From: raw("true"), To: raw("false"), Class: "free"}
+	held := api.PlannedChange{Key: "gui.theme", From: raw(`"a"`), To: raw(`"b"`), Class: "held", Reason: "so"}
+	online := api.DeviceState{Connection: "online", Configuration: "pending"}
+	away := api.DeviceState{Connection: "unreachable", Configuration: "unknown"}
+	stop := []api.ModeStop{{Scope: "fleet", Mode: "observe"}}
+	const command = "To have all of it done:\n  muster apply P56IOI7 --digest d --consent 'gui.theme'\n"
+	for name, test := range map[string]struct {
+		state   api.DeviceState
+		stops   []api.ModeStop
+		changes []api.PlannedChange
+		want    string // its end
+		command bool
+	}{
+		"nothing":                {online, nil, nil, "Nothing is to be changed.\n", false},
+		"nothing known":          {away, nil, nil, "Nothing was to be changed when the daemon was last read. What it has now is not known.\n", false},
+		"by itself":              {online, nil, []api.PlannedChange{free}, "It is sent by itself: nothing has to be done for it.\n", false},
+		"by itself, later":       {away, nil, []api.PlannedChange{free}, "It is sent by itself as soon as the daemon can be reached.\n", false},
+		"by itself, but stopped": {online, stop, []api.PlannedChange{free}, "It is sent by itself once the stops above have ended.\n", false},
+		"held":                   {online, nil, []api.PlannedChange{held}, command, true},
+		"held and what goes by itself": {online, nil, []api.PlannedChange{free, held},
+			command + "What is not held is sent by itself: nothing has to be done for it.\n", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := "GET /api/v1/devices/" + idNAS
+			server := answering(t, map[string]any{
+				at: api.Device{DeviceID: idNAS, Label: "nas"}, at + "/state": test.state, at + "/tags": []string{},
+				"GET /api/v1/overview": api.Overview{Stops: test.stops}, at + "/plan": api.Plan{Digest: "d", Changes: test.changes},
+			})
+			for _, verb := range []string{"status", "apply"} {
+				code, out, errs := run(t, verb, idNAS, "--token", "x", "--server", server.URL)
+				if code != exitDone || !strings.HasSuffix(out, test.want) || strings.Contains(out, "muster apply") != test.command {
+					t.Errorf("%s: got %d and\n%s%swant the end\n%s", verb, code, out, errs, test.want)
+				}
+			}
+		})
 	}
 }

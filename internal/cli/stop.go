@@ -127,18 +127,14 @@ func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
 
 // left are the stops that still keep something from being written to the devices that the command named.
 func (c *resumeCommand) left(ctx context.Context, s setting) ([]api.ModeStop, error) {
+	if s.device.DeviceID != "" {
+		return stopsOfDevice(ctx, s.server, s.device.DeviceID)
+	}
 	overview, err := s.server.Overview(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || c.Tag == "" {
+		return overview.Stops, err
 	}
-	switch {
-	case s.device.DeviceID != "":
-		tags, err := s.server.DeviceTags(ctx, s.device.DeviceID)
-		return stopsOf(overview.Stops, s.device.DeviceID, tags), err
-	case c.Tag != "":
-		return stopsOfTag(ctx, s.server, overview.Stops, c.Tag)
-	}
-	return overview.Stops, nil
+	return stopsOfTag(ctx, s.server, overview.Stops, c.Tag)
 }
 
 // flag is how the same devices are named again.

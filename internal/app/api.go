@@ -30,11 +30,11 @@ type secrets struct {
 	engine *reconcile.Engine
 }
 
-func (s secrets) PutSecret(ctx context.Context, name string, value fleet.Secret) (created bool, err error) {
-	if created, err = s.Store.PutSecret(ctx, name, value); err == nil {
+func (s secrets) PutSecret(ctx context.Context, put fleet.PutSecret) (secret fleet.StoredSecret, created bool, err error) {
+	if secret, created, err = s.Store.PutSecret(ctx, put); err == nil {
 		s.engine.SecretsChanged()
 	}
-	return created, err
+	return secret, created, err
 }
 
 func (s secrets) DeleteSecret(ctx context.Context, name string) error {

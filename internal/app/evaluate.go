@@ -22,10 +22,14 @@ func (e evaluator) Evaluate(ctx context.Context, text string, in template.Input)
 type checker struct{ pool *sandbox.Pool }
 
 func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) error {
-	if _, err := stconfig.ParseKey(t.Key); err != nil {
+	key, err := stconfig.ParseKey(t.Key)
+	if err != nil {
 		return err
 	}
-	return c.pool.Check(ctx, t.Text)
+	if err := c.pool.Check(ctx, t.Text); err != nil {
+		return err
+	}
+	return stconfig.CheckHandles(key, c.onSample(ctx, t))
 }
 
 // ClearSecrets evaluates the template for a sample device. One that cannot be evaluated for it says nothing.
@@ -34,15 +38,20 @@ func (c checker) ClearSecrets(ctx context.Context, t fleet.Template) []string {
 	if err != nil {
 		return nil
 	}
-	made, err := c.pool.Evaluate(ctx, sandbox.Request{Text: t.Text, Device: reconcile.SampleFacts, Config: stconfig.Sample()})
-	if err != nil {
-		return nil
-	}
 	var keys []string
-	for _, at := range stconfig.SecretsIn(key, made.Value) {
+	for _, at := range stconfig.SecretsIn(key, c.onSample(ctx, t)) {
 		keys = append(keys, at.String())
 	}
 	return keys
+}
+
+// onSample is the template's value for a sample device; Absent where it has none.
+func (c checker) onSample(ctx context.Context, t fleet.Template) stconfig.Value {
+	made, err := c.pool.Evaluate(ctx, sandbox.Request{Text: t.Text, Device: reconcile.SampleFacts, Config: stconfig.Sample()})
+	if err != nil {
+		return stconfig.Value{}
+	}
+	return made.Value
 }
 
 // evaluations answers the evaluate endpoints.

@@ -5,20 +5,23 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
+	"muster/api"
 	"muster/internal/fleet"
 )
 
 type secretCommand struct {
-	List   secretListCommand   `cmd:"" help:"List the names of secrets; their values are never shown."`
+	List   secretListCommand   `cmd:"" help:"List secrets, and the keys and tags that they are for; their values are never shown."`
 	Put    secretPutCommand    `cmd:"" help:"Create or replace a secret that templates use by name."`
+	Allow  secretAllowCommand  `cmd:"" help:"Add to the keys and tags that a secret is for, or replace them."`
 	Delete secretDeleteCommand `cmd:"" help:"Forget a secret."`
 }
 
 type secretListCommand struct{ connection }
 
-// Run prints one name on each line.
+// Run prints one secret on each line.
 func (c *secretListCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {
@@ -29,15 +32,32 @@ func (c *secretListCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	for _, s := range secrets {
-		fmt.Fprintln(env.Out, printable(s.Name))
+		fmt.Fprintf(env.Out, "%s  %s\n", printable(s.Name), printable(scopeOf(s)))
 	}
 	return nil
 }
 
+// scopeOf says where a secret may go.
+func scopeOf(s api.Secret) string {
+	if len(s.Keys)+len(s.Tags) == 0 {
+		return "(only in templates that an admin saved)"
+	}
+	keys, devices := "every secret field", "every device"
+	if len(s.Keys) > 0 {
+		keys = strings.Join(s.Keys, ", ")
+	}
+	if len(s.Tags) > 0 {
+		devices = "devices tagged " + strings.Join(s.Tags, ", ")
+	}
+	return keys + " on " + devices
+}
+
 type secretPutCommand struct {
 	connection
-	Name string `arg:"" help:"Name, as in secret(\"NAME\")."`
-	File string `help:"File with the value, - for standard input; a line end after it does not count. There is no flag for the value itself: others would see it in the list of processes." default:"-" placeholder:"FILE"`
+	Name string   `arg:"" help:"Name, as in secret(\"NAME\")."`
+	File string   `help:"File with the value, - for standard input; a line end after it does not count. There is no flag for the value itself: others would see it in the list of processes." default:"-" placeholder:"FILE"`
+	Key  []string `env:"-" help:"Key that the secret is for, such as 'folders.*.devices.*.encryptionPassword' or gui.password. Repeatable; replaces the list." placeholder:"KEY" sep:"none"`
+	Tag  []string `env:"-" help:"Tag of the devices that the secret is for. Repeatable; replaces the list. Without keys and tags only templates that an admin saved may use the secret." placeholder:"TAG" sep:"none"`
 }
 
 // Run stores the value.
@@ -50,15 +70,52 @@ func (c *secretPutCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	created, err := server.PutSecret(ctx, c.Name, value)
+	secret, created, err := server.PutSecret(ctx, c.Name, api.PutSecret{Value: &value, Keys: c.Key, Tags: c.Tag})
 	if err != nil {
 		return err
 	}
 	if created {
-		fmt.Fprintln(env.Out, "Created.")
+		fmt.Fprintln(env.Out, "Created: "+printable(scopeOf(secret))+".")
 	} else {
-		fmt.Fprintln(env.Out, "Replaced: it is sent to the devices that use it.")
+		fmt.Fprintln(env.Out, "Replaced: it is sent to the devices that use it. "+printable(scopeOf(secret))+".")
 	}
+	return nil
+}
+
+type secretAllowCommand struct {
+	connection
+	Name    string   `arg:"" help:"Name of the secret."`
+	Key     []string `env:"-" help:"Key that the secret is for, such as 'folders.*.devices.*.encryptionPassword' or gui.password. Repeatable." placeholder:"KEY" sep:"none"`
+	Tag     []string `env:"-" help:"Tag of the devices that the secret is for. Repeatable." placeholder:"TAG" sep:"none"`
+	Replace bool     `help:"Replace both lists instead of adding to them; without --key and --tag that empties them."`
+}
+
+// Run changes the lists. The value stays.
+func (c *secretAllowCommand) Run(ctx context.Context, env *environment) error {
+	if len(c.Key)+len(c.Tag) == 0 && !c.Replace {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "say what the secret is for", Hint: "Type --key KEY, --tag TAG or both."}
+	}
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	secrets, err := server.Secrets(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(secrets, func(s api.Secret) bool { return s.Name == c.Name })
+	if i < 0 {
+		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no secret %q", c.Name), Hint: "muster secret list shows all."}
+	}
+	keys, tags := slices.Concat(secrets[i].Keys, c.Key), slices.Concat(secrets[i].Tags, c.Tag)
+	if c.Replace {
+		keys, tags = append([]string{}, c.Key...), append([]string{}, c.Tag...)
+	}
+	secret, _, err := server.PutSecret(ctx, c.Name, api.PutSecret{Keys: keys, Tags: tags})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "%s  %s\n", printable(secret.Name), printable(scopeOf(secret)))
 	return nil
 }
 

@@ -16,7 +16,10 @@ type Input struct {
 	Templates  []fleet.Template          // that apply to the device, in the order of the fold
 	Registered map[fleet.DeviceID]string // labels
 	Evaluate   func(t fleet.Template, config stconfig.Value) (Fragment, error)
-	Secret     func(name string) bool // tells whether a secret of that name is there; nil: all are
+
+	Secret     func(name string) (fleet.SecretScope, bool) // where a secret may go, and whether it is there; nil: all are, anywhere
+	Tags       []fleet.Tag                                 // of the device
+	AdminSaved func(fleet.Template) bool                   // whether an admin saved the template last; nil: none of them
 }
 
 // Fragment is what a template's program makes for this device.

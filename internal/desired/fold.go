@@ -36,13 +36,17 @@ func (f *fold) template(t fleet.Template) error {
 	if err != nil {
 		return inTemplate(t, err)
 	}
-	after, skips, err := f.apply(f.doc, op, key, fragment.Value)
+	to := target{op: op, key: key, adminSaved: f.AdminSaved != nil && f.AdminSaved(t)}
+	after, skips, err := f.apply(f.doc, to, fragment.Value)
 	if err != nil {
 		return inTemplate(t, err)
 	}
 	changes := stconfig.Diff(f.doc, after)
+	if err := f.mayUse(to, changes); err != nil {
+		return inTemplate(t, err)
+	}
 	if fragment.ReadsConfig && len(changes) > 0 {
-		if err := f.settles(t, op, key, after); err != nil {
+		if err := f.settles(t, to, after); err != nil {
 			return inTemplate(t, err)
 		}
 	}
@@ -59,47 +63,29 @@ func (f *fold) template(t fleet.Template) error {
 	return nil
 }
 
-func (f *fold) apply(doc stconfig.Value, op fleet.Op, key stconfig.Key, value stconfig.Value) (stconfig.Value, []stconfig.Skip, error) {
-	if stconfig.NamesConfigSecret(value) {
-		if err := f.keepsSecrets(doc, op, key, value); err != nil {
-			return stconfig.Value{}, nil, err
-		}
-	}
-	value, err := stconfig.ResolveConfig(value, doc)
-	if err != nil {
-		return stconfig.Value{}, nil, err
-	}
-	if err := f.knowsSecrets(value); err != nil {
-		return stconfig.Value{}, nil, err
-	}
-	return stconfig.Apply(doc, op, key, value, f.Device)
+// target is where a template's value goes, and what the template may do there.
+type target struct {
+	op         fleet.Op
+	key        stconfig.Key
+	adminSaved bool
 }
 
-// keepsSecrets checks that the secrets of the configuration that a value passes on stay secrets: at another place they could
-// be read in the plan, and at the daemon.
-func (f *fold) keepsSecrets(doc stconfig.Value, op fleet.Op, key stconfig.Key, value stconfig.Value) error {
-	after, _, err := stconfig.Apply(doc, op, key, value, f.Device)
+func (f *fold) apply(doc stconfig.Value, t target, value stconfig.Value) (stconfig.Value, []stconfig.Skip, error) {
+	value, err := f.resolved(doc, t, value)
 	if err != nil {
-		return err
+		return stconfig.Value{}, nil, err
 	}
-	if stray := stconfig.StraySecrets(after); len(stray) > 0 {
-		return &fleet.Error{
-			Code:    fleet.CodeInvalid,
-			Message: fmt.Sprintf("a secret of the configuration would stand at %s, where it could be read", stray[0]),
-			Hint:    "Pass it on to a field that holds a secret itself, such as an encryptionPassword, or leave it out.",
-		}
-	}
-	return nil
+	return stconfig.Apply(doc, t.op, t.key, value, f.Device)
 }
 
 // settles checks that a program which reads the configuration says the same over its own result: one that adds 1 to
 // what it finds would write for ever.
-func (f *fold) settles(t fleet.Template, op fleet.Op, key stconfig.Key, after stconfig.Value) error {
+func (f *fold) settles(t fleet.Template, to target, after stconfig.Value) error {
 	again, err := f.Evaluate(t, after)
 	if err != nil {
 		return fmt.Errorf("evaluated over its own result: %w", err)
 	}
-	twice, _, err := f.apply(after, op, key, again.Value)
+	twice, _, err := f.apply(after, to, again.Value)
 	if err != nil {
 		return fmt.Errorf("applied to its own result: %w", err)
 	}
@@ -108,26 +94,6 @@ func (f *fold) settles(t fleet.Template, op fleet.Op, key stconfig.Key, after st
 			Code:    fleet.CodeInvalid,
 			Message: fmt.Sprintf("its result changes when its own result is applied (at %s): it would never come to rest", changes[0].Key),
 			Hint:    "Make the value depend on `device` or on parts of `config` that the template does not change.",
-		}
-	}
-	return nil
-}
-
-// knowsSecrets checks that every secret that the value names is there.
-func (f *fold) knowsSecrets(v stconfig.Value) error {
-	if f.Secret == nil {
-		return nil
-	}
-	if v.Kind() == stconfig.Handle {
-		if name, ok := strings.CutPrefix(v.Str(), "secret:"); ok && !f.Secret(name) {
-			return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("there is no secret %q", name),
-				Hint: "Store a secret of that name, or correct the name in the template."}
-		}
-		return nil
-	}
-	for i := range v.Len() {
-		if err := f.knowsSecrets(v.At(i)); err != nil {
-			return err
 		}
 	}
 	return nil

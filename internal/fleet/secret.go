@@ -23,3 +23,28 @@ func (s Secret) String() string               { return masked }
 func (s Secret) GoString() string             { return masked }
 func (s Secret) LogValue() slog.Value         { return slog.StringValue(masked) }
 func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
+
+// StoredSecret is one of Muster's own secrets.
+type StoredSecret struct {
+	Name  string
+	Value Secret
+	Scope SecretScope
+}
+
+// SecretScope says where a secret may go, whoever saved the template. A secret without lists may go to every secret field,
+// and only templates that an admin saved may use it.
+type SecretScope struct {
+	Keys []string // places, with `*` for every member; none: every secret field
+	Tags []Tag    // the devices that carry one of them; none: every device
+}
+
+// IsZero tells whether the scope has no lists.
+func (s SecretScope) IsZero() bool { return len(s.Keys)+len(s.Tags) == 0 }
+
+// PutSecret creates a secret, or changes what it names of one that is there.
+type PutSecret struct {
+	Name  string
+	Value Secret    // zero: the value stays
+	Keys  *[]string // nil: the list stays
+	Tags  *[]Tag    // likewise
+}

@@ -174,13 +174,27 @@ func TestSecretsAreWrittenAndNeverRead(t *testing.T) {
 	w := newWorld(t)
 	w.with(func(o *Options) { o.Secrets = w.store })
 	put := call{method: http.MethodPut, path: Prefix + "/secrets/backup%2Fpw", body: `{"value":"hunter2"}`}
-	if got := w.want(http.StatusCreated, put); got != `{"name":"backup/pw"}` {
+	if got := w.want(http.StatusCreated, put); got != `{"name":"backup/pw","keys":[],"tags":[]}` {
 		t.Errorf("got %s", got)
 	}
 	w.want(http.StatusOK, put)
-	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/secrets", role: fleet.RoleAuthor}); got != `[{"name":"backup/pw"}]` {
+	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/secrets", role: fleet.RoleAuthor}); got != `[{"name":"backup/pw","keys":[],"tags":[]}]` {
 		t.Errorf("got %s", got)
 	}
+	lists := call{method: put.method, path: put.path, body: `{"keys":["GUI.password","folders.*.devices.*.encryptionPassword"],"tags":["vault"]}`}
+	want := `{"name":"backup/pw","keys":["folders.*.devices.*.encryptionPassword","gui.password"],"tags":["vault"]}`
+	if got := w.want(http.StatusOK, lists); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := w.want(http.StatusOK, put); got != want { // the lists stay with a new value
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, body := range []string{`{"keys":["folders.x.label"]}`, `{"keys":["nope.x"]}`, `{"keys":[""]}`, `{"tags":[""]}`,
+		`{"keys":["folders.x.versioning.params.password"]}`} {
+		w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: put.path, body: body})
+	}
+	w.problem(http.StatusForbidden, call{method: put.method, path: put.path, body: `{"keys":["gui.password"]}`, role: fleet.RoleAuthor})
+	w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: Prefix + "/secrets/new", body: lists.body})
 	w.problem(http.StatusForbidden, call{method: http.MethodGet, path: Prefix + "/secrets", role: fleet.RoleOperator})
 	w.problem(http.StatusForbidden, call{method: put.method, path: put.path, body: put.body, role: fleet.RoleAuthor})
 	for _, body := range []string{`{}`, `{"value":""}`, `{"value":"` + strings.Repeat("x", 65<<10) + `"}`} {

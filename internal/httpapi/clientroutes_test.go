@@ -70,17 +70,19 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"createToken":      func(c *client.Client, ctx context.Context) { _, _ = c.CreateToken(ctx, "n", "viewer") },
 	"deleteToken":      func(c *client.Client, ctx context.Context) { _ = c.DeleteToken(ctx, "n") },
 	"listSecrets":      func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
-	"putSecret":        func(c *client.Client, ctx context.Context) { _, _ = c.PutSecret(ctx, "n", "v") },
-	"deleteSecret":     func(c *client.Client, ctx context.Context) { _ = c.DeleteSecret(ctx, "n") },
-	"listAudit":        func(c *client.Client, ctx context.Context) { _, _ = c.Audit(ctx, 0, 0) },
-	"listPending":      func(c *client.Client, ctx context.Context) { _, _ = c.Pending(ctx, client.List{}) },
-	"acceptPending":    func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },
-	"dismissPending":   func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },
-	"getOverview":      func(c *client.Client, ctx context.Context) { _, _ = c.Overview(ctx) },
-	"getMetrics":       func(c *client.Client, ctx context.Context) { _, _ = c.Metrics(ctx) },
-	"healthz":          func(c *client.Client, ctx context.Context) { _ = c.Healthy(ctx) },
-	"readyz":           func(c *client.Client, ctx context.Context) { _ = c.Ready(ctx) },
-	"getOpenAPI":       func(c *client.Client, ctx context.Context) { _, _ = c.OpenAPI(ctx) },
+	"putSecret": func(c *client.Client, ctx context.Context) {
+		_, _, _ = c.PutSecret(ctx, "n", api.PutSecret{Value: new("v")})
+	},
+	"deleteSecret":   func(c *client.Client, ctx context.Context) { _ = c.DeleteSecret(ctx, "n") },
+	"listAudit":      func(c *client.Client, ctx context.Context) { _, _ = c.Audit(ctx, 0, 0) },
+	"listPending":    func(c *client.Client, ctx context.Context) { _, _ = c.Pending(ctx, client.List{}) },
+	"acceptPending":  func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },
+	"dismissPending": func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },
+	"getOverview":    func(c *client.Client, ctx context.Context) { _, _ = c.Overview(ctx) },
+	"getMetrics":     func(c *client.Client, ctx context.Context) { _, _ = c.Metrics(ctx) },
+	"healthz":        func(c *client.Client, ctx context.Context) { _ = c.Healthy(ctx) },
+	"readyz":         func(c *client.Client, ctx context.Context) { _ = c.Ready(ctx) },
+	"getOpenAPI":     func(c *client.Client, ctx context.Context) { _, _ = c.OpenAPI(ctx) },
 }
 
 // wire answers nothing and keeps the last request.

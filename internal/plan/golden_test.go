@@ -177,7 +177,8 @@ func run(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, error) {
 	secrets := map[string]string{"pw": "correct horse", "hash": strings.Repeat("x", 10), "kind": "external"}
 	r, err := desired.Fold(desired.Input{Device: c.own, Observed: c.observed, Entries: c.entries, Templates: templates,
-		Registered: c.registered, Evaluate: run, Secret: func(name string) bool { return secrets[name] != "" }})
+		Registered: c.registered, Evaluate: run, AdminSaved: func(fleet.Template) bool { return true },
+		Secret: func(name string) (fleet.SecretScope, bool) { return fleet.SecretScope{}, secrets[name] != "" }})
 	if err != nil {
 		return r, plan.Plan{}, err
 	}

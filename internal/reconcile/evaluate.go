@@ -141,7 +141,7 @@ func (x *evaluating) soFar(ctx context.Context) error {
 		return t.ID == x.t.ID || x.t.ID != 0 && fleet.CompareTemplates(t, x.t) > 0 || x.t.ID == 0 && t.Priority > x.t.Priority
 	})
 	in := desired.Input{Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: before,
-		Registered: j.view.labels(), Evaluate: x.evaluate(ctx, j), Secret: x.secrets.known}
+		Registered: j.view.labels(), Evaluate: x.evaluate(ctx, j), Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: adminSaved}
 	r, err := desired.Fold(in)
 	if err != nil {
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
@@ -172,7 +172,8 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 	}
 	first := true
 	r, err := desired.Fold(desired.Input{
-		Device: x.own, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels, Secret: x.secrets.known,
+		Device: x.own, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels,
+		Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: adminSaved,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			if first {
 				first = false

@@ -439,11 +439,11 @@ func (e *evaluator) Evaluate(_ context.Context, text string, in template.Input) 
 
 type secrets map[string]string
 
-func (s secrets) Secret(_ context.Context, name string) (fleet.Secret, error) {
+func (s secrets) Secret(_ context.Context, name string) (fleet.StoredSecret, error) {
 	if text, ok := s[name]; ok {
-		return fleet.NewSecret(text), nil
+		return fleet.StoredSecret{Name: name, Value: fleet.NewSecret(text)}, nil
 	}
-	return fleet.Secret{}, fleet.NotFoundf("no secret %q", name)
+	return fleet.StoredSecret{}, fleet.NotFoundf("no secret %q", name)
 }
 
 // bench is one device with everything around it.

@@ -301,17 +301,25 @@ func TestOtherTemplatesLeaveADeviceAlone(t *testing.T) {
 	})
 }
 
+const encryptedAt = "folders.crypt.devices." + string(nora) + ".encryptionPassword"
+
+// encrypted is a folder that is shared under the password that is kept as a secret.
+func encrypted(secret string) fleet.TaggedTemplate {
+	return tmpl(1, fleet.OpMerge, "folders.crypt", `{"path": "/srv/crypt", "devices": [{"deviceID": "`+string(nora)+
+		`", "encryptionPassword": "${secret:`+secret+`}"}]}`)
+}
+
 func TestSecretsChange(t *testing.T) {
 	in(t, func(t *testing.T) {
-		b := newBench(t, tmpl(1, fleet.OpSet, "options.stunServers", `["${secret:pw}"]`))
+		b := newBench(t, encrypted("pw"))
 		b.start()
 		defer b.stop()
-		b.want("options.stunServers", `["correct horse"]`)
+		b.want(encryptedAt, `"correct horse"`)
 		p := b.plan()
 		if len(p.Changes) > 0 {
 			t.Errorf("a secret that is there already is in the plan: %v", p.Changes[0])
 		}
-		b.changed(tmpl(1, fleet.OpSet, "options.stunServers", `["${secret:gone}"]`))
+		b.changed(encrypted("gone"))
 		b.wantState(fleet.ConfigFailed, `no secret "gone"`)
 	})
 }

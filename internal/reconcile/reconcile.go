@@ -80,9 +80,9 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error)
 }
 
-// Secrets gives the text of a secret of Muster's own; not_found when there is none of that name.
+// Secrets gives a secret of Muster's own; not_found when there is none of that name.
 type Secrets interface {
-	Secret(ctx context.Context, name string) (fleet.Secret, error)
+	Secret(ctx context.Context, name string) (fleet.StoredSecret, error)
 }
 
 // Options make an Engine.

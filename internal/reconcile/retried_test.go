@@ -123,7 +123,7 @@ func TestAConsentEndsWithAnApplyThatIsStopped(t *testing.T) {
 // A secret that is put while a device is looked at concerns the next look.
 func TestASecretThatChangesDuringALookIsNotLost(t *testing.T) {
 	in(t, func(t *testing.T) {
-		b := newBench(t, tmpl(1, fleet.OpSet, "options.stunServers", `["${secret:pw}"]`))
+		b := newBench(t, encrypted("pw"))
 		changed := false
 		b.step = func(step string) {
 			if step == reconcile.StepBeforeOutcome && !changed { // nothing is planned after this
@@ -134,8 +134,8 @@ func TestASecretThatChangesDuringALookIsNotLost(t *testing.T) {
 		}
 		b.start()
 		defer b.stop()
-		b.want("options.stunServers", `["battery staple"]`)
-		b.wantState(fleet.ConfigInSync, "")
+		b.want(encryptedAt, `"correct horse"`)
+		b.wantState(fleet.ConfigHeld, encryptedAt) // it is planned with the new one
 	})
 }
 

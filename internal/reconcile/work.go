@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -159,12 +160,9 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	for attempt := 0; ; attempt++ {
 		result, err := desired.Fold(desired.Input{
 			Device: j.m.id, Observed: withIgnores(j.doc, patterns), Entries: j.entries, Templates: j.templates,
-			Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.known,
+			Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.scope, Tags: j.tags(), AdminSaved: adminSaved,
 		})
-		if err == nil {
-			err = secrets.err
-		}
-		if err != nil {
+		if err := cmp.Or(secrets.err, err); err != nil {
 			return err
 		}
 		j.result = result
@@ -174,11 +172,8 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 		patterns = e.readIgnores(ctx, j, result.Ignores)
 	}
 	made, err := plan.Make(e.planInput(j, secrets))
-	if err == nil {
-		err = secrets.err
-	}
 	j.plan = made
-	return err
+	return cmp.Or(secrets.err, err)
 }
 
 // labels of registered devices, for those that a template or an earlier one shares something with.
@@ -283,48 +278,64 @@ func (m *memory) lastIgnores() map[string][]string {
 	return m.ignores
 }
 
+// tags are those of the device in the registry that it is planned from.
+func (j *job) tags() []fleet.Tag {
+	if d := j.view.registry.Devices[j.m.id]; d != nil {
+		return d.Tags
+	}
+	return nil
+}
+
+// adminSaved tells whether an admin saved a template last.
+func adminSaved(fleet.Template) bool { return true }
+
 // secretCache reads each secret at most once for one job.
 type secretCache struct {
-	get  func(name string) (string, bool, error)
-	seen map[string]*string // nil: not there
-	err  error              // of the store; not of a secret that is not there
+	get  func(name string) (fleet.StoredSecret, error)
+	seen map[string]*fleet.StoredSecret // nil: not there
+	err  error                          // of the store; not of a secret that is not there
 }
 
 func (e *Engine) newSecrets(ctx context.Context) *secretCache {
-	return &secretCache{seen: map[string]*string{}, get: func(name string) (string, bool, error) {
+	return &secretCache{seen: map[string]*fleet.StoredSecret{}, get: func(name string) (fleet.StoredSecret, error) {
 		if e.o.Secrets == nil {
-			return "", false, nil
+			return fleet.StoredSecret{}, fleet.NotFoundf("there are no secrets")
 		}
-		secret, err := e.o.Secrets.Secret(ctx, name)
-		if fleet.CodeOf(err) == fleet.CodeNotFound {
-			return "", false, nil
-		}
-		return secret.Reveal(), err == nil, err
+		return e.o.Secrets.Secret(ctx, name)
 	}}
 }
 
-func (s *secretCache) text(name string) (string, bool) {
-	if text, ok := s.seen[name]; ok {
-		if text == nil {
-			return "", false
-		}
-		return *text, true
+// read is nil for a secret that is not there, and after an error.
+func (s *secretCache) read(name string) *fleet.StoredSecret {
+	if known, ok := s.seen[name]; ok {
+		return known
 	}
-	text, ok, err := s.get(name)
-	switch {
+	switch secret, err := s.get(name); {
+	case fleet.CodeOf(err) == fleet.CodeNotFound:
+		s.seen[name] = nil
 	case err != nil:
 		s.err = fmt.Errorf("read secret: %w", err)
-	case ok:
-		s.seen[name] = &text
 	default:
-		s.seen[name] = nil
+		s.seen[name] = &secret
 	}
-	return text, ok
+	return s.seen[name]
 }
 
-func (s *secretCache) known(name string) bool {
-	_, ok := s.text(name)
-	return ok || s.err != nil
+func (s *secretCache) text(name string) (string, bool) {
+	secret := s.read(name)
+	if secret == nil {
+		return "", false
+	}
+	return secret.Value.Reveal(), true
+}
+
+// scope is where a secret may go. After an error, which ends the job, none is missing.
+func (s *secretCache) scope(name string) (fleet.SecretScope, bool) {
+	secret := s.read(name)
+	if secret == nil {
+		return fleet.SecretScope{}, s.err != nil
+	}
+	return secret.Scope, true
 }
 
 const passwordKey = "gui.password"

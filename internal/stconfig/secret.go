@@ -44,6 +44,12 @@ func SecretKey(key Key) bool {
 	return !key.IsRoot() && isSecret(shapeAt(key), key.At(key.Len()-1).Name)
 }
 
+// SecretField tells whether a key names secret fields that every daemon has: an encryptionPassword, gui.password, gui.apiKey.
+func SecretField(key Key) bool {
+	s := shapeAt(key)
+	return s != nil && s.secret
+}
+
 func isSecret(s *shape, name string) bool {
 	if s != nil {
 		return s.secret
@@ -63,7 +69,7 @@ func looksSecret(name string) bool {
 type replacer struct {
 	path    []Part
 	replace func(Key) Value
-	stray   func(Key) // may be nil; told of handles "config:KEY" where no secrets stand
+	handle  func(at PlacedHandle) // may be nil; told of every handle
 }
 
 func (r *replacer) value(v Value, s *shape) Value {
@@ -74,8 +80,8 @@ func (r *replacer) value(v Value, s *shape) Value {
 			return r.replace(Key{slices.Clone(r.path)})
 		}
 	case Handle:
-		if r.stray != nil && NamesConfigSecret(v) && !isSecret(s, r.path[len(r.path)-1].Name) {
-			r.stray(Key{slices.Clone(r.path)})
+		if r.handle != nil {
+			r.handle(PlacedHandle{Key: Key{slices.Clone(r.path)}, Name: v.text, Fits: s != nil && s.secret})
 		}
 	case Array, Object:
 		return r.members(v, s)
@@ -104,23 +110,6 @@ func (r *replacer) members(v Value, s *shape) Value {
 		}
 	}
 	return v.withValues(values)
-}
-
-// NamesConfigSecret tells whether a value holds a handle "config:KEY".
-func NamesConfigSecret(v Value) bool {
-	if v.kind == Handle {
-		return strings.HasPrefix(v.text, handleOfConfig)
-	}
-	return slices.ContainsFunc(v.childValues(), NamesConfigSecret)
-}
-
-// StraySecrets are the keys at which a document has handles "config:KEY" where no secrets stand: resolved, they could be
-// read there by whoever may see the configuration.
-func StraySecrets(doc Value) []Key {
-	var stray []Key
-	r := replacer{stray: func(at Key) { stray = append(stray, at) }, replace: func(Key) Value { return Text(MaskedSecret) }}
-	r.value(doc, configuration)
-	return stray
 }
 
 // ResolveConfig replaces the handles "config:KEY" in a value by what the document has at KEY.

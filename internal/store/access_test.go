@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -45,16 +46,16 @@ func TestSecretsAreKeptByName(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		for i, value := range []string{"first", "second"} {
-			created, err := s.PutSecret(t.Context(), "pass", fleet.NewSecret(value))
+			created, err := putSecret(t, s, "pass", value)
 			if err != nil || created != (i == 0) {
 				t.Fatalf("got created %v, %v", created, err)
 			}
-			if got := must(s.Secret(t.Context(), "pass"))(t); got.Reveal() != value {
-				t.Errorf("got %q, want %q", got.Reveal(), value)
+			if got := must(s.Secret(t.Context(), "pass"))(t); got.Value.Reveal() != value {
+				t.Errorf("got %q, want %q", got.Value.Reveal(), value)
 			}
 		}
-		must(s.PutSecret(t.Context(), "another", fleet.NewSecret("x")))(t)
-		if got := must(s.SecretNames(t.Context()))(t); !slices.Equal(got, []string{"another", "pass"}) {
+		must(putSecret(t, s, "another", "x"))(t)
+		if got := must(s.Secrets(t.Context()))(t); len(got) != 2 || got[0].Name != "another" || got[1].Name != "pass" {
 			t.Errorf("got %v", got)
 		}
 		if err := s.DeleteSecret(t.Context(), "pass"); err != nil {
@@ -64,11 +65,48 @@ func TestSecretsAreKeptByName(t *testing.T) {
 		wantCode(t, err, fleet.CodeNotFound)
 		wantCode(t, s.DeleteSecret(t.Context(), "pass"), fleet.CodeNotFound)
 		for _, name := range []string{"", "a\x00b", strings.Repeat("x", 129)} {
-			_, err := s.PutSecret(t.Context(), name, fleet.NewSecret("x"))
+			_, err := putSecret(t, s, name, "x")
 			wantCode(t, err, fleet.CodeInvalid)
 		}
-		_, err = s.PutSecret(t.Context(), "empty", fleet.Secret{})
+		_, err = putSecret(t, s, "empty", "")
 		wantCode(t, err, fleet.CodeInvalid)
+	})
+}
+
+func putSecret(t *testing.T, s *Store, name, value string) (created bool, err error) {
+	t.Helper()
+	_, created, err = s.PutSecret(t.Context(), fleet.PutSecret{Name: name, Value: fleet.NewSecret(value)})
+	return created, err
+}
+
+func TestTheListsOfASecretStayWithItUntilTheyAreReplaced(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		keys, tags := []string{"gui.password", "gui.apiKey", "gui.password"}, []fleet.Tag{"b", "a"}
+		if _, created, err := s.PutSecret(t.Context(), fleet.PutSecret{Name: "pw", Keys: &keys}); err == nil {
+			t.Fatalf("a secret without a value: created %v", created)
+		}
+		made := fleet.PutSecret{Name: "pw", Value: fleet.NewSecret("one"), Keys: &keys, Tags: &tags}
+		if _, created, err := s.PutSecret(t.Context(), made); err != nil || !created {
+			t.Fatalf("created %v, %v", created, err)
+		}
+		want := fleet.SecretScope{Keys: []string{"gui.apiKey", "gui.password"}, Tags: []fleet.Tag{"a", "b"}}
+		for _, put := range []fleet.PutSecret{{Name: "pw", Value: fleet.NewSecret("two")}, {Name: "pw"}} {
+			got, created, err := s.PutSecret(t.Context(), put)
+			if err != nil || created || !reflect.DeepEqual(got.Scope, want) || !got.Value.IsZero() {
+				t.Errorf("got %+v, %v, %v", got, created, err)
+			}
+		}
+		if got := must(s.Secret(t.Context(), "pw"))(t); got.Value.Reveal() != "two" || !reflect.DeepEqual(got.Scope, want) {
+			t.Errorf("got %+v", got)
+		}
+		if got := must(s.Secrets(t.Context()))(t); len(got) != 1 || !got[0].Value.IsZero() || !reflect.DeepEqual(got[0].Scope, want) {
+			t.Errorf("got %+v", got)
+		}
+		none := []string{}
+		if got, _, err := s.PutSecret(t.Context(), fleet.PutSecret{Name: "pw", Keys: &none, Tags: new([]fleet.Tag)}); err != nil || !got.Scope.IsZero() {
+			t.Errorf("got %+v, %v", got, err)
+		}
 	})
 }
 
@@ -142,7 +180,7 @@ func TestSealedColumnsHoldNoPlainText(t *testing.T) {
 		d.APIKey = fleet.NewSecret("plain-api-key")
 		put(t, s, d)
 		observe(t, s, fullObservation(d.ID, "one"))
-		must(s.PutSecret(t.Context(), "name", fleet.NewSecret("plain-secret")))(t)
+		must(putSecret(t, s, "name", "plain-secret"))(t)
 		must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID, Writes: []byte(`"plain-write"`)}, []fleet.BaseEntry{{
 			Key: "gui.password", Base: []byte(`"plain-base"`), Written: []byte(`"plain-written"`), Intended: []byte(`"plain-intended"`), Sent: []byte("plain-sent"),
 		}}))(t)

@@ -168,31 +168,6 @@ func TestTheFleetInNumbers(t *testing.T) {
 	}
 }
 
-func TestASecretReachesTheDaemonAndNobodyElse(t *testing.T) {
-	s, ids := quiet(t)
-	if _, err := s.Client.PutSecret(t.Context(), "ldap host", "ldap.example"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Client.TagDevice(t.Context(), string(ids[0]), "named"); err != nil {
-		t.Fatal(err)
-	}
-	s.Template("set", "options.urUniqueId", `secret("ldap host")`, "named")
-	server.Until(t, func() string {
-		config, err := s.Client.DeviceConfig(t.Context(), string(ids[0]))
-		if err == nil && strings.Contains(string(config), `"urUniqueId":"ldap.example"`) {
-			return ""
-		}
-		return "the secret did not reach the daemon"
-	})
-	if err := s.Client.DeleteSecret(t.Context(), "ldap host"); err != nil {
-		t.Fatal(err)
-	}
-	state := s.WaitConfiguration(ids[0], fleet.ConfigFailed)
-	if !strings.Contains(state.Reason, "ldap host") {
-		t.Errorf("got %+v", state)
-	}
-}
-
 func TestAWhatIfTouchesNobody(t *testing.T) {
 	s, ids := quiet(t)
 	op, key, text := "set", "options.progressUpdateIntervalS", "7"

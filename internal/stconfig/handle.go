@@ -1,0 +1,81 @@
+package stconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// handleOfStore begins the name of a handle that stands for one of Muster's own secrets: "secret:NAME".
+const handleOfStore = "secret:"
+
+// PlacedHandle is a handle in a value, and the place where it is to stand.
+type PlacedHandle struct {
+	Key  Key    // of the place; it holds `*` where the key of the template does
+	Name string // "secret:NAME" or "config:KEY"
+	Fits bool   // the place is a secret field: an encryptionPassword, gui.password or gui.apiKey
+}
+
+// Secret is the name of the secret of Muster's own that the handle stands for.
+func (h PlacedHandle) Secret() (name string, ok bool) {
+	return strings.CutPrefix(h.Name, handleOfStore)
+}
+
+// Stays tells whether the handle stands for what the configuration has at this very place.
+func (h PlacedHandle) Stays() bool {
+	of, ok := strings.CutPrefix(h.Name, handleOfConfig)
+	return ok && !h.Key.HasEvery() && of == h.Key.String()
+}
+
+// String is how errors name the secret.
+func (h PlacedHandle) String() string {
+	if name, ok := h.Secret(); ok {
+		return fmt.Sprintf("secret %q", name)
+	}
+	return "the secret that the configuration has at " + strings.TrimPrefix(h.Name, handleOfConfig)
+}
+
+// HasHandle tells whether a value holds a handle.
+func HasHandle(v Value) bool {
+	return v.kind == Handle || slices.ContainsFunc(v.childValues(), HasHandle)
+}
+
+// HandlesAt are the handles in a value that stands, or would stand, at a key.
+func HandlesAt(key Key, v Value) []PlacedHandle {
+	if !HasHandle(v) {
+		return nil
+	}
+	s := shapeAt(key)
+	if s != nil && s.kind == Array && v.kind != Array { // one member for a list
+		v = List(v)
+	}
+	var found []PlacedHandle
+	r := replacer{
+		path:    slices.Clone(key.parts),
+		replace: func(Key) Value { return Text(MaskedSecret) },
+		handle:  func(h PlacedHandle) { found = append(found, h) },
+	}
+	r.value(v, s)
+	return found
+}
+
+// CheckHandles refuses a template's value with a handle at a place that is no secret field: what stands there is read by
+// everyone who may see the configuration. A secret of the configuration may stay where it is, whatever the field.
+func CheckHandles(key Key, v Value) error {
+	for _, h := range HandlesAt(key, v) {
+		if h.Fits || h.Stays() && SecretKey(h.Key) {
+			continue
+		}
+		at := h.Key.String()
+		if h.Key.IsRoot() {
+			at = "the root of the configuration"
+		}
+		message := fmt.Sprintf("%s stands at %s, which everyone may read: a secret may stand only at an encryptionPassword, "+
+			"gui.password or gui.apiKey", h, shortened(at))
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: message, Hint: "Take the secret out of the template there.",
+			Details: []fleet.Detail{{Field: "template", Message: message}}}
+	}
+	return nil
+}

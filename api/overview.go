@@ -12,6 +12,8 @@ type Overview struct {
 	Receivers      []Receiver        `json:"receivers" nullable:"false" doc:"Who is told of problems"`
 	Stops          []ModeStop        `json:"stops" nullable:"false" doc:"Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins"`
 	Mode           string            `json:"mode" enum:"on,observe,paused" doc:"Whether Muster writes to devices at all: the strictest of what was set and what the server was started with"`
+	Impairments    []Impairment      `json:"impairments" nullable:"false" doc:"Parts of the service that do not work"`
+	Visited        int               `json:"visited" doc:"Devices visited once a minute instead of followed: the limit of open files is too low"`
 	Generation     int64             `json:"generation"`
 	Templates      int               `json:"templates"`
 	Tags           int               `json:"tags"`
@@ -38,4 +40,12 @@ type Receiver struct {
 	Waiting int    `json:"waiting" doc:"Messages that were not delivered yet"`
 	Trouble string `json:"trouble" doc:"Why the last attempt failed; blank when it did not"`
 	Since   *Time  `json:"since" format:"date-time" doc:"Of the trouble; null when there is none"`
+}
+
+// Impairment is a part of the service that does not work as it should.
+type Impairment struct {
+	Part     string `json:"part"`
+	Blocking bool   `json:"blocking" doc:"The service cannot do its work while it lasts, and /readyz answers 503"`
+	Reason   string `json:"reason"`
+	Next     string `json:"next" doc:"What can be done"`
 }

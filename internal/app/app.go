@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"muster/internal/auth"
+	"muster/internal/budget"
 	"muster/internal/discovery"
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
@@ -84,6 +85,7 @@ type App struct {
 	log    *slog.Logger
 	life   *lifecycle
 	failed chan error
+	budget budget.Descriptors
 
 	store     *store.Store
 	mirror    *mirror.Mirror
@@ -93,6 +95,7 @@ type App struct {
 	causes    *causes
 	news      *news
 	notifier  *notify.Notifier
+	health    *health
 	overview  *rollup
 	inbox     *pending.Inbox
 	discovery *discovery.Discovery
@@ -112,11 +115,15 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.Stop())
 		}
 	}()
+	if a.budget, err = budget.OfThisProcess(); err != nil {
+		return nil, err
+	}
+	a.logBudget()
 	if err := a.prepareHome(); err != nil {
 		return nil, err
 	}
 	var scheme string
-	if a.listener, scheme, err = listen(a.o); err != nil {
+	if a.listener, scheme, err = listen(a.o, a.budget); err != nil {
 		return nil, err
 	}
 	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.listener.Close()) })
@@ -158,7 +165,7 @@ func sealKey(o Options) (*seal.Key, error) {
 
 func (a *App) openStore(ctx context.Context, key *seal.Key) error {
 	opened, err := store.Open(ctx, store.Options{
-		DSN: a.o.Database, Home: a.o.Home, Seal: key, Log: a.log, Committed: a.committed,
+		DSN: a.o.Database, Home: a.o.Home, Seal: key, Log: a.log, Committed: a.committed, Reads: a.budget.Reads,
 	})
 	if err != nil {
 		return err
@@ -195,13 +202,16 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		return err
 	}
 	a.overview = &rollup{Overview: overview.New(), app: a}
+	a.health = newHealth(a.log, a.checks()...)
 	measured, err := a.newMetrics()
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	big := make(chan struct{}, bigAnswers)
+	big, places := make(chan struct{}, bigAnswers), a.budget.NewConnections()
 	dial := func(t mirror.Target) *syncthing.Client {
-		return syncthing.New(syncthing.Target(t), syncthing.Options{Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked})
+		return syncthing.New(syncthing.Target(t), syncthing.Options{
+			Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: places,
+		})
 	}
 	a.mirror = mirror.New(mirror.Options{
 		Dial:     func(t mirror.Target) mirror.Daemon { return dial(t) },
@@ -228,11 +238,13 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: observed{a.store}, Folders: folders{a.store, a.overview.Overview}, States: states{a.mirror, a.engine}, Plans: a.engine, WhatIf: whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
+		Mirror: observed{a.store}, Folders: folders{a.store, a.overview.Overview}, States: a.states(), Plans: a.engine,
+		WhatIf: whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
 		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
-		Overview: a.overview, Pending: a.inbox, Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
+		Overview: a.overview, Health: a.health, Visited: a.mirror.Visited, Pending: a.inbox,
+		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
 	})
 	return a.start(ctx, pool, handler)
 }
@@ -264,8 +276,10 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
+	a.life.background("health", a.health.Run, a.fail)
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
+		Handler: closeWhenCrowded(handler), ConnContext: withConn,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}
 	server.RegisterOnShutdown(a.news.hub.Close) // ends the event streams, for which Shutdown would wait

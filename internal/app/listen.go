@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"muster/internal/budget"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
@@ -34,7 +35,7 @@ const (
 )
 
 // listen opens the API's socket: plain HTTP on loopback or with TLSOff, TLS everywhere else.
-func listen(o Options) (listener net.Listener, scheme string, err error) {
+func listen(o Options, descriptors budget.Descriptors) (listener net.Listener, scheme string, err error) {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err != nil {
 		return nil, "", &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--listen %q is no HOST:PORT", o.Listen),
@@ -45,6 +46,7 @@ func listen(o Options) (listener net.Listener, scheme string, err error) {
 		return nil, "", &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("cannot listen on %s: %v", o.Listen, err),
 			Hint: listenHint(err), Err: err}
 	}
+	plain = boundClients(plain, descriptors.API, descriptors.APIReserve)
 	if o.TLSCert == "" && (o.TLSOff || isLoopback(host)) {
 		return plain, "http", nil
 	}

@@ -7,8 +7,11 @@ import (
 	"net/url"
 	"testing"
 
+	"muster/internal/budget"
 	"muster/internal/fleet"
 )
+
+var plenty = budget.Descriptors{API: 100, APIReserve: 10}
 
 func TestListenSpeaksPlainHTTPOnLoopbackOnlyUnlessToldSo(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -23,7 +26,7 @@ func TestListenSpeaksPlainHTTPOnLoopbackOnlyUnlessToldSo(t *testing.T) {
 		"behind a proxy":   {"0.0.0.0:0", true, "http"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			listener, scheme, err := listen(Options{Home: t.TempDir(), Listen: test.listen, TLSOff: test.off})
+			listener, scheme, err := listen(Options{Home: t.TempDir(), Listen: test.listen, TLSOff: test.off}, plenty)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +73,7 @@ func TestListenExplainsWhatIsWrong(t *testing.T) {
 		"certificate gone": {Options{Listen: "127.0.0.1:0", TLSCert: "absent.pem", TLSKey: "absent.pem"}, fleet.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := listen(test.options)
+			_, _, err := listen(test.options, plenty)
 			var e *fleet.Error
 			if !errors.As(err, &e) || e.Code != test.code || e.Hint == "" {
 				t.Errorf("got %v, want code %s and what to do", err, test.code)
@@ -80,7 +83,7 @@ func TestListenExplainsWhatIsWrong(t *testing.T) {
 }
 
 func TestAWildcardIsNoAddressToCall(t *testing.T) {
-	listener, scheme, err := listen(Options{Home: t.TempDir(), Listen: ":0"})
+	listener, scheme, err := listen(Options{Home: t.TempDir(), Listen: ":0"}, plenty)
 	if err != nil {
 		t.Fatal(err)
 	}

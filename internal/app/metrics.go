@@ -14,6 +14,7 @@ import (
 func (a *App) newMetrics() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Registry: prometheus.NewRegistry(), Version: a.o.Version, Counts: a.overview.Counts, Rollouts: a.openRollouts,
+		Impairments: a.health.Impairments, Visited: func() int { return a.mirror.Visited() },
 		Queues: map[string]func() int{
 			"observations": func() int { return a.mirror.Backlog() },
 			"devices":      func() int { return a.engine.Backlog() },

@@ -38,7 +38,7 @@ func (a *App) newNotifier() (*notify.Notifier, error) {
 			registry: func(ctx context.Context) (*fleet.Registry, error) { return a.store.Registry(ctx) },
 			snapshot: func(id fleet.DeviceID) *mirror.Snapshot { return a.mirror.Snapshot(id) },
 			state: func(ctx context.Context, id fleet.DeviceID) (fleet.State, error) {
-				return states{a.mirror, a.engine}.State(ctx, id)
+				return a.states().State(ctx, id)
 			},
 		},
 		Store: a.store, Senders: senders, After: after, Every: min(mostBetweenLooks, max(after/4, leastBetweenLooks)), Log: a.log,

@@ -32,7 +32,7 @@ func (r *rollup) stands(id fleet.DeviceID) {
 		r.Remove(id)
 		return
 	}
-	if state, err := (states{r.app.mirror, r.app.engine}).State(context.Background(), id); err == nil { // an error: not watched yet
+	if state, err := r.app.states().State(context.Background(), id); err == nil { // an error: not watched yet
 		r.Put(id, state.Connection, state.Configuration)
 	}
 }

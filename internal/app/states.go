@@ -14,7 +14,11 @@ import (
 type states struct {
 	mirror *mirror.Mirror
 	engine *reconcile.Engine
+
+	whyVisited string // a daemon is not followed
 }
+
+func (a *App) states() states { return states{a.mirror, a.engine, a.budget.Reason()} }
 
 // joined are those of the texts that say something.
 func joined(by string, texts ...string) string {
@@ -44,6 +48,9 @@ func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error)
 	}
 	if configuration.Reason != "" {
 		state.Reason, state.Next = configuration.Reason, configuration.Next
+	}
+	if snapshot.Visited {
+		state.Reason = joined("; ", state.Reason, s.whyVisited)
 	}
 	if configuration.Since.After(state.Since) {
 		state.Since = configuration.Since

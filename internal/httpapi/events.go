@@ -56,6 +56,9 @@ func (s *server) eventRoutes() []route {
 }
 
 func (s *server) followEvents(r *request) (reply, error) {
+	if err := MayStream(r.Context()); err != nil {
+		return reply{}, err
+	}
 	filter, after, err := r.eventQuery()
 	if err != nil {
 		return reply{}, err

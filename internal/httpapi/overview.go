@@ -22,6 +22,11 @@ type Notifications interface {
 	Receivers() []notify.Receiver
 }
 
+// Health knows which parts of the service do not work as they should. It answers at once.
+type Health interface {
+	Impairments() []fleet.Impairment
+}
+
 var (
 	connections = []fleet.Connection{
 		fleet.NeverSeen, fleet.Online, fleet.Unreachable, fleet.KeyRefused, fleet.IdentityMismatch, fleet.PinMismatch, fleet.NotFound,
@@ -48,8 +53,8 @@ func (s *server) getOverview(r *request) (reply, error) {
 	out := api.Overview{
 		Devices: counts.Devices, Connections: named(connections, counts.Connections), Configurations: named(configurations, counts.Configurations),
 		Folders: api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{}, Receivers: []api.Receiver{},
-		Stops: s.modeStops(r.Context(), registry),
-		Mode:  string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
+		Impairments: []api.Impairment{}, Stops: s.modeStops(r.Context(), registry),
+		Mode: string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
 	}
 	if s.Rollouts != nil {
 		rollouts, err := s.Rollouts.Rollouts(r.Context())
@@ -70,6 +75,15 @@ func (s *server) getOverview(r *request) (reply, error) {
 				out.Pending.Folders++
 			}
 		}
+	}
+	if s.Health != nil {
+		for _, i := range s.Health.Impairments() {
+			wire := api.Impairment{Part: string(i.Part), Blocking: i.Blocking, Reason: i.Reason, Next: i.Next}
+			out.Impairments = append(out.Impairments, wire)
+		}
+	}
+	if s.Visited != nil {
+		out.Visited = s.Visited()
 	}
 	if s.Notifications != nil {
 		out.Problems = len(s.Notifications.Problems())

@@ -51,6 +51,8 @@ type Options struct {
 	Rollouts      Rollouts
 	Revisions     Revisions
 	Overview      Overview
+	Health        Health
+	Visited       func() int // devices that are visited in turn instead of followed; nil: none
 	Pending       Pending
 	Notifications Notifications
 	Secrets       Secrets

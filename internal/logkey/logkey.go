@@ -18,6 +18,9 @@ const (
 	Path      = "path"
 	Status    = "status"
 	Reason    = "reason"
+	Next      = "next"
+	Part      = "part"
+	Limit     = "limit"
 )
 
 // Err is the attribute of an error.

@@ -11,6 +11,7 @@ var (
 	devicesByConnection = prometheus.NewDesc("muster_devices", "Registered devices by connection state.", []string{"connection"}, nil)
 	devicesByConfig     = prometheus.NewDesc("muster_configurations", "Registered devices by configuration state.", []string{"configuration"}, nil)
 	foldersByHealth     = prometheus.NewDesc("muster_folders", "Folders by the worst that holds for any of their devices.", []string{"health"}, nil)
+	impairedParts       = prometheus.NewDesc("muster_impaired", "1 where a part of the service does not work, else 0.", []string{"part"}, nil)
 	rolloutsByStatus    = prometheus.NewDesc("muster_rollouts", "Rollouts that are not over, by status.", []string{"status"}, nil)
 )
 
@@ -57,5 +58,19 @@ func (c rolloutCollector) Collect(to chan<- prometheus.Metric) {
 		fleet.RolloutWaiting, fleet.RolloutRunning, fleet.RolloutPaused, fleet.RolloutHalted, fleet.RolloutUndoing,
 	} {
 		to <- prometheus.MustNewConstMetric(rolloutsByStatus, prometheus.GaugeValue, float64(counts[status]), string(status))
+	}
+}
+
+type impairmentCollector struct{ impairments func() []fleet.Impairment }
+
+func (c impairmentCollector) Describe(to chan<- *prometheus.Desc) { to <- impairedParts }
+
+func (c impairmentCollector) Collect(to chan<- prometheus.Metric) {
+	impaired := map[fleet.Part]float64{}
+	for _, i := range c.impairments() {
+		impaired[i.Part] = 1
+	}
+	for _, part := range fleet.Parts {
+		to <- prometheus.MustNewConstMetric(impairedParts, prometheus.GaugeValue, impaired[part], string(part))
 	}
 }

@@ -21,6 +21,9 @@ type Options struct {
 	Counts   func() overview.Counts
 	Rollouts func() map[fleet.RolloutStatus]int // that are not over
 	Queues   map[string]func() int              // what waits, by the name of the queue
+
+	Impairments func() []fleet.Impairment // parts of the service that do not work as they should
+	Visited     func() int                // devices that are visited in turn instead of followed
 }
 
 // Metrics are the numbers that have to be reported; the rest is asked for when somebody reads.
@@ -55,6 +58,15 @@ func New(o Options) (*Metrics, error) {
 	}
 	if o.Rollouts != nil {
 		all = append(all, rolloutCollector{o.Rollouts})
+	}
+	if o.Impairments != nil {
+		all = append(all, impairmentCollector{o.Impairments})
+	}
+	if o.Visited != nil {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "muster_devices_visited",
+			Help: "Devices that are visited once a minute, as the limit of open files has no room to follow them.",
+		}, func() float64 { return float64(o.Visited()) }))
 	}
 	for name, depth := range o.Queues {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -17,8 +17,13 @@ type Daemon interface {
 	// Events asks with a mask that is always the same, for the limit newest events after since.
 	Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error)
 	Pin() string // fingerprint of the certificate behind which the device was proven, "" before
-	CloseIdle()  // closes the kept connection when nobody uses it
-	Close()      // for good: nothing is kept any more
+
+	// Keep has the connection kept from call to call, until CloseIdle. It is false where there are too many of them: then
+	// Visit waits until one may be kept for a moment.
+	Keep() bool
+	Visit(ctx context.Context) error
+	CloseIdle() // ends Keep and Visit
+	Close()     // for good: nothing is kept any more
 }
 
 // ConfigReader is the part of a Daemon that reads its configuration.

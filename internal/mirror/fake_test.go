@@ -26,6 +26,7 @@ type fake struct {
 	hang    map[string]bool          // until the connection breaks
 	gate    map[string]chan struct{} // until it is closed
 	pin     string
+	crowded bool // there are too many connections to keep one
 
 	events  []fleet.DaemonEvent
 	primed  bool // the ring starts with the first request
@@ -208,6 +209,15 @@ func (f *fake) Events(ctx context.Context, since int64, limit int, wait time.Dur
 
 func (f *fake) Pin() string { return f.pin }
 func (f *fake) CloseIdle()  {}
+
+func (f *fake) Keep() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.crowded
+}
+
+func (f *fake) Visit(ctx context.Context) error { return f.do(ctx, "visit") }
+
 func (f *fake) Close() {
 	f.mu.Lock()
 	f.closed++

@@ -19,14 +19,27 @@ const (
 // restarted is contacted anew at once.
 func (w *watcher) follow(ctx context.Context, d Daemon) error {
 	for {
-		since, err := w.firstContact(ctx, d)
-		if err == nil {
-			err = w.stream(ctx, d, since)
-		}
+		err := w.attend(ctx, d)
 		if !errors.Is(err, errRestarted) {
 			return err
 		}
 	}
+}
+
+func (w *watcher) attend(ctx context.Context, d Daemon) error {
+	if !d.Keep() {
+		if err := d.Visit(ctx); err != nil {
+			return err
+		}
+	}
+	since, err := w.firstContact(ctx, d)
+	if err == nil && !d.Keep() {
+		since, err = w.visitInTurn(ctx, d, since)
+	}
+	if err != nil {
+		return err
+	}
+	return w.stream(ctx, d, since)
 }
 
 var errRestarted = errors.New("the daemon has restarted")
@@ -79,21 +92,31 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 		if err := w.pace.Wait(ctx); err != nil {
 			return err
 		}
-		events, err := d.Events(ctx, since, eventLimit, min(pollWait, wholeSeconds(left)))
-		if err != nil {
+		before := since
+		var err error
+		if since, err = w.poll(ctx, d, since, min(pollWait, wholeSeconds(left))); err != nil {
 			return err
 		}
-		w.seen()
-		if since, err = w.take(ctx, d, since, events); err != nil {
-			return err
-		}
-		if w.m.o.Between != nil {
-			w.m.o.Between(ctx, w.device.ID, d)
-		}
-		if len(events) > 0 {
+		if since != before {
 			gather(ctx)
 		}
 	}
+}
+
+// poll asks for the events after since, works them off, and gives the number of the last one.
+func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Duration) (int64, error) {
+	events, err := d.Events(ctx, since, eventLimit, wait)
+	if err != nil {
+		return 0, err
+	}
+	w.seen()
+	if since, err = w.take(ctx, d, since, events); err != nil {
+		return 0, err
+	}
+	if w.m.o.Between != nil {
+		w.m.o.Between(ctx, w.device.ID, d)
+	}
+	return since, nil
 }
 
 // gather lets further events come to the one that has come: each answer of its own costs both sides as much as one with all.

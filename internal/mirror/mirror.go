@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -60,6 +61,7 @@ type Mirror struct {
 	parsing  chan struct{} // bounds how many big configurations are taken apart at a time
 	outbox   *outbox
 	watchers sync.WaitGroup
+	visited  atomic.Int64 // watchers that visit their daemon instead of following it
 
 	mu      sync.RWMutex             // guards what follows
 	launch  func(w, before *watcher) // set while Run runs: starts a watcher once the one before it has ended

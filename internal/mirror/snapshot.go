@@ -16,6 +16,7 @@ type Snapshot struct {
 	NextTry    time.Time // zero while connected
 	Address    string    // host:port last used, "" when none is known
 	FoundBy    string
+	Visited    bool      // online, but visited in turn: there are not enough connections to follow the daemon
 	LastSeen   time.Time // zero: never
 
 	Status    *fleet.Status  // nil before first contact

@@ -43,7 +43,7 @@ type dialect interface {
 
 func dialectOf(options Options) (dialect, error) {
 	if options.DSN == "" {
-		return sqliteDialect{home: options.Home}, nil
+		return sqliteDialect{home: options.Home, reads: atMost(options.Reads, max(4, 2*runtime.NumCPU()))}, nil
 	}
 	if scheme, _, _ := strings.Cut(options.DSN, "://"); scheme != "postgres" && scheme != "postgresql" {
 		return nil, &fleet.Error{
@@ -62,7 +62,15 @@ func dialectOf(options Options) (dialect, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 10 * time.Second
 	}
-	return postgresDialect{config: config}, nil
+	return postgresDialect{config: config, reads: atMost(options.Reads, max(8, 2*runtime.NumCPU()))}, nil
+}
+
+// atMost is the usual number of connections, or as many as there may be.
+func atMost(limit, usual int) int {
+	if limit > 0 {
+		return min(limit, usual)
+	}
+	return usual
 }
 
 const (
@@ -70,7 +78,10 @@ const (
 	lockFile   = "muster.lock"
 )
 
-type sqliteDialect struct{ home string }
+type sqliteDialect struct {
+	home  string
+	reads int // connections
+}
 
 func (sqliteDialect) goose() goose.Dialect { return goose.DialectSQLite3 }
 func (sqliteDialect) migrations() string   { return "sqlite" }
@@ -104,7 +115,7 @@ func (sqliteDialect) parsesEveryTime() bool   { return true }
 func (postgresDialect) parsesEveryTime() bool { return false }
 
 func (d sqliteDialect) openReads() (*sql.DB, error) {
-	return d.pool(max(4, 2*runtime.NumCPU()), "_pragma=query_only(1)")
+	return d.pool(d.reads, "_pragma=query_only(1)")
 }
 
 // pool puts the pragmas into the DSN: executed once on a pool they would reach one connection.
@@ -150,7 +161,10 @@ func (d sqliteDialect) lockHome() (func() error, error) {
 
 func (sqliteDialect) lockSession(context.Context, *sql.Conn) error { return nil }
 
-type postgresDialect struct{ config *pgx.ConnConfig }
+type postgresDialect struct {
+	config *pgx.ConnConfig
+	reads  int // connections
+}
 
 func (postgresDialect) goose() goose.Dialect      { return goose.DialectPostgres }
 func (postgresDialect) migrations() string        { return "postgres" }
@@ -166,8 +180,8 @@ func (d postgresDialect) openWrites() (*sql.DB, error) {
 
 func (d postgresDialect) openReads() (*sql.DB, error) {
 	db := stdlib.OpenDB(*d.config)
-	db.SetMaxOpenConns(max(8, 2*runtime.NumCPU()))
-	db.SetMaxIdleConns(8)
+	db.SetMaxOpenConns(d.reads)
+	db.SetMaxIdleConns(min(d.reads, 8))
 	return db, nil
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	Home string // directory of muster.db and its lock; must exist; not used with a DSN
 	Seal Sealer
 
+	Reads int // connections that may read at a time; 0: as many as usual
+
 	Log *slog.Logger     // nil: nothing is logged
 	Now func() time.Time // nil: time.Now
 

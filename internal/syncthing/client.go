@@ -1,9 +1,10 @@
-// Package syncthing is the REST client of one Syncthing daemon. It proves who answers before the API key is sent, keeps
-// every answer within limits of size, depth and time, and turns failures into errors that a person understands. It keeps
-// nothing, repeats no write and decides nothing: that is the business of mirror and reconcile.
+// Package syncthing is the REST client of one Syncthing daemon. It proves who answers before the API key is sent,
+// keeps every answer within limits of size, depth and time, and turns failures into errors that a person understands.
+// It keeps nothing, repeats no write and decides nothing: that is the business of mirror and reconcile.
 //
-// At rest it holds one connection, which long poll and short requests use in turn. What cannot wait for the poll opens a
-// second one, one per daemon at a time, never kept. Every connection speaks first: a silent one would stall the daemon.
+// While a daemon is followed or visited, the client keeps one connection, which long poll and short requests use in
+// turn. What cannot wait for the poll opens a second one, one per daemon at a time, never kept. Every connection
+// speaks first: a silent one would stall the daemon. All have a place in the budget of connections; see Places.
 package syncthing
 
 import (
@@ -12,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -37,8 +39,8 @@ type Options struct {
 	Limits Limits // zero members are the defaults
 	Log    *slog.Logger
 
-	// BigAnswers is shared by all clients: its capacity is how many answers over 256 KiB are read at a time, so that many
-	// lying daemons together do not fill the memory. Nil means no such bound.
+	// BigAnswers is shared by all clients: its capacity is how many answers over 256 KiB are read at a time, so that
+	// many lying daemons together do not fill the memory. Nil means no such bound.
 	BigAnswers chan struct{}
 
 	// Discovered is asked before a connection to an address that was discovered, with the IP that its name led to, as
@@ -47,6 +49,9 @@ type Options struct {
 
 	// Measured is told what each request to a daemon was for, how long it took and what came of it. It must be quick.
 	Measured func(during string, took time.Duration, err error)
+
+	// Places bounds the connections to all daemons together. Nil means no such bound.
+	Places Places
 
 	// Dial replaces net.Dialer, and Discovered with it: for daemons that are simulated without sockets.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -62,13 +67,17 @@ type Client struct {
 	dialer   func(ctx context.Context, network, address string) (net.Conn, error)
 	sessions tls.ClientSessionCache
 	measured func(during string, took time.Duration, err error)
+	places   Places
 
-	kept   chan *conn    // holds the kept connection while nobody uses it, nil before it is opened
-	second chan struct{} // holds one token per running second connection
+	kept      chan *conn    // holds the kept connection while nobody uses it, nil before it is opened
+	second    chan struct{} // holds one token per running second connection
+	answering atomic.Bool   // the daemon answered the last time
 
 	mu       sync.Mutex // guards what follows
 	pin      string     // as in target, or learnt
 	verified string     // fingerprint of the certificate behind which myID was right
+	keeping  bool       // Keep or Visit was called, and neither CloseIdle nor Close since
+	place    place      // of the kept connection
 	closed   bool
 }
 
@@ -80,7 +89,10 @@ func New(t Target, o Options) *Client {
 	}
 	c := &Client{
 		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin, measured: o.Measured,
-		kept: make(chan *conn, 1), second: make(chan struct{}, 1),
+		places: o.Places, kept: make(chan *conn, 1), second: make(chan struct{}, 1),
+	}
+	if c.places == nil {
+		c.places = unbounded{}
 	}
 	dialer := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute}
 	if !t.Explicit {
@@ -102,31 +114,10 @@ func (c *Client) Pin() string {
 	return c.pin
 }
 
-// CloseIdle closes the kept connection when nobody uses it.
-func (c *Client) CloseIdle() {
-	select {
-	case cn := <-c.kept:
-		if cn != nil {
-			cn.close()
-		}
-		c.giveBack(nil)
-	default:
-	}
-}
-
-// Close closes the kept connection, now or when its user is done: from now on none is kept. Calls in flight are ended by
-// their context.
-func (c *Client) Close() {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.CloseIdle()
-}
-
 // do runs a call on the kept connection when that is free or the call can wait for it, else on a second one. A write
 // never runs on a kept connection: when the daemon has just closed it, nobody could tell whether the write arrived.
 func (c *Client) do(ctx context.Context, k call) ([]byte, error) {
-	if k.writes() {
+	if k.writes() || !c.keeps() {
 		return c.apart(ctx, k)
 	}
 	select {
@@ -148,17 +139,6 @@ func (c *Client) do(ctx context.Context, k call) ([]byte, error) {
 func (c *Client) onKept(ctx context.Context, cn *conn, k call) ([]byte, error) {
 	defer func() { c.giveBack(cn) }()
 	return c.run(ctx, &cn, k)
-}
-
-func (c *Client) giveBack(cn *conn) {
-	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if closed && cn != nil {
-		cn.close()
-		cn = nil
-	}
-	c.kept <- cn
 }
 
 func (c *Client) apart(ctx context.Context, k call) ([]byte, error) {
@@ -184,13 +164,14 @@ func (c *Client) run(ctx context.Context, cn **conn, k call) ([]byte, error) {
 
 func (c *Client) once(ctx context.Context, cn **conn, k call) ([]byte, error) {
 	if *cn == nil {
-		opened, err := c.open(ctx)
+		opened, err := c.openInTurn(ctx)
 		if err != nil {
 			return nil, err
 		}
 		*cn = opened
 	}
 	answer, err := c.exchange(ctx, *cn, k)
+	c.answering.Store(err == nil || !(*cn).broken || isStale(err))
 	if (*cn).broken {
 		(*cn).close()
 		*cn = nil
@@ -198,12 +179,13 @@ func (c *Client) once(ctx context.Context, cn **conn, k call) ([]byte, error) {
 	return answer, err
 }
 
-// Session is the second connection to a daemon, for several calls in a row that cannot wait for the poll. It is opened by
-// the first call, so that it is never silent. It is for one goroutine. Close it soon.
+// Session is the second connection to a daemon, for several calls in a row that cannot wait for the poll. It is opened
+// by the first call, so that it is never silent. It is for one goroutine. Close it soon.
 type Session struct {
 	calls
 	client *Client
 	conn   *conn
+	place  func() // gives back the place of the connection; nil before the first call
 }
 
 // Session waits until no other second connection to this daemon is in use.
@@ -223,6 +205,13 @@ func (s *Session) do(ctx context.Context, k call) ([]byte, error) {
 		s.conn.close()
 		s.conn = nil
 	}
+	if s.place == nil {
+		place, err := s.client.places.Second(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.place = place
+	}
 	return s.client.run(ctx, &s.conn, k)
 }
 
@@ -231,6 +220,10 @@ func (s *Session) Close() {
 	if s.conn != nil {
 		s.conn.close()
 		s.conn = nil
+	}
+	if s.place != nil {
+		s.place()
+		s.place = nil
 	}
 	if s.client != nil {
 		<-s.client.second

@@ -128,6 +128,7 @@ func (f *fake) target() Target {
 func newClient(t *testing.T, target Target, l Limits) *Client {
 	t.Helper()
 	c := New(target, Options{Limits: l})
+	c.Keep()
 	t.Cleanup(c.Close)
 	return c
 }

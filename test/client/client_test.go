@@ -25,6 +25,7 @@ func target(d *daemon.Daemon) syncthing.Target {
 func open(t *testing.T, target syncthing.Target) *syncthing.Client {
 	t.Helper()
 	c := syncthing.New(target, syncthing.Options{})
+	c.Keep()
 	t.Cleanup(c.Close)
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,6 +92,8 @@ type Options struct {
 	KillAt   string // name of a step of an apply or a rollout; see reconcile.Options and rollout.Options
 	Demo     int
 
+	OpenFiles int // the limit of open files; 0: as this process has it
+
 	BlastLimit string
 	Soak       time.Duration // of rollouts; 0: as for real daemons
 	Patience   time.Duration // likewise
@@ -127,6 +130,9 @@ func Start(t testing.TB, o Options) *Server {
 		o.Mode = fleet.ModeOn
 	}
 	s.process = exec.Command(os.Args[0])
+	if o.OpenFiles > 0 {
+		s.process = exec.Command("/bin/sh", "-c", `ulimit -n "$1" && exec "$0"`, os.Args[0], strconv.Itoa(o.OpenFiles))
+	}
 	o.Home = s.Home
 	options, err := json.Marshal(o)
 	if err != nil {

@@ -1,0 +1,142 @@
+package app
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"muster/internal/httpapi"
+)
+
+// serveFew serves clients with two regular connections and one of the reserve.
+func serveFew(t *testing.T, handler http.HandlerFunc) (address string) {
+	t.Helper()
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: closeWhenCrowded(handler), ConnContext: withConn, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(boundClients(plain, 2, 1)) }()
+	t.Cleanup(func() { _ = server.Close() })
+	return plain.Addr().String()
+}
+
+// hold opens a connection and waits until it was answered; it stays open.
+func hold(t *testing.T, address string) *http.Response {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if _, err := fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response
+}
+
+// Event streams held every descriptor, and the stop switch could not be reached.
+func TestRequestsAreAnsweredWhileStreamsHoldEveryConnection(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	address := serveFew(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/short" {
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-release
+	})
+	for range 2 {
+		hold(t, address)
+	}
+	client := &http.Client{Timeout: 30 * time.Second}
+	for range 5 {
+		response, err := client.Get("http://" + address + "/short")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if !response.Close {
+			t.Error("a connection of the reserve is kept for further requests")
+		}
+	}
+}
+
+func TestTheReserveCarriesNoStream(t *testing.T) {
+	marked := make(chan bool, 3)
+	address := serveFew(t, func(w http.ResponseWriter, r *http.Request) {
+		marked <- r.Context() != nil && httpapi.MayStream(r.Context()) != nil
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	for range 3 {
+		hold(t, address)
+	}
+	for n, want := range []bool{false, false, true} {
+		if got := <-marked; got != want {
+			t.Errorf("connection %d is without streams: %v, want %v", n+1, got, want)
+		}
+	}
+}
+
+func TestAClosedListenerAcceptsNothing(t *testing.T) {
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := boundClients(plain, 1, 0)
+	accepted := make(chan error, 2)
+	go func() {
+		for range 2 {
+			_, err := l.Accept()
+			accepted <- err
+		}
+	}()
+	for range 2 {
+		conn, err := net.Dial("tcp", plain.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	if err := <-accepted; err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-accepted; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A deadline that the server sets does not lengthen the life of a connection of the reserve.
+func TestAConnectionOfTheReserveEnds(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	c := &clientConn{Conn: ours, places: make(chan struct{}, 1), end: time.Now()}
+	c.places <- struct{}{}
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	var timeout net.Error
+	if _, err := io.ReadFull(c, make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("got %v, want a time-out", err)
+	}
+	_ = c.Close()
+	_ = c.Close()
+	if len(c.places) != 0 {
+		t.Error("the place was not given back")
+	}
+}

@@ -1,0 +1,20 @@
+package fleet
+
+// Part is a part of the service that may stop working while the rest goes on.
+type Part string
+
+// The parts that are watched.
+const (
+	PartDescriptors Part = "descriptors"
+)
+
+// Parts are all of them.
+var Parts = []Part{PartDescriptors}
+
+// Impairment says that a part of the service does not work as it should.
+type Impairment struct {
+	Part     Part
+	Blocking bool   // the service cannot do its work, as opposed to doing it worse
+	Reason   string // for a person; no secrets
+	Next     string // what the person can do
+}

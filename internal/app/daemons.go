@@ -60,6 +60,20 @@ func (s session) Config(ctx context.Context) (fleet.ObservedConfig, error) {
 	return s.mirror.ReadOver(ctx, s.id, s.Session)
 }
 
+const guiPath = "/rest/config/gui" // every change there restarts the daemon's API
+
+func (s session) Write(ctx context.Context, method, path string, body []byte) error {
+	if path != guiPath {
+		return s.Session.Write(ctx, method, path, body)
+	}
+	cancel := s.mirror.ExpectRestart(s.id)
+	err := s.Session.Write(ctx, method, path, body)
+	if fleet.CodeOf(err) == fleet.CodeRejected {
+		cancel()
+	}
+	return err
+}
+
 // client is the watcher's own: the mirror was given nothing else to dial with.
 func (d daemons) client(id fleet.DeviceID) (*syncthing.Client, error) {
 	daemon, err := d.mirror.Daemon(id)

@@ -71,9 +71,10 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 	if aspect&mirror.ConnectionChanged != 0 {
 		a.overview.stands(id)
 		a.withLatest(id, func(s *mirror.Snapshot) {
-			if s.Connection == fleet.Online {
+			switch {
+			case s.Answers():
 				a.inbox.Online(id)
-			} else {
+			case !s.Restarting:
 				a.inbox.Offline(id)
 			}
 		})
@@ -82,7 +83,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 		a.withLatest(id, func(s *mirror.Snapshot) { a.overview.SetSummaries(id, s.Summaries) })
 	}
 	a.runner.Notice(id)
-	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Connection == fleet.Online {
+	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Answers() {
 		a.proven(s)
 		a.engine.Online(id)
 	}

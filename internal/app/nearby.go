@@ -80,7 +80,7 @@ func (n *nearby) walk(now time.Time) *groups {
 	}
 	var online []*mirror.Snapshot
 	for _, s := range n.snapshots() {
-		if s.Connection == fleet.Online {
+		if s.Answers() {
 			online = append(online, s)
 		} else if len(s.Folders) > 0 {
 			g.folders[s.Device] = s.Folders

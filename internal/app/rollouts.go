@@ -47,7 +47,7 @@ func (m managed) Standing(id fleet.DeviceID) rollout.Standing {
 		s.Gone, s.Tried, s.Reason = true, true, "it is not registered any more"
 		return s
 	}
-	s.Online = snapshot.Connection == fleet.Online
+	s.Online = snapshot.Answers()
 	s.Tried = s.Online || !snapshot.NextTry.IsZero()
 	s.Digest, s.Reason, s.TooOld = snapshot.Digest, snapshot.Reason, snapshot.TooOld
 	if s.Online {

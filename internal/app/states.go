@@ -46,7 +46,10 @@ func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error)
 		state.Next = joined(" ", state.Next, configuration.Next)
 		return state, nil
 	}
-	if configuration.Reason != "" {
+	switch {
+	case snapshot.Restarting:
+		state.Reason = joined("; ", snapshot.Reason, configuration.Reason)
+	case configuration.Reason != "":
 		state.Reason, state.Next = configuration.Reason, configuration.Next
 	}
 	if snapshot.Visited {

@@ -10,6 +10,7 @@ import (
 type Snapshot struct {
 	Device     fleet.DeviceID
 	Connection fleet.Connection
+	Restarting bool      // online, but its API restarts because of what Muster sent
 	Since      time.Time // when the connection state began
 	Reason     string    // for a person
 	Next       string    // what happens next, or what the person can do
@@ -38,3 +39,6 @@ const (
 	FoldersChanged                       // a summary
 	ConfigChanged                        // another digest
 )
+
+// Answers tells whether the daemon can be asked something now.
+func (s *Snapshot) Answers() bool { return s.Connection == fleet.Online && !s.Restarting }

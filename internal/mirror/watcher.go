@@ -31,7 +31,8 @@ type watcher struct {
 	pace   *rate.Limiter // of polls: a daemon whose polls return at once costs only so much
 	reread *rate.Limiter // of what events ask to be read, likewise
 
-	summarised map[string]bool // by folder, whether it was paused when its summary was read; the goroutine's own
+	summarised   map[string]bool // by folder, whether it was paused when its summary was read; the goroutine's own
+	contactBegan time.Time       // of the visit under way; the goroutine's own
 
 	snapshot atomic.Pointer[Snapshot] // stored under mu
 
@@ -44,6 +45,7 @@ type watcher struct {
 	configBegan time.Time         // when the request of the current configuration was sent
 	configSum   [sha256.Size]byte // of the current configuration as the daemon wrote it; zero when that is not known
 	pausedNow   map[string]bool   // the folders that are paused, by the current configuration
+	restart     expectation       // of the API, because of what Muster sends
 	held        chan struct{}     // closed when whoever changes the configuration is done; nil while nobody does
 }
 
@@ -68,14 +70,19 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 		s = seed
 		s.Device, s.Reason, s.Next = d.ID, reason, next
 	}
-	s.Connection = fleet.Unreachable
+	s.Connection, s.Restarting = fleet.Unreachable, false
 	if s.LastSeen.IsZero() {
 		s.Connection = fleet.NeverSeen
+	}
+	if old != nil && !paused {
+		w.inheritRestart(old, &s)
 	}
 	if paused {
 		s.Reason, s.Next = "watching is paused", "Set its mode, its tags' or the fleet's to on or observe."
 	}
-	s.Since, s.NextTry = time.Now(), time.Time{}
+	if s.NextTry = (time.Time{}); !s.Restarting {
+		s.Since = time.Now()
+	}
 	w.snapshot.Store(&s)
 	return w
 }
@@ -128,16 +135,27 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	var pause backoff
+	restarting := 0 // attempts to reach an API that restarts
 	for ctx.Err() == nil {
+		w.contactBegan = time.Now()
 		err := w.visit(ctx)
 		if ctx.Err() != nil {
 			break
 		}
-		if s := w.snapshot.Load(); s.Connection == fleet.Online && time.Since(s.Since) >= steadyFor {
+		s := w.snapshot.Load()
+		if s.Connection == fleet.Online && time.Since(s.Since) >= steadyFor {
 			pause.reset()
 		}
-		wait := pause.next()
-		w.lost(err, wait)
+		if !s.Restarting {
+			restarting = 0
+		}
+		wait := restartPause(restarting)
+		if w.awaitsRestart(err, wait) {
+			restarting++
+		} else {
+			wait = pause.next()
+			w.lost(err, wait)
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
@@ -241,12 +259,14 @@ func (w *watcher) observe(o fleet.Observation, tell bool) {
 	}
 }
 
+const reasonConnected, nextConnected = "connected", "Its events are followed."
+
 func (w *watcher) connected(s *Snapshot) Aspect {
 	if s.Connection == fleet.Online {
-		return 0
+		return w.answeredAgain(s)
 	}
 	s.Connection, s.Since, s.NextTry = fleet.Online, time.Now(), time.Time{}
-	s.Reason, s.Next = "connected", "Its events are followed."
+	s.Reason, s.Next = reasonConnected, nextConnected
 	w.log.Info("daemon online", logkey.Address, s.Address)
 	return ConnectionChanged
 }
@@ -256,6 +276,7 @@ func (w *watcher) lost(err error, wait time.Duration) {
 	state, reason, hint := explain(err)
 	w.update(func(s *Snapshot) Aspect {
 		s.NextTry = time.Now().Add(wait)
+		s.Restarting = false
 		if s.Connection == state && s.Reason == reason {
 			return 0
 		}

@@ -1,0 +1,95 @@
+package mirror
+
+import (
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	restartWindow     = time.Minute // for an API to come back; a supervisor's back-off takes up to 18 s of it
+	firstRestartPause = 250 * time.Millisecond
+	lastRestartPause  = 2 * time.Second
+)
+
+const (
+	reasonRestarting = "its API is restarting because Muster changed its gui settings"
+	nextRestarting   = "It is followed again as soon as it answers."
+)
+
+// ExpectRestart says that the API of a device is about to restart because of what Muster sends. The device stays online
+// while its API is away, for restartWindow at most. The returned function takes the expectation back: nothing was changed.
+func (m *Mirror) ExpectRestart(id fleet.DeviceID) (cancel func()) {
+	w := m.watcher(id)
+	if w == nil {
+		return func() {}
+	}
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.restart
+	w.restart = expectation{at: now, until: now.Add(restartWindow)}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.restart.at.Equal(now) {
+			w.restart = before
+		}
+	}
+}
+
+// expectation is that an API restarts. The zero value is none.
+type expectation struct{ at, until time.Time }
+
+// awaitsRestart tells whether the watcher lost its daemon as expected, and notes that its API is restarting. An answer
+// of another device, or behind another certificate, is never expected.
+func (w *watcher) awaitsRestart(err error, wait time.Duration) (expected bool) {
+	switch state, _, _ := explain(err); state {
+	case fleet.Unreachable, fleet.KeyRefused: // Muster may just have changed the key
+	default:
+		return false
+	}
+	w.update(func(s *Snapshot) Aspect {
+		expected = s.Connection == fleet.Online && time.Now().Before(w.restart.until)
+		if !expected || s.Restarting {
+			return 0
+		}
+		s.Restarting, s.NextTry = true, time.Now().Add(wait)
+		s.Reason, s.Next = reasonRestarting, nextRestarting
+		return ConnectionChanged
+	})
+	return expected
+}
+
+// inheritRestart goes on waiting for an API that restarts where the watcher before did: Muster gave the record another
+// key. Behind another address is another API.
+func (w *watcher) inheritRestart(old *watcher, s *Snapshot) {
+	if w.device.APIAddress != old.device.APIAddress || w.device.APIPort != old.device.APIPort {
+		return
+	}
+	old.mu.Lock()
+	w.restart = old.restart
+	old.mu.Unlock()
+	if old.snapshot.Load().Connection == fleet.Online && time.Now().Before(w.restart.until) {
+		s.Connection, s.Restarting, s.Reason, s.Next = fleet.Online, true, reasonRestarting, nextRestarting
+	}
+}
+
+// answeredAgain notes that the API is back, unless it was told to restart once more meanwhile. The caller holds mu.
+func (w *watcher) answeredAgain(s *Snapshot) Aspect {
+	if !w.contactBegan.After(w.restart.at) {
+		return 0
+	}
+	w.restart = expectation{}
+	if !s.Restarting {
+		return 0
+	}
+	s.Restarting, s.NextTry = false, time.Time{}
+	s.Reason, s.Next = reasonConnected, nextConnected
+	return ConnectionChanged
+}
+
+// restartPause is the pause before another attempt to reach an API that is restarting.
+func restartPause(attempts int) time.Duration {
+	return min(firstRestartPause<<min(attempts, 10), lastRestartPause)
+}

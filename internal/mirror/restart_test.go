@@ -1,0 +1,128 @@
+package mirror
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+func TestAnAPIThatRestartsBecauseOfUsIsNotUnreachable(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		pass(10 * time.Second)
+		since := w.snapshot(d).Since
+		w.m.ExpectRestart(d)
+		f.set("status", errCut)
+		f.breakConnection()
+		synctest.Wait()
+		s := w.wantConnection(d, fleet.Online)
+		if !s.Restarting || s.Answers() || s.Reason != reasonRestarting || !s.Since.Equal(since) {
+			t.Fatalf("got %+v", s)
+		}
+		pass(18 * time.Second) // the longest back-off of a daemon's supervisor
+		if s := w.wantConnection(d, fleet.Online); !s.Restarting {
+			t.Fatalf("got %+v", s)
+		}
+		f.set("status", nil)
+		pass(lastRestartPause)
+		if s := w.wantConnection(d, fleet.Online); s.Restarting || !s.Answers() || s.Reason != reasonConnected {
+			t.Fatalf("two seconds after it is back: %+v", s)
+		}
+		f.breakConnection() // this one nobody expects
+		synctest.Wait()
+		w.wantConnection(d, fleet.Unreachable)
+	})
+}
+
+func TestAnAPIThatDoesNotComeBackIsUnreachable(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		w.m.ExpectRestart(d)
+		f.set("status", errCut)
+		f.breakConnection()
+		pass(restartWindow + lastRestartPause)
+		if s := w.wantConnection(d, fleet.Unreachable); s.Restarting {
+			t.Fatalf("got %+v", s)
+		}
+	})
+}
+
+func TestARefusedChangeExpectsNoRestart(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		w.m.ExpectRestart(d)()
+		f.breakConnection()
+		synctest.Wait()
+		w.wantConnection(d, fleet.Unreachable)
+	})
+}
+
+// What is expected is silence, not somebody else.
+func TestAnotherDaemonDuringARestartIsSaidAtOnce(t *testing.T) {
+	for code, want := range map[fleet.Code]fleet.Connection{
+		fleet.CodeWrongDevice: fleet.IdentityMismatch, fleet.CodeWrongPin: fleet.PinMismatch,
+	} {
+		inWorld(t, nil, func(t *testing.T, w *world) {
+			f := newFake(1)
+			d := w.put(1, f)
+			w.m.ExpectRestart(d)
+			f.set("status", &fleet.Error{Code: code, Message: "why", Hint: "what to do"})
+			f.breakConnection()
+			pass(time.Second)
+			w.wantConnection(d, want)
+		})
+	}
+}
+
+// A write may come while the API answers again after the one before: that restart is expected, too.
+func TestARestartAfterARestartIsExpected(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		w.m.ExpectRestart(d)
+		f.breakConnection()
+		synctest.Wait()
+		gate := make(chan struct{})
+		f.mu.Lock()
+		f.gate["status"] = gate
+		f.mu.Unlock()
+		pass(firstRestartPause)
+		w.m.ExpectRestart(d)
+		close(gate)
+		synctest.Wait()
+		f.mu.Lock()
+		delete(f.gate, "status")
+		f.mu.Unlock()
+		f.breakConnection()
+		synctest.Wait()
+		if s := w.wantConnection(d, fleet.Online); !s.Restarting {
+			t.Fatalf("got %+v", s)
+		}
+	})
+}
+
+// Muster gives the record another key when it changed that of the daemon: the new watcher goes on waiting.
+func TestAnotherKeyDuringARestartKeepsTheDeviceOnline(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		w.m.ExpectRestart(d)
+		f.set("status", errCut)
+		again := device(1)
+		again.APIKey = fleet.NewSecret("another")
+		w.m.Put(again, false)
+		synctest.Wait()
+		if s := w.wantConnection(d, fleet.Online); !s.Restarting {
+			t.Fatalf("got %+v", s)
+		}
+		again.APIAddress = "elsewhere.example"
+		w.m.Put(again, false)
+		synctest.Wait()
+		w.wantConnection(d, fleet.Unreachable)
+	})
+}

@@ -203,7 +203,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	}
 	a.overview = &rollup{Overview: overview.New(), app: a}
 	a.health = newHealth(a.log, a.checks()...)
-	measured, err := a.newMetrics()
+	measured, err := a.newMetrics(pool)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}

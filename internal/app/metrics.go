@@ -8,13 +8,19 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 	"muster/internal/metrics"
+	"muster/internal/sandbox"
 )
 
 // newMetrics measures this server, in a registry of its own.
-func (a *App) newMetrics() (*metrics.Metrics, error) {
+func (a *App) newMetrics(pool *sandbox.Pool) (*metrics.Metrics, error) {
+	measures := map[string]func() bool{}
+	for _, m := range sandbox.Measures {
+		measures[string(m)] = func() bool { return pool.Confinement().InForce(m) }
+	}
 	return metrics.New(metrics.Options{
 		Registry: prometheus.NewRegistry(), Version: a.o.Version, Counts: a.overview.Counts, Rollouts: a.openRollouts,
 		Impairments: a.health.Impairments, Visited: func() int { return a.mirror.Visited() },
+		Measures: measures,
 		Queues: map[string]func() int{
 			"observations": func() int { return a.mirror.Backlog() },
 			"devices":      func() int { return a.engine.Backlog() },

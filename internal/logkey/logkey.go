@@ -21,6 +21,9 @@ const (
 	Next      = "next"
 	Part      = "part"
 	Limit     = "limit"
+
+	InForce    = "inForce"
+	NotInForce = "notInForce"
 )
 
 // Err is the attribute of an error.

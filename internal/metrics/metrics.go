@@ -24,6 +24,7 @@ type Options struct {
 
 	Impairments func() []fleet.Impairment // parts of the service that do not work as they should
 	Visited     func() int                // devices that are visited in turn instead of followed
+	Measures    map[string]func() bool    // that confine the workers, by name: whether each is in force
 }
 
 // Metrics are the numbers that have to be reported; the rest is asked for when somebody reads.
@@ -72,6 +73,17 @@ func New(o Options) (*Metrics, error) {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "muster_queue_depth", Help: "What waits to be worked off.", ConstLabels: prometheus.Labels{"queue": name},
 		}, func() float64 { return float64(depth()) }))
+	}
+	for name, inForce := range o.Measures {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "muster_worker_confinement", Help: "1 where a measure that confines the template workers is in force; the log says why not.",
+			ConstLabels: prometheus.Labels{"measure": name},
+		}, func() float64 {
+			if inForce() {
+				return 1
+			}
+			return 0
+		}))
 	}
 	for _, one := range all {
 		if err := o.Registry.Register(one); err != nil {

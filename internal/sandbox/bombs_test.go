@@ -110,11 +110,11 @@ func resident(t *testing.T) int64 {
 		runtime.ReadMemStats(&m)
 		return int64(m.Sys)
 	}
-	_, bytes, err := memoryOf(os.Getpid())
+	now, err := memoryOf(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bytes
+	return now.Resident
 }
 
 // Ten bombs at once leave other evaluations working.

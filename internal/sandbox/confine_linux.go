@@ -5,17 +5,120 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-const workerNice = 2 // programs wait for the server rather than the server for programs
+// This file is the server's part of the confinement: how a worker is started, and what it has open.
 
-// dieWithParent makes the kernel end the worker when the thread that starts it ends: the thread of Run.
-func dieWithParent(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+const nobody = 65534 // the user and group that owns nothing, by custom
+
+// isolation is a way to start a worker.
+type isolation struct {
+	user    bool // another user than the server's
+	network bool // an empty network namespace
+}
+
+// start starts a command as isolated as the system allows. The reasons are those of the measures that it refuses.
+func start(make func() *exec.Cmd) (cmd *exec.Cmd, reasons Confinement, err error) {
+	reasons = Confinement{NetworkNamespace: "", OtherUser: whyNoOtherUser()}
+	mayChange := reasons[OtherUser] == ""
+	var failures []error
+	for _, way := range []isolation{{true, true}, {true, false}, {false, true}, {false, false}} {
+		if way.user && !mayChange {
+			continue
+		}
+		cmd = make()
+		way.prepare(cmd)
+		if err = cmd.Start(); err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		if len(failures) > 0 && !way.network {
+			reasons[NetworkNamespace] = failures[0].Error()
+		}
+		if mayChange && !way.user {
+			reasons[OtherUser] = failures[0].Error()
+		}
+		return cmd, reasons, nil
+	}
+	return nil, nil, err
+}
+
+// prepare sets how the command starts. The kernel ends the worker when the thread that starts it ends: the thread of Run.
+func (way isolation) prepare(cmd *exec.Cmd) {
+	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	user, group := os.Geteuid(), os.Getegid()
+	if way.user {
+		user, group = nobody, nobody
+		attributes.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	if way.network {
+		attributes.Cloneflags = unix.CLONE_NEWNET
+		if os.Geteuid() != 0 { // who is not root may have a network namespace inside a user namespace only
+			attributes.Cloneflags |= unix.CLONE_NEWUSER
+			attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: nobody, HostID: user, Size: 1}}
+			attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: nobody, HostID: group, Size: 1}}
+		}
+	}
+	cmd.SysProcAttr = attributes
+	cmd.Dir = "/" // not the server's, which the other user might be unable to enter
+	if executable, err := os.Executable(); err == nil && isSameFile(executable, cmd.Path) {
+		// The link leads to this very program, also where its folder is closed to the other user, or an upgrade has
+		// replaced it.
+		cmd.Path = "/proc/self/exe"
+	} else if absolute, err := filepath.Abs(cmd.Path); err == nil {
+		cmd.Path = absolute
+	}
+}
+
+func isSameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return a == b
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// whyNoOtherUser is empty where a worker can run as another user: the server must be able to become that user, and to
+// end a process of that user.
+func whyNoOtherUser() string {
+	if os.Geteuid() != 0 {
+		return "the server is not root: the workers run as its user"
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return fmt.Sprintf("read capabilities: %v", err)
+	}
+	for _, need := range []struct {
+		capability int
+		name       string
+	}{{unix.CAP_SETUID, "CAP_SETUID"}, {unix.CAP_SETGID, "CAP_SETGID"}, {unix.CAP_KILL, "CAP_KILL"}} {
+		if data[need.capability/32].Effective&(1<<(need.capability%32)) == 0 {
+			return "the server is root without " + need.name + ": run it as an ordinary user"
+		}
+	}
+	return ""
+}
+
+// keepDescriptors keeps what the server inherited from the process that started it from being inherited further: Go
+// closes its own descriptors in a child, and these it does not know.
+func keepDescriptors() {
+	const first = 3
+	if unix.CloseRange(first, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	open, _ := os.ReadDir("/proc/self/fd") // Linux before 5.11
+	for _, entry := range open {
+		var fd int
+		if _, err := fmt.Sscan(entry.Name(), &fd); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // widen makes room in a pipe for whole results, so that worker and server wait for each other less. Best effort.
@@ -26,52 +129,26 @@ func widen(pipe *os.File) {
 	}
 }
 
-// confine puts the limits of the kernel on a worker. Of the limits on memory RLIMIT_DATA suits a Go program: it counts
-// what is mapped private and writable (since Linux 4.7), which Go's heap is as soon as it grows and its reserved address
-// space is not; RLIMIT_AS counts both. It is a soft limit, which programs in the worker have no means to lift and the
-// server has, when the fleet grows.
-func confine(pid int, memory int64) (limit int64, err error) {
-	used, _, err := memoryOf(pid)
+// memoryOf is what a process has mapped and what of it is resident. A pid of 0 is this process.
+func memoryOf(pid int) (usage, error) {
+	file := "/proc/self/statm"
+	if pid != 0 {
+		file = fmt.Sprintf("/proc/%d/statm", pid)
+	}
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return 0, err
-	}
-	if err := limitMemory(pid, used+memory); err != nil {
-		return 0, err
-	}
-	if err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil); err != nil {
-		return 0, fmt.Errorf("forbid core dumps: %w", err)
-	}
-	// Should the machine run out of memory, a worker goes first. Best effort, as the next: neither is a boundary.
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
-	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	for _, thread := range threads {
-		if id, err := strconv.Atoi(thread.Name()); err == nil {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, id, workerNice) // later threads inherit it
-		}
-	}
-	return used + memory, nil
-}
-
-func limitMemory(pid int, bytes int64) error {
-	if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(bytes), Max: unix.RLIM_INFINITY}, nil); err != nil {
-		return fmt.Errorf("limit the memory of a worker: %w", err)
-	}
-	return nil
-}
-
-// memoryOf is what a process has mapped private and writable, which RLIMIT_DATA limits, and what of it is resident.
-func memoryOf(pid int) (data, resident int64, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		return 0, 0, fmt.Errorf("read the memory of a worker: %w", err)
+		return usage{}, fmt.Errorf("read the memory of a worker: %w", err)
 	}
 	fields := bytes.Fields(text) // pages: size, resident, shared, text, lib, data + stack, dirty
-	if len(fields) < 6 {
-		return 0, 0, fmt.Errorf("read the memory of a worker: %d fields", len(fields))
+	var pages [6]int64
+	if len(fields) < len(pages) {
+		return usage{}, fmt.Errorf("read the memory of a worker: %d fields", len(fields))
 	}
-	pages := func(i int) int64 {
-		n, _ := strconv.ParseInt(string(fields[i]), 10, 64)
-		return n * int64(os.Getpagesize())
+	for i := range pages {
+		if _, err := fmt.Sscan(string(fields[i]), &pages[i]); err != nil {
+			return usage{}, fmt.Errorf("read the memory of a worker: %w", err)
+		}
 	}
-	return pages(5), pages(1), nil
+	page := int64(os.Getpagesize())
+	return usage{AddressSpace: pages[0] * page, Resident: pages[1] * page, Data: pages[5] * page}, nil
 }

@@ -246,7 +246,7 @@ func (p *Pool) talk(ctx context.Context, conversation func(*worker) error) (*dea
 	unwatch()
 	killed := !forgive()
 	switch {
-	case err == nil && !killed && !w.swollen():
+	case err == nil && !killed && !w.worn():
 		p.release(w)
 		return nil, nil
 	case err == nil:
@@ -255,6 +255,9 @@ func (p *Pool) talk(ctx context.Context, conversation func(*worker) error) (*dea
 	case killed:
 		p.drop(w)
 		return nil, ctx.Err()
+	case errors.Is(err, errOutgrown):
+		p.drop(w)
+		return nil, nil
 	}
 	d := &death{cause: w.cause(err), err: err}
 	p.drop(w)
@@ -267,6 +270,13 @@ func (p *Pool) talk(ctx context.Context, conversation func(*worker) error) (*dea
 		p.opts.Log.Warn("worker died", logkey.Err(err), slog.String(logkey.Reason, w.complaint.String()))
 	}
 	return d, nil
+}
+
+// allow gives the workers to come at least that much memory for the fleet.
+func (p *Pool) allow(allowance int64) {
+	for known := p.allowance.Load(); known < allowance && !p.allowance.CompareAndSwap(known, allowance); {
+		known = p.allowance.Load()
+	}
 }
 
 func unavailable(err error) *fleet.Error {
@@ -286,10 +296,14 @@ func (b *batch) ask(w *worker, jobs []job, deliver func(job, outcome)) (asked bo
 			return false, 0, errors.Join(errors.New("worker cannot compile a program"), err)
 		}
 	}
-	if err := w.prepare(b.program.Reads, b.outfit); err != nil {
+	err = w.prepare(b.program.Reads, b.outfit)
+	if errors.Is(err, errOutgrown) {
+		b.pool.allow(allowanceFor(b.outfit.fleet))
+	}
+	if err != nil {
 		return false, 0, err
 	}
-	for answered < len(jobs) {
+	for answered < len(jobs) && !w.isTired() {
 		request := binary.AppendUvarint(nil, w.numbers[b.digest])
 		n := answered
 		for n < len(jobs) && n-answered < maxChunk && (n == answered || len(request)+len(jobs[n].subject) < maxChunkBytes) {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -22,12 +24,13 @@ func TestMain(m *testing.M) {
 }
 
 var roles = map[string]func() error{
-	"worker":  func() error { return Serve(os.Stdin, os.Stdout) },
-	"telling": telling,
-	"huge":    func() error { return lie([]byte{0xff, 0xff, 0xff, 0xff, byte(kindResult)}) },
-	"garbage": func() error { return lie([]byte{0, 0, 0, 1, byte(kindResult), '?'}) },
-	"silent":  func() error { return lie(nil) },
-	"dies":    func() error { return errors.New("no such thing as a worker") },
+	"worker":      func() error { return Serve(os.Stdin, os.Stdout) },
+	"telling":     telling,
+	"huge":        func() error { return lie([]byte{0xff, 0xff, 0xff, 0xff, byte(kindResult)}) },
+	"garbage":     func() error { return lie([]byte{0, 0, 0, 1, byte(kindResult), '?'}) },
+	"silent":      func() error { return lie(nil) },
+	"environment": func() error { return errors.New(strings.Join(os.Environ(), " ")) },
+	"dies":        func() error { return errors.New("no such thing as a worker") },
 }
 
 // lie is a worker that says hello as it should, and to everything else always the same.
@@ -36,7 +39,7 @@ func lie(answer []byte) error {
 	if _, _, err := readFrame(in, 1<<20); err != nil {
 		return err
 	}
-	if err := writeFrame(os.Stdout, kindHello, nil); err != nil {
+	if err := writeFrame(os.Stdout, kindHello, []byte("{}")); err != nil {
 		return err
 	}
 	for {
@@ -57,6 +60,22 @@ func as(t testing.TB, role string, arguments ...string) []string {
 		t.Fatal(err)
 	}
 	return append([]string{self, role}, arguments...)
+}
+
+// greeted is a worker in a role, ready for requests.
+func greeted(t testing.TB, role string) *worker {
+	t.Helper()
+	runtime.LockOSThread() // the worker ends with the thread
+	t.Cleanup(runtime.UnlockOSThread)
+	w, err := startWorker(as(t, role), Options{}.withDefaults().Limits, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.bury)
+	if err := w.greet(); err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 // running is a pool that ends with the test.

@@ -10,6 +10,13 @@ import (
 	"muster/internal/template"
 )
 
+// processorTime is the seconds of it that a worker may use in its life, by the kernel's limit.
+const processorTime = 600
+
+// memoryVariable is the environment variable that tells a worker the bytes of memory that it may use beyond what it uses
+// when it is ready. It limits itself before it reads its first request, as it cannot afterwards.
+const memoryVariable = "WORKER_MEMORY"
+
 // hello is what a worker is told first.
 type hello struct {
 	Memory      int64 // bytes for programs, before the kernel ends it
@@ -18,6 +25,19 @@ type hello struct {
 	OutputBytes int
 	ValueBytes  int
 	Values      int
+}
+
+// greeting is the answer to hello.
+type greeting struct {
+	Confinement Confinement
+	Ready       usage
+}
+
+// usage is bytes of memory of a process.
+type usage struct {
+	AddressSpace int64 // everything that is mapped
+	Data         int64 // of it private and writable, which RLIMIT_DATA limits
+	Resident     int64
 }
 
 // program is what a text turned out to be.

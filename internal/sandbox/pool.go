@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"muster/internal/fleet"
@@ -72,14 +73,15 @@ func (o Options) withDefaults() Options {
 
 // Pool evaluates templates in worker processes and keeps the results, by what went into them.
 type Pool struct {
-	opts     Options
-	slots    chan struct{}       // one for each evaluation under way
-	starts   chan chan<- started // asks Run for a worker
-	lacking  chan struct{}       // tells Run that warm workers are missing
-	stopped  chan struct{}       // closed when Run ends
-	alive    sync.WaitGroup      // worker processes
-	programs *cache[digest, described]
-	results  *cache[digest, outcome]
+	opts      Options
+	slots     chan struct{}       // one for each evaluation under way
+	starts    chan chan<- started // asks Run for a worker
+	lacking   chan struct{}       // tells Run that warm workers are missing
+	stopped   chan struct{}       // closed when Run ends
+	alive     sync.WaitGroup      // worker processes
+	allowance atomic.Int64        // memory for the fleet, of workers to come
+	programs  *cache[digest, described]
+	results   *cache[digest, outcome]
 
 	mu      sync.Mutex // guards the rest
 	idle    []idleWorker
@@ -88,6 +90,8 @@ type Pool struct {
 	fleets  []*encodedFleet // at most keptFleets; the first was asked for last
 	flights map[digest]*flight
 	strikes map[digest]*strike
+
+	confinement Confinement // of the worker that started last
 }
 
 type started struct {
@@ -103,12 +107,14 @@ type idleWorker struct {
 // New makes a pool; Run starts its workers.
 func New(opts Options) *Pool {
 	opts = opts.withDefaults()
-	return &Pool{
+	p := &Pool{
 		opts: opts, slots: make(chan struct{}, opts.Max), starts: make(chan chan<- started), lacking: make(chan struct{}, 1),
 		stopped: make(chan struct{}), all: map[*worker]bool{},
 		programs: newCache[digest, described](1 << 20), results: newCache[digest, outcome](opts.CacheBytes),
 		flights: map[digest]*flight{}, strikes: map[digest]*strike{},
 	}
+	p.allowance.Store(allowanceFor(noFleet.fleet))
+	return p
 }
 
 // Run owns the workers until ctx ends; then it ends them all and returns when they are gone. Evaluations wait until it
@@ -120,6 +126,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	keepDescriptors()
 	defer p.endAll()
 	p.wantWarm()
 	retire := time.NewTicker(retireEvery)
@@ -151,7 +158,7 @@ func (p *Pool) command() ([]string, error) {
 }
 
 func (p *Pool) start(command []string) (*worker, error) {
-	w, err := startWorker(command, p.opts.Limits)
+	w, err := startWorker(command, p.opts.Limits, p.allowance.Load())
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +195,7 @@ func (p *Pool) warm(command []string) {
 			return
 		}
 		go func() {
-			if err := w.greet(); err != nil {
+			if err := p.greet(w); err != nil {
 				p.opts.Log.Error("worker does not start", logkey.Err(err))
 				p.discard(w)
 				w = nil
@@ -196,6 +203,14 @@ func (p *Pool) warm(command []string) {
 			p.warmed(w)
 		}()
 	}
+}
+
+func (p *Pool) greet(w *worker) error {
+	err := w.greet()
+	if err == nil {
+		p.noteConfinement(w.confinement)
+	}
+	return err
 }
 
 func (p *Pool) warmed(w *worker) {
@@ -300,7 +315,7 @@ func (p *Pool) newWorker(ctx context.Context) (*worker, error) {
 	}
 	s := <-reply // Run answers at once
 	if s.err == nil {
-		if s.err = s.worker.greet(); s.err == nil {
+		if s.err = p.greet(s.worker); s.err == nil {
 			return s.worker, nil
 		}
 		p.discard(s.worker)

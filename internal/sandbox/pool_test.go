@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -373,14 +372,7 @@ func TestWorkerDoesNotStart(t *testing.T) {
 
 // A worker without server ends by itself.
 func TestWorkerEndsWithItsInput(t *testing.T) {
-	w, err := startWorker(as(t, "worker"), Options{}.withDefaults().Limits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.bury()
-	if err := w.greet(); err != nil {
-		t.Fatal(err)
-	}
+	w := greeted(t, "worker")
 	w.in.Close()
 	select {
 	case <-w.exited:
@@ -395,17 +387,17 @@ func TestWorkerEndsWithItsInput(t *testing.T) {
 // Workers get nothing of the server's environment.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("MUSTER_TOKEN", "hidden")
-	w, err := startWorker(as(t, "worker"), Options{}.withDefaults().Limits)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	w, err := startWorker(as(t, "environment"), Options{}.withDefaults().Limits, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.bury()
-	if err := w.greet(); err != nil {
-		t.Fatal(err)
-	}
-	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", w.cmd.Process.Pid))
-	if err != nil || strings.Contains(string(environment), "MUSTER") || !strings.Contains(string(environment), "GOMAXPROCS=1") {
-		t.Errorf("environment %q, %v", environment, err)
+	<-w.exited
+	environment := w.complaint.String()
+	if strings.Contains(environment, "MUSTER") || !strings.Contains(environment, "GOMAXPROCS=1") {
+		t.Errorf("environment %q", environment)
 	}
 }
 

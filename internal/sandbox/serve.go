@@ -17,11 +17,13 @@ const (
 	maxStack   = 64 << 20  // a program that nests deeper ends the worker before it swaps
 )
 
-// Serve is the worker's main: it answers requests from in on out until in ends. It trusts the server and nobody else:
-// what its programs do to it is bounded by the server and the kernel.
+// Serve is the worker's main: it answers requests from in on out until in ends. Before it reads the first it shuts this
+// whole process in, for good. It trusts the server alone: what its programs do to it is bounded by server and kernel.
 func Serve(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(maxStack)
 	s := &server{in: bufio.NewReaderSize(in, 64<<10), out: bufio.NewWriterSize(out, 64<<10), programs: map[uint64]*template.Program{}}
+	s.ready, _ = memoryOf(0)
+	s.confinement = shutIn(s.ready)
 	for {
 		k, body, err := readFrame(s.in, maxRequest)
 		switch {
@@ -42,9 +44,13 @@ type server struct {
 	limits   template.Limits
 	wall     time.Duration
 	programs map[uint64]*template.Program
-	fleet    *template.Fleet
-	secrets  []string
-	encoded  []byte
+
+	confinement Confinement
+	ready       usage // memory before the first request
+
+	fleet   *template.Fleet
+	secrets []string
+	encoded []byte
 }
 
 func (s *server) handle(k kind, body string) error {
@@ -75,9 +81,9 @@ func (s *server) handle(k kind, body string) error {
 	return fmt.Errorf("a frame of unknown kind %q", k)
 }
 
-func (s *server) hello(body string) error {
+func (s *server) hello(limits string) error {
 	var h hello
-	if err := json.Unmarshal([]byte(body), &h); err != nil {
+	if err := json.Unmarshal([]byte(limits), &h); err != nil {
 		return fmt.Errorf("read limits: %w", err)
 	}
 	s.limits = template.Limits{Steps: h.Steps, OutputBytes: h.OutputBytes, ValueBytes: h.ValueBytes, Values: h.Values}
@@ -85,7 +91,11 @@ func (s *server) hello(body string) error {
 	// Garbage is collected late, as the heap of a worker is small, and before the kernel says no.
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(h.Memory * 3 / 4)
-	return s.answer(kindHello, nil)
+	body, err := json.Marshal(greeting{s.confinement, s.ready})
+	if err != nil {
+		return fmt.Errorf("encode greeting: %w", err)
+	}
+	return s.answer(kindHello, body)
 }
 
 func (s *server) answer(k kind, body []byte) error {

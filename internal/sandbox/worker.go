@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"regexp"
@@ -22,11 +23,12 @@ const (
 	helloPatience  = 10 * time.Second // a worker starts in milliseconds; a machine that swaps takes longer
 	burialPatience = 5 * time.Second
 	watchEvery     = 50 * time.Millisecond
-	maxPrograms    = 64       // kept in one worker
-	maxProgramText = 4 << 20  // of them together
-	maxComplaint   = 4 << 10  // of what a worker writes to its standard error
-	watchSlack     = 64 << 20 // resident memory beyond the kernel's limit that the watch lets pass
-	fleetAllowance = 4 << 10  // bytes of memory for each device of the fleet, on top of the limit
+	maxPrograms    = 64                              // kept in one worker
+	maxProgramText = 4 << 20                         // of them together
+	maxComplaint   = 4 << 10                         // of what a worker writes to its standard error
+	maxBusy        = processorTime / 2 * time.Second // then a worker is replaced
+	watchSlack     = 64 << 20                        // resident memory beyond the kernel's limit that the watch lets pass
+	fleetAllowance = 4 << 10                         // bytes of memory for each device of the fleet, on top of the limit
 )
 
 // worker is one child process. One goroutine at a time talks to it.
@@ -40,8 +42,10 @@ type worker struct {
 	tooLarge  atomic.Bool   // ended by the watch
 
 	limits      Limits
-	memoryLimit int64 // the kernel's, in bytes, without what the fleet is allowed
-	allowance   int64 // for the fleet
+	ready       usage         // memory before it was asked anything
+	allowance   int64         // bytes of memory for the fleet, beyond the limit of a program
+	busy        time.Duration // that the server waited for it, which bounds the processor time that it used
+	confinement Confinement
 
 	numbers  map[digest]uint64 // of the programs that it has
 	next     uint64
@@ -50,8 +54,8 @@ type worker struct {
 	secrets  string // of the names of the secrets
 }
 
-// startWorker starts a process. The caller's thread must live as long as the process: see dieWithParent.
-func startWorker(command []string, limits Limits) (*worker, error) {
+// startWorker starts a process. The caller's thread must live as long as the process: see isolation.prepare.
+func startWorker(command []string, limits Limits, allowance int64) (*worker, error) {
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make pipe: %w", err)
@@ -61,14 +65,15 @@ func startWorker(command []string, limits Limits) (*worker, error) {
 		return nil, errors.Join(fmt.Errorf("make pipe: %w", err), stdin.Close(), in.Close())
 	}
 	widen(out)
-	w := &worker{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), exited: make(chan struct{}), limits: limits, numbers: map[digest]uint64{}}
-	w.cmd = exec.Command(command[0], command[1:]...)
-	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = stdin, stdout, &w.complaint
-	// Nothing of the server's environment, which holds secrets. One thread runs Go code: a program takes one processor
-	// at most, its garbage collection included.
-	w.cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
-	dieWithParent(w.cmd)
-	err = w.cmd.Start()
+	w := &worker{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), exited: make(chan struct{}), limits: limits, allowance: allowance, numbers: map[digest]uint64{}}
+	w.cmd, w.confinement, err = start(func() *exec.Cmd {
+		cmd := exec.Command(command[0], command[1:]...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &w.complaint
+		// Nothing of the server's environment, which holds secrets. One thread runs Go code: a program takes one
+		// processor at most, its garbage collection included.
+		cmd.Env = []string{"GOMAXPROCS=1", "GOTRACEBACK=none", fmt.Sprintf("%s=%d", memoryVariable, w.memoryLimit())}
+		return cmd
+	})
 	stdin.Close()
 	stdout.Close()
 	if err != nil {
@@ -81,7 +86,7 @@ func startWorker(command []string, limits Limits) (*worker, error) {
 	return w, nil
 }
 
-// greet tells a new worker its limits and puts the kernel's on it.
+// greet tells a new worker its limits and hears how it is confined.
 func (w *worker) greet() error {
 	body, err := json.Marshal(hello{
 		Memory: w.limits.Memory, WallMs: w.limits.Wall.Milliseconds(), Steps: w.limits.Counting.Steps,
@@ -93,12 +98,24 @@ func (w *worker) greet() error {
 	if err := w.send(kindHello, body, helloPatience); err != nil {
 		return err
 	}
-	if k, _, err := w.receive(helloPatience); err != nil || k != kindHello {
+	k, answer, err := w.receive(helloPatience)
+	if err != nil || k != kindHello {
 		return fmt.Errorf("worker does not answer (%q): %w", w.complaint.String(), err)
 	}
-	w.memoryLimit, err = confine(w.cmd.Process.Pid, w.limits.Memory)
-	return err
+	var g greeting
+	if err := json.Unmarshal([]byte(answer), &g); err != nil {
+		return fmt.Errorf("read the greeting of a worker: %w", err)
+	}
+	w.ready = g.Ready
+	if w.confinement == nil {
+		w.confinement = Confinement{}
+	}
+	maps.Copy(w.confinement, g.Confinement)
+	return nil
 }
+
+// memoryLimit is in bytes, beyond what the worker used when it was ready.
+func (w *worker) memoryLimit() int64 { return w.limits.Memory + w.allowance }
 
 func (w *worker) send(k kind, body []byte, patience time.Duration) error {
 	if err := w.in.SetWriteDeadline(time.Now().Add(patience)); err != nil {
@@ -112,7 +129,9 @@ func (w *worker) send(k kind, body []byte, patience time.Duration) error {
 
 // receive waits for one frame.
 func (w *worker) receive(patience time.Duration) (kind, string, error) {
-	if err := w.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	began := time.Now()
+	defer func() { w.busy += time.Since(began) }()
+	if err := w.out.SetReadDeadline(began.Add(patience)); err != nil {
 		return 0, "", fmt.Errorf("set deadline: %w", err)
 	}
 	return readFrame(w.reader, w.maxAnswer())
@@ -150,15 +169,26 @@ func (w *worker) compile(d digest, text string) (k kind, body string, err error)
 	return k, body, err
 }
 
+// errOutgrown says that a worker may not use as much memory as the fleet needs.
+var errOutgrown = errors.New("the fleet has outgrown the worker")
+
+// allowanceFor is the memory for a fleet. It grows in steps, as workers are replaced when it does.
+func allowanceFor(f *template.Fleet) int64 {
+	step := int64(256 * fleetAllowance)
+	for step < int64(len(f.Devices()))*fleetAllowance {
+		step *= 2
+	}
+	return step
+}
+
 // prepare sends what the program looks at beside its device and the worker does not have.
 func (w *worker) prepare(reads template.Inputs, all *outfit) error {
 	if (reads.Devices || reads.Tags) && w.fleet != all.fleet.Digest() {
+		if allowanceFor(all.fleet) > w.allowance {
+			return errOutgrown
+		}
 		body, err := all.encode()
 		if err != nil {
-			return err
-		}
-		w.allowance = max(w.allowance, int64(len(all.fleet.Devices()))*fleetAllowance)
-		if err := limitMemory(w.cmd.Process.Pid, w.memoryLimit+w.allowance); err != nil {
 			return err
 		}
 		if err := w.send(kindFleet, body, helloPatience); err != nil {
@@ -187,8 +217,8 @@ func (w *worker) watch() (stop func()) {
 	mu.Lock()
 	defer mu.Unlock()
 	timer = time.AfterFunc(watchEvery, func() {
-		_, resident, err := memoryOf(w.cmd.Process.Pid)
-		if err == nil && resident > w.memoryLimit+w.allowance+watchSlack {
+		now, err := memoryOf(w.cmd.Process.Pid)
+		if err == nil && now.Resident > w.ready.Data+w.memoryLimit()+watchSlack {
 			w.tooLarge.Store(true)
 			w.kill()
 			return
@@ -207,11 +237,15 @@ func (w *worker) watch() (stop func()) {
 	}
 }
 
-// swollen tells whether a worker that did its duty should be replaced all the same: it holds on to half of what it may.
-func (w *worker) swollen() bool {
-	_, resident, err := memoryOf(w.cmd.Process.Pid)
-	return w.tooLarge.Load() || err == nil && resident > (w.memoryLimit+w.allowance+watchSlack)/2
+// worn tells whether a worker that did its duty should be replaced all the same: it holds on to half of the memory that
+// it may have, or has used up its processor time.
+func (w *worker) worn() bool {
+	now, err := memoryOf(w.cmd.Process.Pid)
+	return w.tooLarge.Load() || w.isTired() || err == nil && now.Resident > (w.ready.Data+w.memoryLimit()+watchSlack)/2
 }
+
+// isTired tells whether a worker has worked for so long that the kernel might end it soon, whatever it does.
+func (w *worker) isTired() bool { return w.busy > maxBusy }
 
 func (w *worker) kill() { _ = w.cmd.Process.Kill() } // fails only when it is gone
 

@@ -158,7 +158,8 @@ func TestTheFleetInNumbers(t *testing.T) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	for _, want := range []string{`muster_devices{connection="online"} 3`, `muster_daemon_request_seconds_count{call="write to the daemon",outcome="ok"} `, `muster_queue_depth{queue="devices"} `} {
+	for _, want := range []string{`muster_devices{connection="online"} 3`, `muster_daemon_request_seconds_count{call="write to the daemon",outcome="ok"} `, `muster_queue_depth{queue="devices"} `,
+		`muster_worker_confinement{measure="systemCallFilter"} 1`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%v; %s is not in %s", err, want, text)
 		}

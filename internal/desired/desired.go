@@ -64,6 +64,7 @@ func Fold(in Input) (Result, error) {
 	if err := f.keepAlong(entries); err != nil {
 		return Result{}, err
 	}
+	f.base = stconfig.Refit(f.base, in.Observed) // bases and written values may be of an earlier version
 	f.doc = f.base
 	for _, t := range in.Templates {
 		if err := f.template(t); err != nil {

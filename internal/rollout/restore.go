@@ -133,7 +133,7 @@ func (r *Restorer) Restore(ctx context.Context, id fleet.DeviceID, number int64,
 		Restorer: r, id: id, section: section, session: session, request: request, cause: fleet.CauseRestore,
 		what: fmt.Sprintf("restore of revision %d", number), done: fmt.Sprintf("revision %d restored", number),
 		nothing: fmt.Sprintf("nothing that can be restored differs from revision %d", number),
-		target:  func(stconfig.Value) (stconfig.Value, error) { return target, nil },
+		target:  func(now stconfig.Value) (stconfig.Value, error) { return stconfig.Restorable(target, now), nil },
 	}
 	defer w.hangUp()
 	err = w.bring(ctx, func(context.Context) (bool, error) { return !w.waits(), nil })

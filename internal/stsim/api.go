@@ -88,7 +88,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if !keyed && e.guarded() && !e.letIn(w, r) {
 		return
 	}
-	header.Set("X-Syncthing-Version", string(e.daemon.version))
+	header.Set("X-Syncthing-Version", string(e.daemon.Version()))
 	header.Set("X-Syncthing-ID", string(e.claimedID(r)))
 	if keyed {
 		header.Set("Access-Control-Allow-Origin", "*")
@@ -115,7 +115,7 @@ func (e *endpoint) hasKey(r *http.Request) bool {
 		return true
 	}
 	kind, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return e.daemon.version == V2 && strings.EqualFold(kind, "bearer") && valid(key)
+	return e.daemon.Version() == V2 && strings.EqualFold(kind, "bearer") && valid(key)
 }
 
 // letIn decides about a request without a key while a user is set. It has answered when it says no.
@@ -124,7 +124,7 @@ func (e *endpoint) letIn(w http.ResponseWriter, r *http.Request) bool {
 	if basic && e.knows(user, password) {
 		return true
 	}
-	if e.daemon.version == V1 {
+	if e.daemon.Version() == V1 {
 		w.Header().Set("WWW-Authenticate", `Basic realm="Authorization Required"`)
 		e.refuse(w, "Not Authorized", http.StatusUnauthorized)
 		return false
@@ -147,7 +147,7 @@ func (e *endpoint) knows(user, password string) bool {
 
 // isOpen tells whether a path needs neither user nor key. Only v2 has such paths.
 func (e *endpoint) isOpen(path string) bool {
-	return e.daemon.version == V2 && (path == "/" || path == "/index.html" || path == "/rest/svc/lang" || strings.HasPrefix(path, "/rest/noauth"))
+	return e.daemon.Version() == V2 && (path == "/" || path == "/index.html" || path == "/rest/svc/lang" || strings.HasPrefix(path, "/rest/noauth"))
 }
 
 // isLocal tells whether an address, with or without a port, is a loopback IP or localhost.
@@ -178,7 +178,7 @@ func (e *endpoint) dispatch(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, without, http.StatusMovedPermanently)
 		return
 	}
-	if found == nil || e.daemon.version == V1 && strings.HasPrefix(r.URL.Path, "/rest/noauth/") {
+	if found == nil || e.daemon.Version() == V1 && strings.HasPrefix(r.URL.Path, "/rest/noauth/") {
 		http.NotFound(w, r)
 		return
 	}

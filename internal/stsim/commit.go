@@ -41,7 +41,7 @@ func (d *Daemon) modify(p *process, change func(stconfig.Value) (stconfig.Value,
 
 // commit takes the new document. The caller holds mu.
 func (d *Daemon) commit(p *process, from, to stconfig.Value) (stconfig.Value, error) {
-	to, err := d.schema.prepare(to, d.owner())
+	to, err := d.schema().prepare(to, d.owner())
 	if err != nil {
 		return from, err
 	}
@@ -49,7 +49,7 @@ func (d *Daemon) commit(p *process, from, to stconfig.Value) (stconfig.Value, er
 		return from, err
 	}
 	d.doc = to
-	for _, f := range d.schema.at([]string{"options"}).fields {
+	for _, f := range d.schema().at([]string{"options"}).fields {
 		if f.restart && !to.Get("options").Get(f.name).Equal(from.Get("options").Get(f.name)) {
 			d.requiresRestart = true // for good: setting it back does not help
 		}

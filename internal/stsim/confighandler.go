@@ -29,7 +29,7 @@ func (e *endpoint) finish(w http.ResponseWriter, err error) {
 
 // putConfig replaces the whole configuration.
 func (d *Daemon) putConfig(p *process, body stconfig.Value) error {
-	to, err := d.schema.read(body, d.owner())
+	to, err := d.schema().read(body, d.owner())
 	if err != nil {
 		return answer(http.StatusBadRequest, err)
 	}
@@ -45,9 +45,9 @@ func (d *Daemon) adjustGUI(from, to stconfig.Value) (stconfig.Value, error) {
 	switch {
 	case password == from.Get("password").Str():
 		return to, nil
-	case d.schema.keepsHashes && bcryptLike.MatchString(password):
+	case d.schema().keepsHashes && bcryptLike.MatchString(password):
 		return to, nil
-	case d.schema.keepsHashes && len(password) > 72:
+	case d.schema().keepsHashes && len(password) > 72:
 		return to, errors.New("bcrypt: password length exceeds 72 bytes")
 	}
 	return to.With("password", stconfig.Text(hashPassword(password))), nil
@@ -95,7 +95,7 @@ func (d *Daemon) writeSection(p *process, r *http.Request, path []string, get fu
 		return err
 	}
 	return d.modify(p, func(doc stconfig.Value) (stconfig.Value, error) {
-		to, err := d.schema.at(path).decode(startAt(d.schema, doc), body, "")
+		to, err := d.schema().at(path).decode(startAt(d.schema(), doc), body, "")
 		if err != nil {
 			return doc, answer(http.StatusBadRequest, err)
 		}
@@ -180,12 +180,12 @@ func putMembers(c collection) handler {
 		if err == nil && body.Kind() != stconfig.Array && body.Kind() != stconfig.Null {
 			err = answer(http.StatusBadRequest, mismatch(body, "", "[]json.RawMessage"))
 		}
-		if err != nil && e.daemon.version == V1 {
+		if err != nil && e.daemon.Version() == V1 {
 			body, err = stconfig.List(), nil // 1.19.2 does not look at the error
 		}
 		if err == nil {
 			err = e.daemon.modify(e.process, func(doc stconfig.Value) (stconfig.Value, error) {
-				members, err := decodeMembers(c.shape(e.daemon.schema), c.preset(doc), body)
+				members, err := decodeMembers(c.shape(e.daemon.schema()), c.preset(doc), body)
 				return c.set(doc, members), answer(http.StatusBadRequest, err)
 			})
 		}
@@ -225,7 +225,7 @@ func writeMember(c collection, startAt func(doc stconfig.Value, id string) (stco
 				if err != nil {
 					return doc, err
 				}
-				member, err := c.shape(e.daemon.schema).decode(start, body, "")
+				member, err := c.shape(e.daemon.schema()).decode(start, body, "")
 				return c.set(doc, []stconfig.Value{member}), answer(http.StatusBadRequest, err)
 			})
 		}

@@ -23,8 +23,7 @@ type Daemon struct {
 	number      int
 	id          fleet.DeviceID
 	name        string
-	version     Version
-	schema      *schema
+	version     atomic.Pointer[Version] // another one after Upgrade
 	address     netip.Addr
 	certificate *tls.Certificate // whose hash is the ID
 	gui         guiIdentity
@@ -53,10 +52,10 @@ type Daemon struct {
 func newDaemon(f *Farm, number int, certificate *tls.Certificate) *Daemon {
 	d := &Daemon{
 		farm: f, number: number, certificate: certificate, id: deviceIDOf(certificate),
-		name: nameOf(f.options.Seed, number), version: f.options.Versions[number%len(f.options.Versions)],
+		name:    nameOf(f.options.Seed, number),
 		address: addressOf(f.options.Network, number), apiPort: f.options.Port, folders: map[string]*folder{},
 	}
-	d.schema = d.version.schema()
+	d.version.Store(&f.options.Versions[number%len(f.options.Versions)])
 	d.gui.name = d.name
 	return d
 }
@@ -73,7 +72,9 @@ func (d *Daemon) ID() fleet.DeviceID { return d.id }
 
 // Name is the device's name, and its machine's host name.
 func (d *Daemon) Name() string     { return d.name }
-func (d *Daemon) Version() Version { return d.version }
+func (d *Daemon) Version() Version { return *d.version.Load() }
+
+func (d *Daemon) schema() *schema { return d.Version().schema() }
 
 // Host and Port are where the API was when the daemon was made: what one would register in Muster.
 func (d *Daemon) Host() string { return d.address.String() }
@@ -144,8 +145,8 @@ func (d *Daemon) Start() error {
 func (d *Daemon) boot(p *process) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if v := integerOf(d.doc.Get("version")); v > d.schema.version {
-		return fmt.Errorf("config file version (%d) is newer than supported version (%d)", v, d.schema.version)
+	if v := integerOf(d.doc.Get("version")); v > d.schema().version {
+		return fmt.Errorf("config file version (%d) is newer than supported version (%d)", v, d.schema().version)
 	}
 	d.process, d.requiresRestart, d.savePending = p, false, false
 	d.supervisor, d.apiRestarting, d.apiRestartAgain = supervisor{}, false, false

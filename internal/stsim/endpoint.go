@@ -53,7 +53,7 @@ func (d *Daemon) openAPI(p *process) error {
 		Handler: e, ReadHeaderTimeout: idle, IdleTimeout: idle, ErrorLog: log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return p.ctx },
 	}
-	if d.version == V1 { // speaks HTTP/1.1 only
+	if d.Version() == V1 { // speaks HTTP/1.1 only
 		e.server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
 	}
 	d.endpoint = e
@@ -74,7 +74,7 @@ func (d *Daemon) tlsConfig() *tls.Config {
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return d.gui.get() },
 	}
-	if d.version == V2 {
+	if d.Version() == V2 {
 		c.NextProtos = []string{"h2", "http/1.1"}
 	}
 	return c

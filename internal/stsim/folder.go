@@ -119,7 +119,7 @@ func (d *Daemon) startFolder(p *process, id string, config stconfig.Value) {
 	}
 	f.state, f.err = stateIdle, ""
 	steps := []string{stateWaiting, stateScanning, goal}
-	if d.version == V2 {
+	if d.Version() == V2 {
 		steps[0] = stateStarting
 		steps = slices.Insert(steps, 1, stateWaiting)
 	}
@@ -195,7 +195,7 @@ func (d *Daemon) summariseLater(p *process, id string) {
 			return
 		}
 		f.queued = false
-		if d.version == V1 && !p.events.wantsSummaries(time.Now()) {
+		if d.Version() == V1 && !p.events.wantsSummaries(time.Now()) {
 			return
 		}
 		config, err := folders.find(d.doc, id)

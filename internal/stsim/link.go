@@ -75,7 +75,7 @@ func (d *Daemon) tellLink(peer *Daemon, stands bool) {
 		return
 	}
 	p.log("DeviceConnected", stconfig.Obj(text("id", string(peer.id)), text("deviceName", peer.name), text("clientName", "syncthing"),
-		text("clientVersion", string(peer.version)), text("type", "tcp-client"), text("addr", peer.connectionAddress())))
+		text("clientVersion", string(peer.Version())), text("type", "tcp-client"), text("addr", peer.connectionAddress())))
 }
 
 // linkTo is the connected peer with that ID and since when, or nil.

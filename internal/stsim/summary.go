@@ -13,7 +13,7 @@ import (
 // summaryValue is /rest/db/status. v1 sorts the members by name and leaves the error out where there is none.
 func (d *Daemon) summaryValue(f *folder, config stconfig.Value) stconfig.Value {
 	s := f.shown()
-	v2 := d.version == V2
+	v2 := d.Version() == V2
 	var m []stconfig.Member
 	add := func(name string, n int64) { m = append(m, stconfig.Member{Name: name, Value: number(n)}) }
 	say := func(name, text string) { m = append(m, stconfig.Member{Name: name, Value: stconfig.Text(text)}) }
@@ -153,7 +153,7 @@ func (e *endpoint) getIgnores(w http.ResponseWriter, r *http.Request, _ string) 
 	})
 	if err != nil {
 		missing := "folder " + id + " does not exist"
-		if e.daemon.version == V1 {
+		if e.daemon.Version() == V1 {
 			http.Error(w, missing, http.StatusInternalServerError)
 			return
 		}

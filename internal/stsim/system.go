@@ -78,7 +78,7 @@ func listenerStatus(options stconfig.Value) map[string]any {
 
 func (e *endpoint) versionInfo(w http.ResponseWriter, r *http.Request, _ string) {
 	version, codename, built := "v2.1.3", "Hafnium Hornet", "2026-07-07T07:07:07Z"
-	if e.daemon.version == V1 {
+	if e.daemon.Version() == V1 {
 		version, codename, built = "v1.19.2", "Fermium Flea", "2022-05-03T08:30:00Z"
 	}
 	arch := []string{"amd64", "arm64", "arm"}[e.daemon.number%3]
@@ -87,7 +87,7 @@ func (e *endpoint) versionInfo(w http.ResponseWriter, r *http.Request, _ string)
 		"isBeta": false, "isCandidate": false, "isRelease": true, "tags": []string{},
 		"longVersion": fmt.Sprintf("syncthing %s %q (simulated linux-%s) simulator %s", version, codename, arch, built),
 	}
-	if e.daemon.version == V2 {
+	if e.daemon.Version() == V2 {
 		says["extra"], says["container"] = "", false
 	}
 	e.sendJSON(w, r, says)
@@ -116,21 +116,21 @@ func (e *endpoint) connections(w http.ResponseWriter, r *http.Request, _ string)
 	all := map[string]any{}
 	for device := range d.Config().Get("devices").Values() {
 		id := device.Get("deviceID").Str()
-		if id == string(d.id) && d.version == V2 {
+		if id == string(d.id) && d.Version() == V2 {
 			continue
 		}
 		c := map[string]any{
 			"at": none, "startedAt": none, "inBytesTotal": 0, "outBytesTotal": 0, "connected": false,
 			"paused": device.Get("paused").IsTrue(), "address": "", "clientVersion": "", "type": "", "crypto": "",
 		}
-		if d.version == V2 {
+		if d.Version() == V2 {
 			c["isLocal"], c["primary"], c["secondary"] = false, map[string]any{"at": none, "startedAt": none}, nil
 		}
 		if peer, since := d.linkTo(id); peer != nil {
 			c["at"], c["startedAt"], c["connected"] = now, since.Format(time.RFC3339), true
-			c["address"], c["clientVersion"] = peer.connectionAddress(), string(peer.version)
+			c["address"], c["clientVersion"] = peer.connectionAddress(), string(peer.Version())
 			c["type"], c["crypto"] = "tcp-client", "TLS1.3-TLS_CHACHA20_POLY1305_SHA256"
-			if d.version == V2 {
+			if d.Version() == V2 {
 				c["isLocal"] = true
 			}
 		}

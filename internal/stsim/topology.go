@@ -40,14 +40,14 @@ func (f *Farm) configure() error {
 			if err != nil {
 				return fmt.Errorf("make the configuration of daemon %d: %w", d.number, err)
 			}
-			d.doc = shared.intern(d.version, doc)
+			d.doc = shared.intern(d.Version(), doc)
 		}
 	}
 	return nil
 }
 
 func (d *Daemon) firstConfig(group []*Daemon, site int) (stconfig.Value, error) {
-	s := d.schema
+	s := d.schema()
 	doc := s.config.preset.With("version", number(s.version))
 	var devices, members, folders []stconfig.Value
 	for _, peer := range group {
@@ -146,7 +146,7 @@ func (c *contents) summary(d *Daemon, config stconfig.Value) fleet.FolderSummary
 	}
 	s.LocalFiles, s.LocalBytes = s.GlobalFiles-s.NeedFiles, s.GlobalBytes-s.NeedBytes
 	s.LocalDirectories, s.LocalSymlinks, s.LocalDeleted = s.GlobalDirectories, s.GlobalSymlinks, s.GlobalDeleted
-	if d.version == V1 {
+	if d.Version() == V1 {
 		extra := directoryBytes * (s.GlobalDirectories + s.GlobalSymlinks)
 		s.GlobalBytes, s.LocalBytes = s.GlobalBytes+extra, s.LocalBytes+extra
 	}

@@ -275,41 +275,6 @@ func TestABrokenStoreIsNoWrongToken(t *testing.T) {
 	}
 }
 
-func TestWrongTokensAreLimitedByAddress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGuesses()
-		for i := range guessBurst {
-			if !g.allow("192.0.2.1:1000") {
-				t.Fatalf("guess %d was refused", i)
-			}
-		}
-		if g.allow("192.0.2.1:2000") {
-			t.Error("another port of the same address has its own allowance")
-		}
-		if !g.allow("192.0.2.2:1000") {
-			t.Error("another address is held up")
-		}
-		<-time.After(guessEvery) // of the bubble's clock
-		if !g.allow("192.0.2.1:1000") || g.allow("192.0.2.1:1000") {
-			t.Error("after a second exactly one more is allowed")
-		}
-		<-time.After(2 * guessForget)
-		g.allow("192.0.2.3:1")
-		if len(g.from) != 1 {
-			t.Errorf("%d addresses are remembered, want 1", len(g.from))
-		}
-	})
-}
-
-func TestOneCustomersIPv6AddressesAreOne(t *testing.T) {
-	if network("[2001:db8::1]:1") != network("[2001:db8::ffff:2]:2") || network("[2001:db8::1]:1") == network("[2001:db8:0:1::1]:1") {
-		t.Error("IPv6 is not counted by /64")
-	}
-	if network("[::ffff:192.0.2.1]:1") != network("192.0.2.1:1") || network("192.0.2.1:1") == network("192.0.2.2:1") {
-		t.Error("IPv4 is not counted by address")
-	}
-}
-
 func TestTheFirstStartMakesAnAdministratorsToken(t *testing.T) {
 	home, store := t.TempDir(), &memory{}
 	created, err := EnsureAdminToken(t.Context(), store, home)

@@ -225,18 +225,11 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	}
 }
 
-func TestWrongTokensAreSlowedDownRightOnesAreNot(t *testing.T) {
+// A wrong token is 401, however often it is sent: nobody guesses 256 bits.
+func TestAWrongTokenIsAlways401(t *testing.T) {
 	w := newWorld(t)
-	limited := false
 	for range 100 {
-		resp := w.do(call{method: http.MethodGet, path: Prefix + "/tags", token: "muster_wrong"})
-		if resp.StatusCode == http.StatusTooManyRequests {
-			readProblem(t, resp, http.StatusTooManyRequests, http.MethodGet)
-			limited = true
-		}
-		w.get(Prefix + "/tags")
+		w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: Prefix + "/tags", token: "muster_wrong"})
 	}
-	if !limited {
-		t.Error("a hundred wrong tokens were each taken seriously")
-	}
+	w.get(Prefix + "/tags")
 }

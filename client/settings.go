@@ -20,7 +20,7 @@ func (c *Client) PutDeviceSettings(ctx context.Context, id string, settings api.
 
 // TagMode says whether Muster writes to the devices with a tag: "on", "observe" or "paused".
 func (c *Client) TagMode(ctx context.Context, tag string) (string, error) {
-	setting, err := get[api.ModeSetting](ctx, c, path("tags", tag, "settings"))
+	setting, err := get[api.TagSettings](ctx, c, path("tags", tag, "settings"))
 	return setting.Mode, err
 }
 
@@ -32,7 +32,7 @@ func (c *Client) PutTagMode(ctx context.Context, tag, mode string) error {
 
 // SwitchTagMode sets it, and gives the server's warning where it is in force but would not survive a restart.
 func (c *Client) SwitchTagMode(ctx context.Context, tag, mode string) (warning string, err error) {
-	set, err := send[api.ModeSwitched](ctx, c, http.MethodPut, path("tags", tag, "settings"), api.PutMode{Mode: &mode})
+	set, err := send[api.TagSettingsStored](ctx, c, http.MethodPut, path("tags", tag, "settings"), api.PutTagSettings{Mode: &mode})
 	return set.Warning, err
 }
 
@@ -52,4 +52,28 @@ func (c *Client) PutMode(ctx context.Context, mode string) error {
 func (c *Client) SwitchMode(ctx context.Context, mode string) (warning string, err error) {
 	set, err := send[api.ModeSwitched](ctx, c, http.MethodPut, path("configurator"), api.PutMode{Mode: &mode})
 	return set.Warning, err
+}
+
+// FolderRoots are the directories below which templates of authors may put folders without consent.
+func (c *Client) FolderRoots(ctx context.Context) ([]string, error) {
+	roots, err := get[api.FolderRoots](ctx, c, path("folder-roots"))
+	return roots.FolderRoots, err
+}
+
+// PutFolderRoots replaces them.
+func (c *Client) PutFolderRoots(ctx context.Context, roots []string, conditions ...Condition) ([]string, error) {
+	set, err := send[api.FolderRoots](ctx, c, http.MethodPut, path("folder-roots"), api.PutFolderRoots{FolderRoots: append([]string{}, roots...)}, conditions...)
+	return set.FolderRoots, err
+}
+
+// TagFolderRoots are those that a tag adds.
+func (c *Client) TagFolderRoots(ctx context.Context, tag string) ([]string, error) {
+	settings, err := get[api.TagSettings](ctx, c, path("tags", tag, "settings"))
+	return settings.FolderRoots.FolderRoots, err
+}
+
+// PutTagFolderRoots replaces those that a tag adds.
+func (c *Client) PutTagFolderRoots(ctx context.Context, tag string, roots []string) ([]string, error) {
+	set, err := send[api.TagSettingsStored](ctx, c, http.MethodPut, path("tags", tag, "settings"), api.PutTagSettings{FolderRoots: append([]string{}, roots...)})
+	return set.FolderRoots.FolderRoots, err
 }

@@ -79,3 +79,8 @@ func forDevice(id string) string {
 	}
 	return "?device=" + url.QueryEscape(id)
 }
+
+// TemplateSaver is who last saved what a template says.
+func (c *Client) TemplateSaver(ctx context.Context, id int64) (api.TemplateSaver, error) {
+	return get[api.TemplateSaver](ctx, c, path("templates", number(id), "saver"))
+}

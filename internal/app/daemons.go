@@ -99,6 +99,7 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	if snapshot.Version != nil {
 		known.Version = *snapshot.Version
 	}
+	known.System = fleet.SystemOf(snapshot.Status, snapshot.Version)
 	return known
 }
 

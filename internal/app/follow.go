@@ -41,7 +41,7 @@ func (a *App) committed(changed fleet.Committed) {
 	if changed.Generation || len(changed.Devices) > 0 {
 		a.runner.Wake() // who is concerned is looked at once it is decided who is admitted
 	}
-	if len(changed.Devices) > 0 || changed.Modes {
+	if len(changed.Devices) > 0 || changed.Modes || changed.Roots {
 		a.engine.RegistryChanged()
 	}
 }

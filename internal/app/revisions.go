@@ -2,11 +2,11 @@ package app
 
 import (
 	"context"
-	"net"
 
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
 	"muster/internal/plan"
+	"muster/internal/reconcile"
 	"muster/internal/rollout"
 	"muster/internal/stconfig"
 	"muster/internal/store"
@@ -17,13 +17,8 @@ func (a *App) newRestorer(d daemons) *rollout.Restorer {
 	return rollout.NewRestorer(rollout.RestoreOptions{
 		Revisions: a.store, Mode: managed{a}.mode, Step: a.o.Step,
 		Session: func(ctx context.Context, id fleet.DeviceID) (rollout.Session, error) { return d.Session(ctx, id) },
-		Facts: func(device *fleet.Registered) plan.Facts {
-			known := d.Known(device.ID)
-			facts := plan.Facts{APIPort: device.APIPort, APIAddress: known.Address, AddressFixed: known.AddressFixed}
-			if host, _, err := net.SplitHostPort(known.Address); err == nil {
-				facts.APIAddress = host
-			}
-			return facts
+		Facts: func(registry *fleet.Registry, id fleet.DeviceID) plan.Facts {
+			return reconcile.FactsOf(registry, id, d.Known(id))
 		},
 		Undone: func(ctx context.Context, id fleet.DeviceID, doc stconfig.Value, changes []stconfig.Change) (string, error) {
 			return a.engine.TakesBack(ctx, id, doc, changes)

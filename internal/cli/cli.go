@@ -22,20 +22,21 @@ type Streams struct {
 }
 
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Start the server."`
-	Enroll  enrollCommand  `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
-	Plan    planCommand    `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
-	Status  statusCommand  `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
-	Apply   applyCommand   `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
-	Token   tokenCommand   `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
-	Stop    stopCommand    `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
-	Resume  resumeCommand  `cmd:"" help:"Write to daemons again."`
-	Rollout rolloutCommand `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, consent."`
-	Pending pendingCommand `cmd:"" help:"Show what asks managed daemons to be let in, accept it or dismiss it."`
-	Secret  secretCommand  `cmd:"" help:"List, put and delete the secrets that templates use."`
-	Sim     simCommand     `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
-	Worker  workerCommand  `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve       serveCommand       `cmd:"" help:"Start the server."`
+	Enroll      enrollCommand      `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
+	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
+	Status      statusCommand      `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
+	Apply       applyCommand       `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
+	Token       tokenCommand       `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
+	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
+	Resume      resumeCommand      `cmd:"" help:"Write to daemons again."`
+	Rollout     rolloutCommand     `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, consent."`
+	Pending     pendingCommand     `cmd:"" help:"Show what asks managed daemons to be let in, accept it or dismiss it."`
+	FolderRoots folderRootsCommand `cmd:"" help:"Show and set the directories below which templates of authors may put folders."`
+	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`
+	Sim         simCommand         `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
+	Worker      workerCommand      `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
 // environment is what every command is run with.

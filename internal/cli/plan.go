@@ -68,8 +68,7 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 		out.SetIndent("", "  ")
 		return out.Encode(made)
 	}
-	p := &painter{w: env.Out, colour: coloured(c.Colour, env.Out), label: labels(ctx, server)}
-	if err := printWhatIf(p, made); err != nil {
+	if err := printWhatIf(env.Out, made, coloured(c.Colour, env.Out)); err != nil {
 		return err
 	}
 	return warnOfTags(ctx, env, server, body)

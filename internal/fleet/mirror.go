@@ -27,9 +27,29 @@ type Version struct {
 	Codename    string
 	LongVersion string
 	OS          string
-	Version     string // "v2.1.3"
+	Version     string   // "v2.1.3"
+	Directories []string // of its configuration, keys and database; nil where it does not say; sorted; not part of the contract
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+}
+
+// System is what is known of the paths on a daemon's machine. What is not known is blank.
+type System struct {
+	OS            string // as Go names it: "linux", "windows", "darwin", ...
+	PathSeparator string
+	Tilde         string   // the home directory of the daemon's user
+	Directories   []string // see Version
+}
+
+// SystemOf is what a daemon last said of its machine.
+func SystemOf(status *Status, version *Version) (s System) {
+	if status != nil {
+		s.Tilde, s.PathSeparator = status.Tilde, status.PathSeparator
+	}
+	if version != nil {
+		s.OS, s.Directories = version.OS, version.Directories
+	}
+	return s
 }
 
 // FolderSummary is one device's numbers of one folder, from /rest/db/status or a FolderSummary event.

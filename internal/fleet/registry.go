@@ -10,6 +10,7 @@ type Registry struct {
 	Generation int64 // grows with every accepted change of a template, its tags or a device's tags
 	Mode       Mode  // of the whole fleet
 	TagModes   map[Tag]Mode
+	Roots      map[Tag][]string // folder roots of tags, and under "" those of the fleet; sorted
 	Devices    map[DeviceID]*Registered
 	Templates  []TaggedTemplate // ascending priority, then ID: the order of the fold
 }
@@ -64,6 +65,18 @@ func (r *Registry) modeOfTags(tags []Tag) Mode {
 	return mode
 }
 
+// RootsOf are the folder roots of a device: those of the fleet and those of its tags, sorted.
+func (r *Registry) RootsOf(id DeviceID) []string {
+	roots := slices.Clone(r.Roots[""])
+	if device := r.Devices[id]; device != nil {
+		for _, tag := range device.Tags {
+			roots = append(roots, r.Roots[tag]...)
+		}
+	}
+	slices.Sort(roots)
+	return slices.Compact(roots)
+}
+
 // TemplatesOf are the templates that share a tag with the device, in the order of the fold.
 func (r *Registry) TemplatesOf(id DeviceID) []TaggedTemplate {
 	device := r.Devices[id]
@@ -96,6 +109,7 @@ type Committed struct {
 
 	Generation bool // templates or tags changed, in one or more new generations
 	Modes      bool // of the fleet or of a tag
+	Roots      bool // folder roots of the fleet or of a tag
 }
 
 // Merge adds what another transaction changed.
@@ -103,6 +117,7 @@ func (c *Committed) Merge(other Committed) {
 	c.Registry = c.Registry || other.Registry
 	c.Generation = c.Generation || other.Generation
 	c.Modes = c.Modes || other.Modes
+	c.Roots = c.Roots || other.Roots
 	for id := range other.Devices {
 		if c.Devices == nil {
 			c.Devices = map[DeviceID]bool{}

@@ -37,8 +37,26 @@ type Template struct {
 	Op        Op
 	Key       string // dotted key, "" for the whole object
 	Text      string // HJSON or Starlark
+	SavedBy   string // name of the token that last saved op, key or text; "" when that is not known; not part of the contract
+	SavedRole Role   // of that token; "" when that is not known; not part of the contract
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// SavedByAdmin tells whether an admin stands for what the template says. A template whose saver is not known is nobody's.
+func (t Template) SavedByAdmin() bool { return t.SavedRole == RoleAdmin }
+
+// SaysTheSame tells whether two templates have the same op, key and text: who saved one then stands for the other.
+func (t Template) SaysTheSame(other Template) bool {
+	return t.Op == other.Op && t.Key == other.Key && t.Text == other.Text
+}
+
+// SavedOver is the template as it is kept when it replaces another: who saved what it says stays where that is the same.
+func (t Template) SavedOver(before Template) Template {
+	if t.SaysTheSame(before) {
+		t.SavedBy, t.SavedRole = before.SavedBy, before.SavedRole
+	}
+	return t
 }
 
 // Validate checks lengths and op. The grammar of key and text is the business of stconfig and template.

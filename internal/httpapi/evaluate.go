@@ -71,6 +71,7 @@ func (s *server) evaluateNew(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	template.SavedBy, template.SavedRole = r.who.Name, r.who.Role
 	return s.evaluate(r, fleet.TaggedTemplate{Template: template})
 }
 

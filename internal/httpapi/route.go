@@ -73,7 +73,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 			return
 		}
 	}
-	ctx := auth.WithPrincipal(fleet.WithActor(r.Context(), who.Name), who)
+	ctx := auth.WithPrincipal(fleet.WithRole(fleet.WithActor(r.Context(), who.Name), who.Role), who)
 	out, err := rt.handle(&request{Request: r.WithContext(ctx), who: who})
 	if err != nil {
 		s.fail(w, r, err)

@@ -121,7 +121,7 @@ func newServer(options Options) *server {
 func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
-		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes, s.settingRoutes, s.templateRoutes,
+		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes, s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.auditRoutes, s.pendingRoutes, s.overviewRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {

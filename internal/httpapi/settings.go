@@ -21,23 +21,22 @@ type Settings interface {
 	// PutTagMode also takes a tag that nobody carries yet.
 	PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error
 	PutFleetMode(ctx context.Context, mode fleet.Mode) error
+	// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where the tag is "". check is called with those
+	// that are there.
+	PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []string, check func(current *[]string) error) ([]string, error)
 	// ModeStops are the modes that keep Muster from writing.
 	ModeStops(ctx context.Context) []fleet.ModeStop
 }
 
 func (s *server) settingRoutes() []route {
-	const device, tag, all = Prefix + "/devices/{deviceID}/settings", Prefix + "/tags/{tag}/settings", Prefix + "/configurator"
-	settings, mode, put := reflect.TypeFor[api.DeviceSettings](), reflect.TypeFor[api.ModeSetting](), reflect.TypeFor[api.PutMode]()
+	const device, all = Prefix + "/devices/{deviceID}/settings", Prefix + "/configurator"
+	settings, put := reflect.TypeFor[api.DeviceSettings](), reflect.TypeFor[api.PutMode]()
 	switched := reflect.TypeFor[api.ModeSwitched]()
 	return []route{
 		{method: http.MethodGet, path: device, name: "getDeviceSettings", summary: "Settings of a device beyond the contract", permission: auth.Read,
 			reply: settings, handle: s.getDeviceSettings},
 		{method: http.MethodPut, path: device, name: "putDeviceSettings", summary: "Change settings of a device; what is left out stays", permission: auth.Stop,
 			body: reflect.TypeFor[api.PutDeviceSettings](), reply: reflect.TypeFor[api.DeviceSettingsStored](), conditional: true, handle: s.putDeviceSettings},
-		{method: http.MethodGet, path: tag, name: "getTagSettings", summary: "Whether Muster writes to the devices with a tag", permission: auth.Read,
-			reply: mode, handle: s.getTagSettings},
-		{method: http.MethodPut, path: tag, name: "putTagSettings", summary: "Set whether Muster writes to the devices with a tag", permission: auth.Stop,
-			body: put, reply: switched, handle: s.putTagSettings},
 		{method: http.MethodGet, path: all, name: "getConfigurator", summary: "Whether Muster writes to devices at all", permission: auth.Read,
 			reply: switched, handle: s.getConfigurator},
 		{method: http.MethodPut, path: all, name: "putConfigurator", summary: "Set whether Muster writes to devices at all", permission: auth.Stop,
@@ -181,27 +180,6 @@ func orOn(mode fleet.Mode) fleet.Mode {
 	return mode
 }
 
-func (s *server) getTagSettings(r *request) (reply, error) {
-	tag, err := r.tag()
-	if err != nil {
-		return reply{}, err
-	}
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
-	return show(api.ModeSetting{Mode: string(orOn(registry.TagModes[tag]))})
-}
-
-func (s *server) putTagSettings(r *request) (reply, error) {
-	tag, err := r.tag()
-	if err != nil {
-		return reply{}, err
-	}
-	now := func(registry *fleet.Registry) fleet.Mode { return registry.TagModes[tag] }
-	return s.putMode(r, now, func(mode fleet.Mode) error { return s.Settings.PutTagMode(r.Context(), tag, mode) })
-}
-
 func (s *server) getConfigurator(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
@@ -224,20 +202,29 @@ func (s *server) putMode(r *request, now func(*fleet.Registry) fleet.Mode, put f
 	if err := missing(map[string]bool{"mode": body.Mode == nil}); err != nil {
 		return reply{}, err
 	}
-	mode, err := fleet.ParseMode(*body.Mode)
-	if err != nil {
-		return reply{}, err
-	}
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
-	if err := mayChange(r.who, stops(now(registry), mode)); err != nil {
-		return reply{}, err
-	}
-	warning, err := notKept(put(mode))
+	switched, err := s.switchMode(r, *body.Mode, now(registry), put)
 	if err != nil {
 		return reply{}, err
 	}
-	return show(api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: s.warned(mode, warning)})
+	return show(switched)
+}
+
+// switchMode sets a mode for whoever may.
+func (s *server) switchMode(r *request, text string, now fleet.Mode, put func(fleet.Mode) error) (api.ModeSwitched, error) {
+	mode, err := fleet.ParseMode(text)
+	if err != nil {
+		return api.ModeSwitched{}, err
+	}
+	if err := mayChange(r.who, stops(now, mode)); err != nil {
+		return api.ModeSwitched{}, err
+	}
+	warning, err := notKept(put(mode))
+	if err != nil {
+		return api.ModeSwitched{}, err
+	}
+	return api.ModeSwitched{ModeSetting: api.ModeSetting{Mode: string(mode)}, Warning: s.warned(mode, warning)}, nil
 }

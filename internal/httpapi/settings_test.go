@@ -39,13 +39,13 @@ func TestDeviceSettingsThatAreLeftOutStay(t *testing.T) {
 
 func TestModesOfFleetAndTags(t *testing.T) {
 	w := newWorld(t)
-	for _, path := range []string{"/configurator", "/tags/anything%2Fat%20all/settings"} {
-		if got := w.get(Prefix + path); got != `{"mode":"on"}` {
+	for path, rest := range map[string]string{"/configurator": "", "/tags/anything%2Fat%20all/settings": `,"folderRoots":[]`} {
+		if got := w.get(Prefix + path); got != `{"mode":"on"`+rest+`}` {
 			t.Errorf("%s starts as %s", path, got)
 		}
 		for _, mode := range []string{"observe", "paused", "on"} {
 			w.put(Prefix+path, `{"mode":"`+mode+`"}`)
-			if got := w.get(Prefix + path); got != `{"mode":"`+mode+`"}` {
+			if got := w.get(Prefix + path); got != `{"mode":"`+mode+`"`+rest+`}` {
 				t.Errorf("%s is %s, want %s", path, got, mode)
 			}
 		}
@@ -95,7 +95,7 @@ func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 	device := "/devices/" + string(idA) + "/settings"
 	for path, want := range map[string]string{
 		"/configurator":       `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,
-		"/tags/site/settings": `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,
+		"/tags/site/settings": `{"mode":"observe","warning":"it is in force. A restart forgets it.","folderRoots":[]}`,
 		device:                `{"mode":"observe","allowPlain":false,"pin":"","restart":false,"warning":"it is in force. A restart forgets it."}`,
 	} {
 		if got := w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + path, body: `{"mode":"observe"}`}); got != want {

@@ -49,6 +49,8 @@ func (s *server) templateRoutes() []route {
 			body: body, reply: template, conditional: true, warns: true, handle: s.putTemplate},
 		{method: http.MethodDelete, path: one, name: "deleteTemplate", summary: "Delete a template", permission: auth.WriteTemplates,
 			conditional: true, handle: s.deleteTemplate},
+		{method: http.MethodGet, path: one + "/saver", name: "getTemplateSaver", summary: "Who last saved op, key and text of a template, with what role", permission: auth.Read,
+			reply: reflect.TypeFor[api.TemplateSaver](), handle: s.getTemplateSaver},
 		{method: http.MethodGet, path: tags, name: "getTemplateTags", summary: "Tags of a template", permission: auth.Read,
 			reply: names, handle: s.getTemplateTags},
 		{method: http.MethodPut, path: tag, name: "tagTemplate", summary: "Attach a tag to a template; gives its tags", permission: auth.WriteTags,
@@ -188,6 +190,14 @@ func (s *server) deleteTemplate(r *request) (reply, error) {
 	}
 	err = s.Templates.DeleteTemplate(r.Context(), id, condition(r, shownTemplate))
 	return nothing(orNotFound(err, noTemplate(id)))
+}
+
+func (s *server) getTemplateSaver(r *request) (reply, error) {
+	template, err := s.stored(r)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.TemplateSaver{Name: template.SavedBy, Role: string(template.SavedRole)})
 }
 
 func (s *server) getTemplateTags(r *request) (reply, error) {

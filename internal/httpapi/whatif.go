@@ -118,6 +118,7 @@ func (s *server) newTemplate(ctx context.Context, body api.WhatIfNew) (made flee
 	if err != nil {
 		return made, err
 	}
+	made.SavedBy, made.SavedRole = fleet.ActorOf(ctx), fleet.RoleOf(ctx)
 	for _, name := range body.Tags {
 		tag, err := fleet.ParseTag(name)
 		if err != nil {
@@ -146,7 +147,8 @@ func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body 
 	if err != nil {
 		return fleet.Template{}, err
 	}
-	changed.ID = is.ID
+	changed.ID, changed.SavedBy, changed.SavedRole = is.ID, fleet.ActorOf(ctx), fleet.RoleOf(ctx)
+	changed = changed.SavedOver(is)
 	return changed, s.Checker.CheckTemplate(ctx, changed)
 }
 
@@ -263,7 +265,7 @@ func (sum *summing) show(device *api.DeviceEffect, effect Effect) {
 		sum.out.Truncated = true
 		return
 	}
-	device.Changes, device.Dropped = wireChanges(effect.Brings, sum.registry), wireChanges(effect.Drops, sum.registry)
+	device.Changes, device.Dropped = wireChanges(effect.Brings), wireChanges(effect.Drops)
 	sum.changes += len(device.Changes) + len(device.Dropped)
 	for _, change := range slices.Concat(device.Changes, device.Dropped) {
 		sum.bytes += len(change.From) + len(change.To)

@@ -20,6 +20,9 @@ type fake struct {
 	mu      sync.Mutex
 	status  fleet.Status
 	version fleet.Version
+
+	directories []string
+
 	folders []fakeFolder
 	old     bool // no /rest/config
 	fail    map[string]error
@@ -103,6 +106,8 @@ func (f *fake) Version(ctx context.Context) (fleet.Version, error) {
 	err := f.do(ctx, "version")
 	return f.version, err
 }
+
+func (f *fake) Directories(context.Context) ([]string, error) { return f.directories, nil }
 
 func (f *fake) Summary(ctx context.Context, folder string) (fleet.FolderSummary, error) {
 	if err := f.do(ctx, "summary "+folder); err != nil {

@@ -49,6 +49,9 @@ func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
 	if err != nil {
 		return err
 	}
+	if version.Directories, err = d.Directories(ctx); err != nil {
+		return err
+	}
 	now := time.Now()
 	version.Device, version.CreatedAt, version.UpdatedAt = w.device.ID, now, now
 	w.update(func(s *Snapshot) Aspect {

@@ -2,10 +2,12 @@ package plan_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -142,9 +144,11 @@ type scene struct {
 	consent    func(plan.Change) bool
 }
 
+var linux = fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/sample"}
+
 func newScene(t *testing.T) *scene {
 	return &scene{t: t, own: stconfig.SampleID, observed: stconfig.Sample(), registered: map[fleet.DeviceID]string{},
-		facts: plan.Facts{APIPort: 8384, APIAddress: "127.0.0.1"}}
+		facts: plan.Facts{APIPort: 8384, APIAddress: "127.0.0.1", System: linux, Roots: []string{"~"}}}
 }
 
 // edit is a person's, at the daemon.
@@ -174,15 +178,24 @@ func run(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 	return desired.Fragment{Value: r.Value, ReadsConfig: program.Reads().Config}, err
 }
 
+// plan takes templates whose saver is not said for an admin's.
 func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, error) {
+	templates = slices.Clone(templates)
+	for i := range templates {
+		templates[i].SavedRole = cmp.Or(templates[i].SavedRole, fleet.RoleAdmin)
+	}
 	secrets := map[string]string{"pw": "correct horse", "hash": strings.Repeat("x", 10), "kind": "external"}
-	r, err := desired.Fold(desired.Input{Device: c.own, Observed: c.observed, Entries: c.entries, Templates: templates,
-		Registered: c.registered, Evaluate: run, AdminSaved: func(fleet.Template) bool { return true },
-		Secret: func(name string) (fleet.SecretScope, bool) { return fleet.SecretScope{}, secrets[name] != "" }})
+	fold := desired.Input{Device: c.own, Observed: c.observed, Entries: c.entries, Templates: templates,
+		Registered: c.registered, Evaluate: run, AdminSaved: fleet.Template.SavedByAdmin,
+		Secret: func(name string) (fleet.SecretScope, bool) { return fleet.SecretScope{}, secrets[name] != "" }}
+	r, err := desired.Fold(fold)
 	if err != nil {
 		return r, plan.Plan{}, err
 	}
-	in := plan.Input{Device: c.own, Generation: 7, Observed: r.Observed(), Desired: r.Desired, Facts: c.facts, Consent: c.consent,
+	facts := c.facts
+	facts.Registered = func(id fleet.DeviceID) bool { _, registered := c.registered[id]; return registered }
+	in := plan.Input{Device: c.own, Generation: 7, Observed: r.Observed(), Desired: r.Desired, Facts: facts, Consent: c.consent,
+		Base: r.Base, ByAdmins: func() stconfig.Value { return desired.ByAdmins(fold, r) },
 		Why:    func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
 		Secret: func(name string) (string, bool) { return secrets[name], secrets[name] != "" }}
 	for _, s := range r.Skipped {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"muster/internal/fleet"
 	"muster/internal/stconfig"
@@ -14,6 +15,22 @@ type guard struct {
 	own      string
 	facts    Facts
 	observed stconfig.Value // what is left out of a plan stays as it is here: a rule that looks at another place looks at both
+	base     stconfig.Value
+	desired  stconfig.Value
+	admins   func() stconfig.Value // see Input.ByAdmins
+	system   func() (s *system, unknown string)
+}
+
+func newGuard(in Input) guard {
+	g := guard{own: string(in.Device), facts: in.Facts, observed: in.Observed, base: in.Base, desired: in.Desired, admins: in.ByAdmins}
+	if !g.base.Exists() {
+		g.base = in.Observed
+	}
+	if g.admins == nil {
+		g.admins = func() stconfig.Value { return g.base }
+	}
+	g.system = sync.OnceValues(func() (*system, string) { return newSystem(in.Facts.System) })
+	return g
 }
 
 // rule is one row of the table. It matches a place, whatever spelling led there: `*` is any one name, `**` at the end
@@ -23,7 +40,7 @@ type rule struct {
 	class  Class
 	when   func(g guard, p place) bool // nil: always
 	reason string
-	why    func(g guard, p place) string // instead of reason, where that depends
+	why    func(g guard, p place) string // instead of when and reason: "" where the row does not match
 }
 
 // place is one changed place: the change's own key, or one inside a member that comes, goes or is replaced.
@@ -37,7 +54,8 @@ type place struct {
 func (p place) removed() bool { return !p.to.Exists() }
 func (p place) changed() bool { return p.from.Exists() } // or removed
 
-// guardTable is read from the top; the first row of the strictest class that matches any place of a change decides.
+// guardTable is read from the top; the rows of the strictest class that match any place of a change decide, each with its
+// reason: a person consents to all of them.
 var guardTable = []rule{
 	{at: "version", class: Refused, reason: "the version of the configuration belongs to the daemon"},
 	{at: "*", class: Refused, when: sectionGoes, reason: "a section of the configuration cannot go: the daemon would put its defaults in its place"},
@@ -46,7 +64,7 @@ var guardTable = []rule{
 	{at: "gui.enabled", class: Refused, when: notTrue, reason: "the daemon's API would be gone after its next start"},
 	{at: "gui.apiKey", class: Refused, when: blank, reason: "without an API key the daemon makes itself a new one and Muster is locked out"},
 	{at: "gui.apiKey", class: Refused, when: unspeakable, reason: "Muster could not send this API key and would be locked out: a key is at most 1024 printable ASCII characters, without outer blanks"},
-	{at: "gui.address", class: Refused, when: outOfReach, why: whyOutOfReach},
+	{at: "gui.address", class: Refused, why: whyOutOfReach},
 	{at: "options.listenAddresses", class: Refused, when: takesAPIPort, reason: "the daemon would listen for other devices where its API listens: after its next start it would have no API, and end"},
 	{at: "folders.*.versioning.type", class: Refused, when: unknownVersioning, reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
 	{at: "defaults.folder.versioning.type", class: Refused, when: unknownVersioning, reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
@@ -69,6 +87,12 @@ var guardTable = []rule{
 	{at: "folders.*.versioning.**", class: Held, when: runsCommands, reason: "external versioning runs a command on the device"},
 	{at: "defaults.folder.versioning.**", class: Held, when: runsCommandsByDefault, reason: "external versioning runs a command on the device"},
 	{at: "folders.*.versioning.**", class: Held, when: keepsVersionsAmongFiles, reason: "old versions would be kept among other files, and what is old there is deleted"},
+	{at: "folders.*.path", class: Held, why: whyStrayPath},
+	{at: "defaults.folder.path", class: Held, why: whyStrayPath},
+	{at: "folders.*.versioning.**", class: Held, why: whyStrayVersions},
+	{at: "defaults.folder.versioning.**", class: Held, why: whyStrayVersions},
+	{at: "folders.*.devices.*", class: Held, why: whyStrayShare},
+	{at: "defaults.folder.devices.*", class: Held, why: whyStrayShare},
 	{at: "gui.address", class: Held, reason: "the daemon's API would move to another address"},
 	{at: "gui.useTLS", class: Held, reason: "the daemon's API would be reached in another way"},
 	{at: "gui.apiKey", class: Held, reason: "the daemon would get another API key"},
@@ -77,6 +101,8 @@ var guardTable = []rule{
 	{at: "gui.authMode", class: Held, reason: "who may log in at the daemon would change"},
 	{at: "gui.insecureAdminAccess", class: Held, reason: "it switches a protection of the daemon's API"},
 	{at: "gui.insecureSkipHostcheck", class: Held, reason: "it switches a protection of the daemon's API"},
+	{at: "gui.insecureAllowFrameLoading", class: Held, reason: "it switches a protection of the daemon's API"},
+	{at: "gui.metricsWithoutAuth", class: Held, reason: "it switches a protection of the daemon's API"},
 	{at: "ldap.**", class: Held, reason: "who may log in at the daemon would change"},
 	{at: "devices.*.introducer", class: Held, when: isTrueOrChanged, reason: "an introducer adds and removes devices on its own"},
 	{at: "defaults.device.introducer", class: Held, when: isTrueOrChanged, reason: "an introducer adds and removes devices on its own"},
@@ -85,6 +111,7 @@ var guardTable = []rule{
 	{at: "defaults.device.autoAcceptFolders", class: Held, when: isTrueOrChanged, reason: "every new device may add folders on its own"},
 	{at: "options.auditEnabled", class: Held, when: auditsToFile, reason: "a daemon that cannot write this audit file does not start again"},
 	{at: "options.auditFile", class: Held, when: auditsToFile, reason: "a daemon that cannot write this audit file does not start again"},
+	{at: "options.globalAnnounceServers", class: Held, reason: "where the daemon announces itself, and asks for others, would change"},
 	{at: "options.releasesURL", class: Held, reason: "upgrades of the daemon would come from there"},
 	{at: "options.crURL", class: Held, reason: "crash reports would go there"},
 	{at: "options.urURL", class: Held, reason: "usage reports would go there"},
@@ -96,22 +123,29 @@ var strictness = map[Class]int{Free: 0, Held: 1, Refused: 2}
 func (g guard) classify(c *Change, after stconfig.Value) {
 	c.Class = Free
 	places := placesOf(c.Key, c.From, c.send, after)
+	var reasons []string
 	for i, r := range guardTable {
-		if strictness[r.class] <= strictness[c.Class] || elsewhere(patterns[i], places[0].names) {
+		if strictness[r.class] < strictness[c.Class] || elsewhere(patterns[i], places[0].names) {
 			continue
 		}
 		for _, p := range places {
-			if matches(patterns[i], p.names) && (r.when == nil || r.when(g, p)) {
-				c.Class, c.Reason = r.class, r.reason
-				if r.why != nil {
-					c.Reason = r.why(g, p)
+			if reason := r.reasonAt(g, patterns[i], p); reason != "" {
+				if c.Class != r.class {
+					c.Class, reasons = r.class, nil
+				}
+				if !slices.Contains(reasons, reason) {
+					reasons = append(reasons, reason)
 				}
 				break
 			}
 		}
 	}
-	c.Access = isKey(c.Key, "gui", "address") || isKey(c.Key, "gui", "useTLS") || isKey(c.Key, "gui", "apiKey")
 	member := c.Key.Len() == 2 && (section(c.Key) == "folders" || section(c.Key) == "devices")
+	if member && !c.send.Exists() { // what is in it goes with it
+		reasons = reasons[:min(1, len(reasons))]
+	}
+	c.Reason = strings.Join(reasons, "; ")
+	c.Access = isKey(c.Key, "gui", "address") || isKey(c.Key, "gui", "useTLS") || isKey(c.Key, "gui", "apiKey")
 	switch {
 	case c.Class == Free && member && c.recreates:
 		c.Class, c.Reason = Held, "a template had taken it away and no longer does: it would be made again"
@@ -123,6 +157,19 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	case c.Class == Held && c.Returns && member && !c.To.Exists():
 		c.Reason = "no template asks for it any more: remove it, or keep it as it is"
 	}
+}
+
+// reasonAt is the row's reason for a place, "" where it does not match.
+func (r rule) reasonAt(g guard, pattern []string, p place) string {
+	switch {
+	case !matches(pattern, p.names):
+		return ""
+	case r.why != nil:
+		return r.why(g, p)
+	case r.when != nil && !r.when(g, p):
+		return ""
+	}
+	return r.reason
 }
 
 // patterns are the places of the table's rows, name by name.

@@ -23,7 +23,7 @@ func Make(in Input) (Plan, error) {
 	if p.Observed == "" {
 		p.Observed = stconfig.Digest(in.Observed.Without("ignores"))
 	}
-	g := guard{own: string(in.Device), facts: in.Facts, observed: in.Observed}
+	g := newGuard(in)
 	for _, d := range stconfig.Diff(in.Observed, after) {
 		c := Change{Key: d.Key, From: d.From, To: stconfig.Lookup(in.Desired, d.Key), send: d.To}
 		if in.samePassword(c) {

@@ -1,14 +1,17 @@
 package plan
 
 import (
+	"fmt"
 	"path"
+	"slices"
 	"strings"
 
+	"muster/internal/fleet"
 	"muster/internal/stconfig"
 )
 
-// What the guard knows about paths on the daemon's machine, by their text: `~` is the home directory there, and what
-// begins with neither `~` nor `/` lies below some other directory.
+// Where data may go: which paths and shares wait for consent. Some always do; others only where the templates that admins
+// saved do not ask for the very same by themselves.
 
 func folderWithoutPath(_ guard, p place) bool {
 	return !p.removed() && isHome(p.to.Get("path"))
@@ -32,18 +35,32 @@ func keepsVersionsAmongFiles(g guard, p place) bool {
 	key := folders.Child(p.names[1])
 	was, is := stconfig.Lookup(g.observed, key), stconfig.Lookup(p.after, key)
 	versioning := is.Get("versioning")
-	params := versioning.Get("params")
 	if versioning.Get("type").Str() == "" {
 		return false
 	}
-	for _, at := range []stconfig.Value{versioning.Get("fsPath"), params.Get("fsPath"), params.Get("versionsPath")} {
-		if directory := cleaned(at.Str()); strings.TrimSpace(at.Str()) != "" && (above(directory) ||
-			around(directory, cleaned(is.Get("path").Str())) || around(directory, cleaned(was.Get("path").Str()))) {
+	for _, text := range versionPaths(versioning) {
+		if directory := cleaned(text); above(directory) ||
+			around(directory, cleaned(is.Get("path").Str())) || around(directory, cleaned(was.Get("path").Str())) {
 			return true
 		}
 	}
 	return false
 }
+
+// versionPaths are where a folder's old versions would be kept, in all spellings that daemons had.
+func versionPaths(versioning stconfig.Value) []string {
+	params := versioning.Get("params")
+	var all []string
+	for _, at := range []stconfig.Value{versioning.Get("fsPath"), params.Get("fsPath"), params.Get("versionsPath")} {
+		if text := at.Str(); strings.TrimSpace(text) != "" && text != defaultVersions {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// defaultVersions is where daemons keep old versions by themselves, in the folder.
+const defaultVersions = ".stversions"
 
 // around tells whether a directory is the folder or one above it, or the home directory.
 func around(directory, folder string) bool {
@@ -57,4 +74,148 @@ func above(clean string) bool {
 
 func cleaned(text string) string {
 	return path.Clean(strings.ReplaceAll(strings.TrimSpace(text), `\`, "/"))
+}
+
+// whyStrayPath says why a folder's path waits for consent, "" when it does not.
+func whyStrayPath(g guard, p place) string {
+	if p.removed() {
+		return ""
+	}
+	return g.whyStray("its path", p, func(s *system) (location, string) { return s.locate(p.to.Str()) })
+}
+
+// whyStrayVersions says the same of the directory of a folder's old versions. One that is relative lies in the folder.
+func whyStrayVersions(g guard, p place) string {
+	name := strings.ToLower(p.names[len(p.names)-1])
+	text := p.to.Str()
+	if p.removed() || text == "" || text == defaultVersions || name != "fspath" && name != "versionspath" {
+		return ""
+	}
+	folder := stconfig.Lookup(p.after, keyOf(p.names[:2]))
+	return g.whyStray("the directory of its old versions", p, func(s *system) (location, string) {
+		at, strange := s.locate(text)
+		if strange == "" || s.isAbsolute(text) {
+			return at, strange
+		}
+		if strange := s.readable(text); strange != "" {
+			return at, strange
+		}
+		base, strange := s.locate(folder.Get("path").Str())
+		if strange != "" {
+			return base, strange
+		}
+		return s.join(base, text)
+	})
+}
+
+// isAbsolute tells what does not lie in the folder, or may not.
+func (s *system) isAbsolute(text string) bool {
+	return text[0] == '~' || s.isSeparator(text[0]) || s.windows && strings.ContainsRune(text, ':')
+}
+
+func (g guard) whyStray(what string, p place, locate func(*system) (location, string)) string {
+	s, unknown := g.system()
+	if unknown != "" {
+		return what + " cannot be judged: " + unknown
+	}
+	at, strange := locate(s)
+	switch {
+	case strange != "":
+		return what + " " + strange
+	case s.sensitivity(at) != "":
+		return what + " " + s.sensitivity(at)
+	case g.adminsAsk(keyOf(p.names)):
+		return ""
+	}
+	if why := g.whyNotAnAuthors(s, at, p); why != "" {
+		return what + " " + why + ", and it is not admins alone who ask for it"
+	}
+	return ""
+}
+
+// Directories in which programs keep what decides over a user's account, whatever the system.
+var programDirectories = []string{"AppData", "Library", "bin", "ProgramData"}
+
+// whyNotAnAuthors says why a template of an author may not put anything somewhere without consent.
+func (g guard) whyNotAnAuthors(s *system, at location, p place) string {
+	isProgram := func(name string) bool {
+		return slices.ContainsFunc(programDirectories, func(program string) bool { return equalNames(name, program) })
+	}
+	switch {
+	case at.upward:
+		return "leads upwards with .."
+	case at.hasName(s.namesOfHome(at), isProgram):
+		return "lies in a directory of programs"
+	case !s.inRoots(at, g.facts.Roots):
+		return "is outside the folder roots" + g.rootsInWords()
+	}
+	for _, doc := range []stconfig.Value{g.observed, p.after} {
+		for folder := range doc.Get("folders").Values() {
+			id := folder.Get("id").Str()
+			if strings.EqualFold(p.names[0], "folders") && id == p.names[1] {
+				continue
+			}
+			other, strange := s.locate(folder.Get("path").Str())
+			if strange != "" || at.within(other) || other.within(at) {
+				return fmt.Sprintf("is, contains or lies in that of the folder %q", id)
+			}
+		}
+	}
+	return ""
+}
+
+func (s *system) inRoots(at location, roots []string) bool {
+	same := func(a, b string) bool { return a == b }
+	if s.letters {
+		same = equalNames
+	}
+	return slices.ContainsFunc(roots, func(text string) bool {
+		root, strange := s.locate(text)
+		return strange == "" && at.below(root, same)
+	})
+}
+
+func (g guard) rootsInWords() string {
+	const most = 3
+	named := g.facts.Roots
+	more := ""
+	if len(named) > most {
+		named, more = named[:most], ", ..."
+	}
+	return fmt.Sprintf(" (%s%s; an admin adds one with: muster folder-roots add DIRECTORY)", strings.Join(named, ", "), more)
+}
+
+// whyStrayShare says why sharing a folder anew waits for consent.
+func whyStrayShare(g guard, p place) string {
+	id := p.names[3]
+	if p.changed() || strings.EqualFold(id, g.own) || g.adminsAsk(keyOf(p.names)) {
+		return ""
+	}
+	const asked = ", and it is not admins alone who ask for it"
+	device, err := fleet.ParseDeviceID(id)
+	folder := keyOf(p.names[:2])
+	switch {
+	case err != nil || g.facts.Registered == nil || !g.facts.Registered(device):
+		return "it would be shared with a device that is not registered here" + asked
+	case section(folder) == "defaults":
+		return "every new folder would be shared with this device" + asked
+	case stconfig.Lookup(g.base, folder).Exists() || stconfig.Lookup(g.admins(), folder).Exists():
+		return "a folder that templates of authors did not make would be shared with another device" + asked
+	}
+	return ""
+}
+
+// adminsAsk tells whether the templates that admins saved ask for what stands at a key without the help of others.
+func (g guard) adminsAsk(key stconfig.Key) bool {
+	is := stconfig.Lookup(g.desired, key)
+	admins := stconfig.Lookup(g.admins(), key)
+	return is.Exists() == admins.Exists() && is.Equal(admins)
+}
+
+func keyOf(names []string) stconfig.Key {
+	key := stconfig.Key{}
+	for _, name := range names {
+		key = key.Child(name)
+	}
+	return key
 }

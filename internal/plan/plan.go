@@ -80,6 +80,8 @@ type Input struct {
 	Observed   stconfig.Value
 	Digest     string // of Observed, without its `ignores`; "" when it is not at hand
 	Desired    stconfig.Value
+	Base       stconfig.Value        // what the fold started from; Absent: Observed
+	ByAdmins   func() stconfig.Value // what the templates that admins saved ask for, without the others; nil: nothing but Base
 	Why        func(stconfig.Key) Why
 	Skipped    []Change // Key, Templates and Reason of what the fold left out
 	Facts      Facts
@@ -90,11 +92,14 @@ type Input struct {
 	HoldAll    string                             // reason to hold whatever is free; "" for none
 }
 
-// Facts are what the guard knows about reaching the daemon.
+// Facts are what the guard knows about the daemon, its machine and the rest of the fleet.
 type Facts struct {
 	APIPort      int    // in Muster's record
 	APIAddress   string // host name or IP that Muster uses; "" when it knows none
 	AddressFixed bool   // the daemon reports guiAddressOverridden
+	System       fleet.System
+	Roots        []string                  // folder roots of the device
+	Registered   func(fleet.DeviceID) bool // nil: no device is
 }
 
 // Why says where a change comes from; see desired.Why.

@@ -12,8 +12,6 @@ import (
 
 // What the guard knows about reaching a daemon's API.
 
-func outOfReach(g guard, p place) bool { return whyOutOfReach(g, p) != "" }
-
 // whyOutOfReach says why Muster could not reach the API at a new address, "" when it could.
 func whyOutOfReach(g guard, p place) string {
 	if g.facts.AddressFixed {

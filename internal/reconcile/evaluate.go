@@ -82,6 +82,8 @@ func (e *Engine) example(r *fleet.Registry, tags []fleet.Tag) fleet.DeviceID {
 // SampleFacts are what templates see of the sample device.
 var SampleFacts = template.Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort, OS: "linux", Arch: "amd64", Version: "v2.1.3"}
 
+var sampleSystem = fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/sample"}
+
 // evaluating is one evaluation under way.
 type evaluating struct {
 	*Engine
@@ -141,7 +143,7 @@ func (x *evaluating) soFar(ctx context.Context) error {
 		return t.ID == x.t.ID || x.t.ID != 0 && fleet.CompareTemplates(t, x.t) > 0 || x.t.ID == 0 && t.Priority > x.t.Priority
 	})
 	in := desired.Input{Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: before,
-		Registered: j.view.labels(), Evaluate: x.evaluate(ctx, j), Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: adminSaved}
+		Registered: j.view.labels(), Evaluate: x.evaluate(ctx, j), Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin}
 	r, err := desired.Fold(in)
 	if err != nil {
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
@@ -165,15 +167,15 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 		}
 	}
 	labels := map[fleet.DeviceID]string{}
-	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress}
+	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress, System: sampleSystem, Roots: []string{fleet.DefaultFolderRoot}}
 	if x.j != nil {
 		labels = x.j.view.labels()
-		facts = plan.Facts{APIPort: x.j.device.APIPort, APIAddress: hostOf(x.j.known.Address), AddressFixed: x.j.known.AddressFixed}
+		facts = FactsOf(x.j.current, x.own, x.j.known)
 	}
 	first := true
-	r, err := desired.Fold(desired.Input{
+	fold := desired.Input{
 		Device: x.own, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels,
-		Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: adminSaved,
+		Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			if first {
 				first = false
@@ -182,7 +184,8 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 			again, err := x.o.Evaluator.Evaluate(ctx, t.Text, x.input(config))
 			return desired.Fragment{Value: again.Value}, err
 		},
-	})
+	}
+	r, err := desired.Fold(fold)
 	if err != nil {
 		x.warn("%s", reasonOf(err))
 		return
@@ -192,7 +195,8 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 	}
 	x.out.Changes = stconfig.Diff(x.config, r.Desired)
 	made, err := plan.Make(plan.Input{Device: x.own, Observed: x.config, Desired: r.Desired, Facts: facts,
-		Why: func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }, Secret: x.secrets.text})
+		ByAdmins: func() stconfig.Value { return desired.ByAdmins(fold, r) },
+		Why:      func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }, Secret: x.secrets.text})
 	if err != nil {
 		x.warn("%s", reasonOf(err))
 		return

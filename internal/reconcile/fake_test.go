@@ -468,7 +468,8 @@ func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
 	doc := stconfig.Normalise(stconfig.Sample())
 	b := &bench{t: t, id: id, store: s, evals: &evaluator{}, secrets: secrets{"pw": "correct horse"},
 		daemon: &daemon{id: id, store: s, doc: doc, ignores: map[string][]string{}, online: true, key: doc.Get("gui").Get("apiKey").Str(),
-			known: reconcile.Known{Address: "127.0.0.1:8384", Version: fleet.Version{Version: "v2.1.3", OS: "linux"}}}}
+			known: reconcile.Known{Address: "127.0.0.1:8384", Version: fleet.Version{Version: "v2.1.3", OS: "linux"},
+				System: fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/one"}}}}
 	b.register(templates...)
 	if _, err := b.daemon.Config(t.Context(), id); err != nil {
 		t.Fatal(err)
@@ -496,7 +497,7 @@ func (b *bench) register(templates ...fleet.TaggedTemplate) {
 const nora fleet.DeviceID = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
 
 func tmpl(id int64, op fleet.Op, key, text string) fleet.TaggedTemplate {
-	return fleet.TaggedTemplate{Template: fleet.Template{ID: id, Op: op, Key: key, Text: text}, Tags: []fleet.Tag{"all"}}
+	return fleet.TaggedTemplate{Template: fleet.Template{ID: id, Op: op, Key: key, Text: text, SavedRole: fleet.RoleAdmin}, Tags: []fleet.Tag{"all"}}
 }
 
 // start runs an engine until stop, or until the test ends. It is called inside a synctest bubble.

@@ -25,7 +25,7 @@ type machine struct {
 	failures               int
 	timer                  timer
 	requests               []*request
-	version                fleet.Version         // last seen by Online
+	version                [3]string             // os, architecture and version, as last seen by Online
 	handed                 *fleet.ObservedConfig // kept a moment ago; nil when it was looked at, or is to be read from the store
 
 	mem memory
@@ -60,7 +60,7 @@ func (m *machine) answer(err error) {
 
 // moved tells whether the daemon is another than when this was asked last. The caller holds Engine.mu.
 func (m *machine) moved(v fleet.Version) bool {
-	is := fleet.Version{OS: v.OS, Arch: v.Arch, Version: v.Version}
+	is := [3]string{v.OS, v.Arch, v.Version}
 	moved := is != m.version
 	m.version = is
 	return moved

@@ -61,6 +61,7 @@ type Known struct {
 	AddressFixed bool   // it reports guiAddressOverridden
 	TooOld       bool   // it has no /rest/config
 	Version      fleet.Version
+	System       fleet.System
 	Digest       string // of the newest configuration, "" when that is not known
 	NeverRead    bool   // no configuration was ever read
 	Unkept       bool   // the newest configuration is not in the store yet; ConfigSeen follows

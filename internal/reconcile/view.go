@@ -68,7 +68,7 @@ func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID, current *fleet.R
 func (e *Engine) newView(r *fleet.Registry) *view {
 	v := &view{registry: r, known: e.o.Daemon.Known, templates: make(map[int64]templateSum, len(r.Templates))}
 	for _, t := range r.Templates {
-		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text), asksForOthers(t.Template)}
+		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)), asksForOthers(t.Template)}
 	}
 	v.all = sync.OnceValue(func() wholeFleet {
 		all := make([]template.Facts, 0, len(r.Devices))
@@ -122,7 +122,7 @@ func asksForOthers(t fleet.Template) bool {
 }
 
 // fingerprint of what a device is planned from.
-func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known Known) fingerprint {
+func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known Known, roots []string) fingerprint {
 	var sums []any
 	asks := false
 	for _, t := range v.registry.TemplatesOf(id) {
@@ -139,8 +139,22 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 	if e.o.HoldAll != nil {
 		hold = e.o.HoldAll(id)
 	}
-	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, string(mode), known.Online, known.Address, known.AddressFixed, known.TooOld, hold)
+	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, string(mode), known.Online, known.Address, known.AddressFixed,
+		known.TooOld, hold, e.sumTexts(roots), e.sumSystem(known.System))
 	return print
+}
+
+// sumSystem stands for what the guard judges paths by.
+func (e *Engine) sumSystem(s fleet.System) uint64 {
+	return e.sum(s.OS, s.PathSeparator, s.Tilde, e.sumTexts(s.Directories))
+}
+
+func (e *Engine) sumTexts(texts []string) uint64 {
+	parts := make([]any, len(texts))
+	for i, text := range texts {
+		parts[i] = text
+	}
+	return e.sum(parts...)
 }
 
 func (e *Engine) sumFacts(f template.Facts) uint64 {

@@ -58,7 +58,8 @@ func (w *whatIf) concerns(id fleet.DeviceID) bool {
 		return true
 	}
 	known := w.o.Daemon.Known(id)
-	return w.fingerprint(w.now, id, fleet.ModeOn, known) != w.fingerprint(w.then, id, fleet.ModeOn, known)
+	print := func(v *view) fingerprint { return w.fingerprint(v, id, fleet.ModeOn, known, v.registry.RootsOf(id)) }
+	return print(w.now) != print(w.then)
 }
 
 // compare plans some devices under both registries.
@@ -133,7 +134,7 @@ func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, er
 		fresh.mem.ignores = m.mem.lastIgnores()
 		m = fresh
 	}
-	j := &job{m: m, view: v, mode: v.registry.ModeOf(id), device: v.registry.Devices[id], known: w.o.Daemon.Known(id)}
+	j := &job{m: m, current: v.registry, view: v, mode: v.registry.ModeOf(id), device: v.registry.Devices[id], known: w.o.Daemon.Known(id)}
 	if j.device == nil {
 		return j, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"muster/internal/desired"
@@ -22,7 +23,8 @@ import (
 type job struct {
 	m         *machine
 	device    *fleet.Registered
-	view      *view
+	current   *fleet.Registry
+	view      *view // of the generation that the device is admitted to
 	mode      fleet.Mode
 	known     Known
 	print     fingerprint
@@ -70,14 +72,14 @@ func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{m: m, view: v, mode: current.ModeAt(v.registry, m.id), device: current.Devices[m.id], known: e.o.Daemon.Known(m.id), forgotten: m.mem.timesForgotten()}
+	j := &job{m: m, current: current, view: v, mode: current.ModeAt(v.registry, m.id), device: current.Devices[m.id], known: e.o.Daemon.Known(m.id), forgotten: m.mem.timesForgotten()}
 	if j.device == nil {
 		return j, nil
 	}
 	for _, t := range v.registry.TemplatesOf(m.id) {
 		j.templates = append(j.templates, t.Template)
 	}
-	j.print = e.fingerprint(v, m.id, j.mode, j.known)
+	j.print = e.fingerprint(v, m.id, j.mode, j.known, current.RootsOf(m.id))
 	return j, nil
 }
 
@@ -157,11 +159,14 @@ func (j *job) take(observed fleet.ObservedConfig) error {
 func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	secrets := e.newSecrets(ctx)
 	patterns := j.m.mem.lastIgnores()
+	var fold desired.Input
 	for attempt := 0; ; attempt++ {
-		result, err := desired.Fold(desired.Input{
+		fold = desired.Input{
 			Device: j.m.id, Observed: withIgnores(j.doc, patterns), Entries: j.entries, Templates: j.templates,
-			Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.scope, Tags: j.tags(), AdminSaved: adminSaved,
-		})
+			Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.scope, Tags: j.tags(),
+			AdminSaved: fleet.Template.SavedByAdmin,
+		}
+		result, err := desired.Fold(fold)
 		if err := cmp.Or(secrets.err, err); err != nil {
 			return err
 		}
@@ -171,7 +176,9 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 		}
 		patterns = e.readIgnores(ctx, j, result.Ignores)
 	}
-	made, err := plan.Make(e.planInput(j, secrets))
+	in := e.planInput(j, secrets)
+	in.ByAdmins = sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(fold, j.result) })
+	made, err := plan.Make(in)
 	j.plan = made
 	return cmp.Or(secrets.err, err)
 }
@@ -187,9 +194,9 @@ func (j *job) labels() map[fleet.DeviceID]string {
 func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 	in := plan.Input{
 		Device: j.m.id, Generation: j.view.registry.Generation,
-		Observed: j.result.Observed(), Digest: j.digest, Desired: j.result.Desired,
+		Observed: j.result.Observed(), Digest: j.digest, Desired: j.result.Desired, Base: j.result.Base,
 		Why:        func(key stconfig.Key) plan.Why { return plan.Why(j.result.Why(key)) },
-		Facts:      plan.Facts{APIPort: j.device.APIPort, APIAddress: hostOf(j.known.Address), AddressFixed: j.known.AddressFixed},
+		Facts:      FactsOf(j.current, j.m.id, j.known),
 		Secret:     secrets.text,
 		SamePhrase: e.samePhrase(j.entries, j.m.id),
 		Consent:    j.m.mem.consented,
@@ -202,6 +209,15 @@ func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
 	}
 	return in
+}
+
+// FactsOf are what the guard knows of a registered device.
+func FactsOf(r *fleet.Registry, id fleet.DeviceID, known Known) plan.Facts {
+	return plan.Facts{
+		APIPort: r.Devices[id].APIPort, APIAddress: hostOf(known.Address), AddressFixed: known.AddressFixed,
+		System: known.System, Roots: r.RootsOf(id),
+		Registered: func(id fleet.DeviceID) bool { return r.Devices[id] != nil },
+	}
 }
 
 // evaluate runs templates for a device.
@@ -285,9 +301,6 @@ func (j *job) tags() []fleet.Tag {
 	}
 	return nil
 }
-
-// adminSaved tells whether an admin saved a template last.
-func adminSaved(fleet.Template) bool { return true }
 
 // secretCache reads each secret at most once for one job.
 type secretCache struct {

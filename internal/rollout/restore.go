@@ -32,7 +32,7 @@ type Session interface {
 type RestoreOptions struct {
 	Revisions Revisions
 	Session   func(ctx context.Context, id fleet.DeviceID) (Session, error)
-	Facts     func(d *fleet.Registered) plan.Facts
+	Facts     func(r *fleet.Registry, id fleet.DeviceID) plan.Facts
 	Mode      func(id fleet.DeviceID) fleet.Mode
 	// Restored is told what configuration a restore or an amendment left, and the cause; it must not block.
 	Restored func(id fleet.DeviceID, digest, cause string)
@@ -215,8 +215,7 @@ func (w *restoring) plan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	device := registry.Devices[w.id]
-	if device == nil {
+	if registry.Devices[w.id] == nil {
 		return fleet.NotFoundf("there is no device %s", w.id)
 	}
 	target, err := w.target(w.doc)
@@ -234,8 +233,13 @@ func (w *restoring) plan(ctx context.Context) error {
 			w.wanted = append(w.wanted, c)
 		}
 	}
+	desired := stconfig.Patch(w.doc, w.wanted)
+	byAdmins := func() stconfig.Value { return w.doc }
+	if fleet.RoleOf(ctx) == fleet.RoleAdmin {
+		byAdmins = func() stconfig.Value { return desired }
+	}
 	made, err := plan.Make(plan.Input{
-		Device: w.id, Generation: registry.Generation, Observed: w.doc, Desired: stconfig.Patch(w.doc, w.wanted), Facts: w.o.Facts(device),
+		Device: w.id, Generation: registry.Generation, Observed: w.doc, Desired: desired, ByAdmins: byAdmins, Facts: w.o.Facts(registry, w.id),
 		Consent: func(c plan.Change) bool { return slices.Contains(w.request.Consent, c.Key.String()) },
 	})
 	w.out.Plan = made

@@ -54,7 +54,7 @@ func (r *restorable) Close() {}
 func (r *restorable) restorer(step func(string)) *Restorer {
 	return NewRestorer(RestoreOptions{
 		Revisions: r, Session: func(context.Context, fleet.DeviceID) (Session, error) { return r, nil },
-		Facts:    func(*fleet.Registered) plan.Facts { return plan.Facts{APIPort: 8384} },
+		Facts:    func(*fleet.Registry, fleet.DeviceID) plan.Facts { return plan.Facts{APIPort: 8384} },
 		Mode:     func(fleet.DeviceID) fleet.Mode { return r.mode },
 		Restored: func(fleet.DeviceID, string, string) {}, Unverified: func(fleet.Intent) {}, Step: step,
 	})
@@ -113,6 +113,8 @@ func hurried(t *testing.T, meanwhile func(*restorable)) (*restorable, *Restorer)
 	})
 }
 
+func asAdmin(t *testing.T) context.Context { return fleet.WithRole(t.Context(), fleet.RoleAdmin) }
+
 func sharing(t *testing.T) Amendment {
 	return Amendment{What: "share", Cause: fleet.CauseAccept, Change: func(doc stconfig.Value) (stconfig.Value, error) { return sharedWith(t, doc, friend), nil }}
 }
@@ -125,7 +127,7 @@ func TestAnEditBeforeTheFirstWriteOfAnAcceptStays(t *testing.T) {
 			r.is = sharedWith(t, r.is, stranger)
 		}
 	})
-	if err := restorer.Amend(t.Context(), stconfig.SampleID, sharing(t)); err != nil {
+	if err := restorer.Amend(asAdmin(t), stconfig.SampleID, sharing(t)); err != nil {
 		t.Fatal(err)
 	}
 	if r.writes != 1 || !strings.Contains(r.bodies[0], stranger) || !strings.Contains(r.bodies[0], friend) {
@@ -139,7 +141,7 @@ func TestAnEditBeforeTheFirstWriteOfAnAcceptStays(t *testing.T) {
 // What somebody did at the daemon meanwhile is not written over with our own.
 func TestNothingIsAcceptedOverWhatSomebodyJustDid(t *testing.T) {
 	r, restorer := hurried(t, func(r *restorable) { r.is = sharedWith(t, r.is, friend) })
-	if err := restorer.Amend(t.Context(), stconfig.SampleID, sharing(t)); err != nil {
+	if err := restorer.Amend(asAdmin(t), stconfig.SampleID, sharing(t)); err != nil {
 		t.Fatal(err)
 	}
 	if r.writes != 0 || !slices.Equal(r.outcomes, []fleet.Outcome{fleet.OutcomeAbandoned}) {
@@ -167,7 +169,7 @@ func TestARestoreGivesWayToWhoeverKeepsEditing(t *testing.T) {
 		edits++
 		r.is = edited(t, r.is, "options.maxSendKbps", stconfig.Literal(strconv.Itoa(edits)))
 	})
-	if err := restorer.Amend(t.Context(), stconfig.SampleID, sharing(t)); fleet.CodeOf(err) != fleet.CodeUnavailable {
+	if err := restorer.Amend(asAdmin(t), stconfig.SampleID, sharing(t)); fleet.CodeOf(err) != fleet.CodeUnavailable {
 		t.Errorf("got %v, want unavailable", err)
 	}
 	if r.writes != 0 || len(r.intents) != len(r.outcomes) {

@@ -50,18 +50,18 @@ func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.Gen
 func (s *Store) changedTemplates(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
 	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
 		var generation int64
-		var op string
+		var op, role string
 		var created, updated sql.NullInt64
 		var c fleet.TemplateChange
 		v := &c.Template
-		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &created, &updated)
+		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &v.SavedBy, &role, &created, &updated)
 		if err != nil {
 			return none, err
 		}
-		v.Op, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fromMillis(created), fromMillis(updated)
+		v.Op, v.SavedRole, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fleet.Role(role), fromMillis(created), fromMillis(updated)
 		at(generation).Templates = append(at(generation).Templates, c)
 		return none, nil
-	}, `SELECT generation, deleted, template_id, label, priority, op, key, text, created_at, updated_at FROM template_history
+	}, `SELECT generation, deleted, template_id, `+templateColumns+` FROM template_history
 		WHERE generation > $1 AND generation <= $2 ORDER BY generation, template_id`, after, last)
 	return err
 }
@@ -96,14 +96,14 @@ func (s *Store) changedTags(ctx context.Context, after, last int64, at func(int6
 }
 
 // RegistryAt is the registry with templates and their tags and the tags of devices as they were in a generation. Devices,
-// their settings and the modes are those of today.
+// their settings, the modes and the folder roots are those of today.
 func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error) {
 	now := s.model.current().registry
 	if generation < 0 || generation > now.Generation {
 		return nil, fleet.NotFoundf("there is no generation %d", generation)
 	}
 	past := contents{
-		generation: generation, mode: now.Mode, tagModes: now.TagModes,
+		generation: generation, mode: now.Mode, tagModes: now.TagModes, roots: now.Roots,
 		devices: maps.Clone(now.Devices), templates: map[int64]*fleet.TaggedTemplate{},
 	}
 	for id := range past.devices {
@@ -120,7 +120,7 @@ func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Regist
 
 func (s *Store) pastTemplates(ctx context.Context, past *contents) error {
 	templates, err := collect(ctx, pool{s.reads}, scanTemplate, `
-		SELECT template_id, label, priority, op, key, text, created_at, updated_at FROM template_history h
+		SELECT template_id, `+templateColumns+` FROM template_history h
 		WHERE NOT deleted AND generation = (
 			SELECT MAX(generation) FROM template_history WHERE template_id = h.template_id AND generation <= $1)`, past.generation)
 	for _, v := range templates {

@@ -34,6 +34,7 @@ type versionBody struct {
 	LongVersion string         `json:"longVersion"`
 	OS          string         `json:"os"`
 	Version     string         `json:"version"`
+	Directories []string       `json:"directories,omitempty"`
 	CreatedAt   time.Time      `json:"-"`
 	UpdatedAt   time.Time      `json:"-"`
 }

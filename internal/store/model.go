@@ -15,6 +15,7 @@ type contents struct {
 	generation int64
 	mode       fleet.Mode
 	tagModes   map[fleet.Tag]fleet.Mode
+	roots      map[fleet.Tag][]string
 	devices    map[fleet.DeviceID]*fleet.Registered
 	templates  map[int64]*fleet.TaggedTemplate
 }
@@ -78,7 +79,7 @@ func (m *model) replace(fresh contents) fleet.Committed {
 			changed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
 		}
 	}
-	changed.Registry, changed.Generation, changed.Modes = true, true, true
+	changed.Registry, changed.Generation, changed.Modes, changed.Roots = true, true, true, true
 	m.now, m.view = fresh, nil
 	return changed
 }
@@ -108,7 +109,7 @@ func (m *model) current() *view {
 func newView(c contents) *view {
 	registry := &fleet.Registry{
 		Generation: c.generation, Mode: c.mode,
-		TagModes: maps.Clone(c.tagModes), Devices: maps.Clone(c.devices),
+		TagModes: maps.Clone(c.tagModes), Roots: maps.Clone(c.roots), Devices: maps.Clone(c.devices),
 		Templates: make([]fleet.TaggedTemplate, 0, len(c.templates)),
 	}
 	for _, t := range c.templates {
@@ -158,11 +159,11 @@ func (s *Store) Registry(context.Context) (*fleet.Registry, error) {
 // load reads the contents from the database.
 func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 	c := contents{
-		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{},
+		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{}, roots: map[fleet.Tag][]string{},
 		devices: map[fleet.DeviceID]*fleet.Registered{}, templates: map[int64]*fleet.TaggedTemplate{},
 	}
 	for _, read := range []func(context.Context, querier, *contents) error{
-		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadGeneration,
+		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadGeneration,
 	} {
 		if err := read(ctx, q, &c); err != nil {
 			return contents{}, err

@@ -77,7 +77,7 @@ func TestWhatWasObservedIsKnownAfterARestart(t *testing.T) {
 		if got := must(s.Status(t.Context(), d.ID))(t); got != *o.Status {
 			t.Errorf("got %+v", got)
 		}
-		if got := must(s.Version(t.Context(), d.ID))(t); got != *o.Version {
+		if got := must(s.Version(t.Context(), d.ID))(t); !reflect.DeepEqual(got, *o.Version) {
 			t.Errorf("got %+v", got)
 		}
 		if got := must(s.ObservedConfig(t.Context(), d.ID))(t); !reflect.DeepEqual(got, *o.Config) {

@@ -21,6 +21,7 @@ type reference struct {
 	templateTags map[int64]map[fleet.Tag]bool
 	mode         fleet.Mode
 	tagModes     map[fleet.Tag]fleet.Mode
+	roots        map[fleet.Tag][]string
 	generation   int64
 	lastID       int64
 }
@@ -29,7 +30,7 @@ func newReference() *reference {
 	return &reference{
 		devices: map[fleet.DeviceID]fleet.Device{}, settings: map[fleet.DeviceID]fleet.DeviceSettings{}, templates: map[int64]fleet.Template{},
 		deviceTags: map[fleet.DeviceID]map[fleet.Tag]bool{}, templateTags: map[int64]map[fleet.Tag]bool{},
-		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{},
+		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{}, roots: map[fleet.Tag][]string{},
 	}
 }
 
@@ -38,7 +39,7 @@ func (r *reference) registry() *fleet.Registry {
 		return append([]fleet.Tag{}, slices.Sorted(maps.Keys(set))...)
 	}
 	want := &fleet.Registry{
-		Generation: r.generation, Mode: r.mode, TagModes: maps.Clone(r.tagModes),
+		Generation: r.generation, Mode: r.mode, TagModes: maps.Clone(r.tagModes), Roots: maps.Clone(r.roots),
 		Devices: map[fleet.DeviceID]*fleet.Registered{}, Templates: []fleet.TaggedTemplate{},
 	}
 	for id, d := range r.devices {
@@ -62,7 +63,7 @@ func TestRegistryIsWhatTheDatabaseHolds(t *testing.T) {
 			rt.Repeat(map[string]func(*rapid.T){
 				"put device": run.putDevice, "delete device": run.deleteDevice, "settings": run.putSettings,
 				"create template": run.createTemplate, "put template": run.putTemplate, "delete template": run.deleteTemplate,
-				"tag device": run.tagDevice, "tag template": run.tagTemplate, "delete tag": run.deleteTag, "mode": run.putMode,
+				"tag device": run.tagDevice, "tag template": run.tagTemplate, "delete tag": run.deleteTag, "mode": run.putMode, "roots": run.putRoots,
 				"": run.compare,
 			})
 			run.compareHistory(rt)
@@ -90,6 +91,10 @@ func (r *registryRun) wipe(t *rapid.T) {
 		r.ok(t, r.store.PutTagMode(r.ctx, tag, fleet.ModeOn))
 	}
 	r.ok(t, r.store.PutFleetMode(r.ctx, fleet.ModeOn))
+	for tag := range registry.Roots {
+		_, err := r.store.PutFolderRoots(r.ctx, tag, nil, nil)
+		r.ok(t, err)
+	}
 	r.want.generation = r.registry(t).Generation
 }
 
@@ -207,6 +212,12 @@ func (r *registryRun) putSettings(t *rapid.T) {
 	}
 }
 
+// someone saves as an admin, an author or without any role.
+func (r *registryRun) someone(t *rapid.T) context.Context {
+	role := rapid.SampledFrom([]fleet.Role{fleet.RoleAdmin, fleet.RoleAuthor, ""}).Draw(t, "role")
+	return fleet.WithRole(fleet.WithActor(r.ctx, "who "+string(role)), role)
+}
+
 func (r *registryRun) anyText(t *rapid.T) fleet.Template {
 	return fleet.Template{
 		Label: "t", Priority: rapid.Int64Range(-1, 1).Draw(t, "priority"), Op: fleet.OpSet,
@@ -218,8 +229,12 @@ func (r *registryRun) createTemplate(t *rapid.T) {
 	if len(r.want.templates) > 4 {
 		return // enough
 	}
-	stored, err := r.store.CreateTemplate(r.ctx, r.anyText(t))
+	who := r.someone(t)
+	stored, err := r.store.CreateTemplate(who, r.anyText(t))
 	r.ok(t, err)
+	if stored.SavedRole != fleet.RoleOf(who) || stored.SavedBy != fleet.ActorOf(who) {
+		t.Fatalf("got saver %s, %q", stored.SavedBy, stored.SavedRole)
+	}
 	if stored.ID <= r.want.lastID {
 		t.Fatalf("got ID %d after %d", stored.ID, r.want.lastID)
 	}
@@ -232,7 +247,8 @@ func (r *registryRun) createTemplate(t *rapid.T) {
 func (r *registryRun) putTemplate(t *rapid.T) {
 	v := r.anyText(t)
 	v.ID = r.anyTemplate(t)
-	stored, err := r.store.PutTemplate(r.ctx, v, nil)
+	who := r.someone(t)
+	stored, err := r.store.PutTemplate(who, v, nil)
 	was, there := r.want.templates[v.ID]
 	r.answered(t, err, there)
 	if !there {
@@ -240,6 +256,13 @@ func (r *registryRun) putTemplate(t *rapid.T) {
 	}
 	if v.Priority != was.Priority || v.Text != was.Text {
 		r.want.generation++
+	}
+	saver := was.SavedRole // of whoever wrote the text, not of whoever changed the priority
+	if v.Text != was.Text {
+		saver = fleet.RoleOf(who)
+	}
+	if stored.SavedRole != saver {
+		t.Fatalf("got the saver's role %q, want %q", stored.SavedRole, saver)
 	}
 	r.want.templates[v.ID] = stored
 }
@@ -308,6 +331,20 @@ func (r *registryRun) deleteTag(t *rapid.T) {
 	r.answered(t, err, there)
 	if there {
 		r.want.generation++
+	}
+}
+
+func (r *registryRun) putRoots(t *rapid.T) {
+	tag := rapid.SampledFrom(append(someTags, "")).Draw(t, "tag")
+	roots := rapid.SampledFrom([][]string{nil, {"~"}, {"/srv/b", "/srv/a", "/srv/b"}}).Draw(t, "roots")
+	stored, err := r.store.PutFolderRoots(r.ctx, tag, roots, nil)
+	r.ok(t, err)
+	delete(r.want.roots, tag)
+	if len(roots) > 0 {
+		r.want.roots[tag] = stored
+	}
+	if len(roots) == 3 && !slices.Equal(stored, []string{"/srv/a", "/srv/b"}) {
+		t.Fatalf("got %q", stored)
 	}
 }
 

@@ -49,8 +49,10 @@ func (s *Store) taggedTemplate(id int64) (*fleet.TaggedTemplate, error) {
 
 func noTemplate(id int64) error { return fleet.NotFoundf("there is no template %d", id) }
 
-// CreateTemplate stores a new template. Its ID is larger than any given before, those of deleted templates included.
+// CreateTemplate stores a new template. Its ID is larger than any given before, those of deleted templates included. The
+// saver is the actor of the context, here and below.
 func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fleet.Template, error) {
+	template.SavedBy, template.SavedRole = fleet.ActorOf(ctx), fleet.RoleOf(ctx)
 	return write(ctx, s, "create template", func(t *tx) (fleet.Template, error) {
 		v := template
 		if err := v.Validate(); err != nil {
@@ -58,9 +60,10 @@ func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fl
 		}
 		v.CreatedAt, v.UpdatedAt = t.now, t.now
 		err := t.row(`
-			INSERT INTO templates (label, priority, op, key, text, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
-			v.Label, v.Priority, string(v.Op), v.Key, v.Text, millis(v.CreatedAt), millis(v.UpdatedAt)).Scan(&v.ID)
+			INSERT INTO templates (label, priority, op, key, text, saved_by, saved_role, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
+			v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole), millis(v.CreatedAt), millis(v.UpdatedAt)).
+			Scan(&v.ID)
 		if err != nil {
 			return v, err
 		}
@@ -73,8 +76,9 @@ func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fl
 }
 
 // PutTemplate replaces a template that is there. createdAt and tags survive, updatedAt always moves forward. Putting
-// what is there already makes no generation.
+// what is there already makes no generation, and the saver stays where op, key and text do.
 func (s *Store) PutTemplate(ctx context.Context, template fleet.Template, check func(current *fleet.Template) error) (fleet.Template, error) {
+	template.SavedBy, template.SavedRole = fleet.ActorOf(ctx), fleet.RoleOf(ctx)
 	return write(ctx, s, "put template", func(t *tx) (fleet.Template, error) {
 		v := template
 		current, err := t.checkedTemplate(v.ID, check)
@@ -84,10 +88,9 @@ func (s *Store) PutTemplate(ctx context.Context, template fleet.Template, check 
 		if err := v.Validate(); err != nil {
 			return v, err
 		}
+		v = v.SavedOver(*current)
 		v.CreatedAt, v.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
-		err = t.exec(`UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, updated_at = $7 WHERE id = $1`,
-			v.ID, v.Label, v.Priority, string(v.Op), v.Key, v.Text, millis(v.UpdatedAt))
-		if err != nil {
+		if err := t.updateTemplate(v); err != nil {
 			return v, err
 		}
 		t.record("template.replace", strconv.FormatInt(v.ID, 10), v.Label)
@@ -99,6 +102,13 @@ func (s *Store) PutTemplate(ctx context.Context, template fleet.Template, check 
 		}
 		return v, t.remember(v, "changed", false)
 	})
+}
+
+func (t *tx) updateTemplate(v fleet.Template) error {
+	return t.exec(`
+		UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, saved_by = $7, saved_role = $8, updated_at = $9
+		WHERE id = $1`,
+		v.ID, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole), millis(v.UpdatedAt))
 }
 
 // sameTemplate compares what a person wrote.
@@ -166,18 +176,23 @@ func (t *tx) rememberIn(v fleet.Template, what string, deleted bool) (generation
 
 func (t *tx) rememberAt(generation int64, v fleet.Template, deleted bool) error {
 	return t.exec(`
-		INSERT INTO template_history (generation, template_id, deleted, label, priority, op, key, text, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, millis(v.CreatedAt), millis(v.UpdatedAt))
+		INSERT INTO template_history
+			(generation, template_id, deleted, label, priority, op, key, text, saved_by, saved_role, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole),
+		millis(v.CreatedAt), millis(v.UpdatedAt))
 }
 
-const selectTemplates = `SELECT id, label, priority, op, key, text, created_at, updated_at FROM templates`
+// templateColumns are those that a template has in both of its tables, beside its ID.
+const templateColumns = `label, priority, op, key, text, saved_by, saved_role, created_at, updated_at`
+
+const selectTemplates = `SELECT id, ` + templateColumns + ` FROM templates`
 
 func scanTemplate(row scanner) (v fleet.Template, err error) {
-	var op string
+	var op, role string
 	var created, updated sql.NullInt64
-	err = row.Scan(&v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &created, &updated)
-	v.Op, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fromMillis(created), fromMillis(updated)
+	err = row.Scan(&v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &v.SavedBy, &role, &created, &updated)
+	v.Op, v.SavedRole, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fleet.Role(role), fromMillis(created), fromMillis(updated)
 	return v, err
 }
 

@@ -127,33 +127,31 @@ func (t *tx) firstChanges(table, columns string, generations []int64) ([]firstCh
 // templateBack makes a template what it was before a generation; stays is false for one that was not there, which is
 // left for the caller to drop.
 func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
-	was := fleet.Template{ID: id}
-	var op string
+	const latest = ` FROM template_history WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`
+	was, err := scanTemplate(t.row(`SELECT template_id, `+templateColumns+latest, id, before))
 	var deleted bool
-	var created any
-	err = t.row(`SELECT label, priority, op, key, text, created_at, deleted FROM template_history
-		WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`, id, before).
-		Scan(&was.Label, &was.Priority, &op, &was.Key, &was.Text, &created, &deleted)
+	if err == nil {
+		err = t.row(`SELECT deleted`+latest, id, before).Scan(&deleted)
+	}
 	if absent(err) || err == nil && deleted {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	was.Op = fleet.Op(op)
 	current, err := scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
 	switch {
 	case absent(err):
-		was.CreatedAt, was.UpdatedAt = timeOf(created.(int64)), t.now
-		err = t.exec(`INSERT INTO templates (id, label, priority, op, key, text, created_at, updated_at) `+t.store.dialect.givenID()+`
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, id, was.Label, was.Priority, op, was.Key, was.Text, millis(was.CreatedAt), millis(was.UpdatedAt))
+		was.UpdatedAt = t.now
+		err = t.exec(`INSERT INTO templates (id, `+templateColumns+`) `+t.store.dialect.givenID()+`
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, id, was.Label, was.Priority, string(was.Op), was.Key, was.Text,
+			was.SavedBy, string(was.SavedRole), millis(was.CreatedAt), millis(was.UpdatedAt))
 	case err == nil:
 		was.CreatedAt, was.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
 		if sameTemplate(current, was) {
 			return true, nil
 		}
-		err = t.exec(`UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, updated_at = $7 WHERE id = $1`,
-			id, was.Label, was.Priority, op, was.Key, was.Text, millis(was.UpdatedAt))
+		err = t.updateTemplate(was)
 	}
 	if err != nil {
 		return false, err

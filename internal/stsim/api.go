@@ -27,6 +27,7 @@ var routes = map[string]route{
 	"/rest/noauth/auth/password":    {"POST": (*endpoint).logIn},
 	"/rest/system/status":           {"GET": (*endpoint).status},
 	"/rest/system/version":          {"GET": (*endpoint).versionInfo},
+	"/rest/system/paths":            {"GET": (*endpoint).paths},
 	"/rest/system/ping":             {"GET": (*endpoint).ping, "POST": (*endpoint).ping},
 	"/rest/system/connections":      {"GET": (*endpoint).connections},
 	"/rest/system/discovery":        {"GET": (*endpoint).discovery},

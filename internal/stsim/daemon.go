@@ -24,6 +24,7 @@ type Daemon struct {
 	id          fleet.DeviceID
 	name        string
 	version     atomic.Pointer[Version] // another one after Upgrade
+	system      System
 	address     netip.Addr
 	certificate *tls.Certificate // whose hash is the ID
 	gui         guiIdentity
@@ -53,6 +54,7 @@ func newDaemon(f *Farm, number int, certificate *tls.Certificate) *Daemon {
 	d := &Daemon{
 		farm: f, number: number, certificate: certificate, id: deviceIDOf(certificate),
 		name:    nameOf(f.options.Seed, number),
+		system:  f.options.Systems[number/len(f.options.Versions)%len(f.options.Systems)],
 		address: addressOf(f.options.Network, number), apiPort: f.options.Port, folders: map[string]*folder{},
 	}
 	d.version.Store(&f.options.Versions[number%len(f.options.Versions)])

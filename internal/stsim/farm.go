@@ -23,6 +23,7 @@ type Options struct {
 	Count     int       // daemons; 0 means 1
 	Seed      uint64    // names, folders and numbers follow from it; keys and certificates are random
 	Versions  []Version // daemon i imitates Versions[i%len]; empty: V2 and V1 in turn
+	Systems   []System  // one after the other, each for as many daemons as there are Versions; empty: Linux
 	Folders   int       // per daemon; 0 means 1, negative none
 	Group     int       // daemons that share their folders with one another; 0 means 3
 	Network   int       // 127.NETWORK.0.1 is the first daemon's address, 1 to 255; 0 means 64
@@ -114,6 +115,14 @@ func (o Options) withDefaults() (Options, error) {
 	for _, v := range o.Versions {
 		if v != V1 && v != V2 {
 			return o, fleet.Invalidf("versions", "a daemon of version %q cannot be simulated, only %s and %s", v, V1, V2)
+		}
+	}
+	if len(o.Systems) == 0 {
+		o.Systems = []System{Linux}
+	}
+	for _, s := range o.Systems {
+		if _, known := machines[s]; !known {
+			return o, fleet.Invalidf("systems", "a daemon on %q cannot be simulated", s)
 		}
 	}
 	if o.Folders == 0 {

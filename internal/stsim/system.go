@@ -46,7 +46,7 @@ func (e *endpoint) status(w http.ResponseWriter, r *http.Request, _ string) {
 		"goroutines": 40 + d.number%40,
 		"alloc":      (20+int64(d.number%30))*mebibyte + up.Milliseconds()%mebibyte,
 		"sys":        (60 + int64(d.number%50)) * mebibyte,
-		"tilde":      "/home/syncthing", "pathSeparator": "/", "cpuPercent": 0, "urVersionMax": 3,
+		"tilde":      d.machine().tilde, "pathSeparator": d.machine().separator, "cpuPercent": 0, "urVersionMax": 3,
 		"uptime": int64(up.Seconds()), "startTime": e.process.started.UTC().Format(time.RFC3339),
 		"guiAddressOverridden": d.farm.options.Fixed, "guiAddressUsed": e.listener.Addr().String(),
 		"connectionServiceStatus": listenerStatus(options), "lastDialStatus": map[string]any{},
@@ -83,9 +83,9 @@ func (e *endpoint) versionInfo(w http.ResponseWriter, r *http.Request, _ string)
 	}
 	arch := []string{"amd64", "arm64", "arm"}[e.daemon.number%3]
 	says := map[string]any{
-		"version": version, "codename": codename, "os": "linux", "arch": arch, "date": built, "user": "simulator", "stamp": "0",
+		"version": version, "codename": codename, "os": e.daemon.system, "arch": arch, "date": built, "user": "simulator", "stamp": "0",
 		"isBeta": false, "isCandidate": false, "isRelease": true, "tags": []string{},
-		"longVersion": fmt.Sprintf("syncthing %s %q (simulated linux-%s) simulator %s", version, codename, arch, built),
+		"longVersion": fmt.Sprintf("syncthing %s %q (simulated %s-%s) simulator %s", version, codename, e.daemon.system, arch, built),
 	}
 	if e.daemon.Version() == V2 {
 		says["extra"], says["container"] = "", false

@@ -2,6 +2,8 @@ package syncthing
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"muster/internal/fleet"
 )
@@ -65,6 +67,38 @@ func parseVersion(body []byte, l Limits) (fleet.Version, error) {
 		return fleet.Version{}, err
 	}
 	return fleet.Version{Arch: w.Arch, Codename: w.Codename, LongVersion: w.LongVersion, OS: w.OS, Version: w.Version}, nil
+}
+
+// maxPaths is several times what a daemon has (12 in 2.1).
+const maxPaths = 100
+
+// parsePaths maps /rest/system/paths: names of files and directories by what they are for (lib/locations of 2.1). defFolder is
+// where folders of people go by default.
+func parsePaths(body []byte, l Limits) ([]string, error) {
+	const during = "read the daemon's own paths"
+	var paths map[string]any
+	if err := decode(body, &paths, l, during); err != nil {
+		return nil, err
+	}
+	if len(paths) > maxPaths {
+		return nil, disbelieve(during, "it names far too many", nil)
+	}
+	var directories []string
+	for name, said := range paths {
+		path, isText := said.(string)
+		if !isText || path == "" || path == "-" || name == "defFolder" {
+			continue
+		}
+		if err := sane(l, during, path); err != nil {
+			return nil, err
+		}
+		if name == "config" || strings.HasSuffix(name, "File") && name != "logFile" {
+			path = path[:max(0, strings.LastIndexAny(path, `/\`))]
+		}
+		directories = append(directories, path)
+	}
+	slices.Sort(directories)
+	return slices.Compact(directories), nil
 }
 
 // parseSummary maps /rest/db/status, and the summary in a FolderSummary event, which is the same.

@@ -57,6 +57,23 @@ func (c calls) Version(ctx context.Context) (fleet.Version, error) {
 	return parseVersion(body, c.limits)
 }
 
+// Directories reads /rest/system/paths: the directories of the daemon's configuration, keys and database, sorted. There are
+// none where the daemon does not have the path (1.19.2), or says something else there.
+func (c calls) Directories(ctx context.Context) ([]string, error) {
+	body, err := c.get(ctx, "/rest/system/paths", "read the daemon's own paths")
+	if err == nil {
+		var directories []string
+		if directories, err = parsePaths(body, c.limits); err == nil {
+			return directories, nil
+		}
+	}
+	switch fleet.CodeOf(err) {
+	case fleet.CodeNotFound, fleet.CodeUnbelievable:
+		return nil, nil
+	}
+	return nil, err
+}
+
 // Summary reads /rest/db/status, which is expensive for the daemon. An unknown folder is CodeNotFound.
 func (c calls) Summary(ctx context.Context, folder string) (fleet.FolderSummary, error) {
 	body, err := c.get(ctx, "/rest/db/status?folder="+url.QueryEscape(folder), "read the summary of a folder")

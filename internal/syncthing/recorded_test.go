@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestVersionOfEveryVersion(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			got, err := parseVersion(recorded(t, version, "version.json"), DefaultLimits)
-			if err != nil || got != want {
+			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("got %+v, %v\nwant %+v", got, err, want)
 			}
 		})

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type folderRootsCommand struct {
+	List   folderRootsListCommand   `cmd:"" help:"List the folder roots of the fleet, or those that a tag adds."`
+	Add    folderRootsAddCommand    `cmd:"" help:"Let templates of authors put folders below another directory."`
+	Remove folderRootsRemoveCommand `cmd:"" help:"Hold what templates of authors put below a directory; folders that are there stay."`
+}
+
+// rootsOf names the folder roots that a command is about. Like a stop, it does not listen to the environment.
+type rootsOf struct {
+	Tag string `help:"Only on devices with this tag: its folder roots add to those of the fleet." placeholder:"TAG" env:"-"`
+}
+
+func (r rootsOf) read(ctx context.Context, server *client.Client) ([]string, error) {
+	if r.Tag != "" {
+		return server.TagFolderRoots(ctx, r.Tag)
+	}
+	return server.FolderRoots(ctx)
+}
+
+// change puts what a person wants in place of what is there, and prints it.
+func (r rootsOf) change(ctx context.Context, env *environment, c *connection, wanted func(now []string) ([]string, error)) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	roots, err := r.read(ctx, server)
+	if err != nil {
+		return err
+	}
+	if roots, err = wanted(roots); err != nil {
+		return err
+	}
+	put := func() ([]string, error) { return server.PutFolderRoots(ctx, roots) }
+	if r.Tag != "" {
+		put = func() ([]string, error) { return server.PutTagFolderRoots(ctx, r.Tag, roots) }
+		if err := warnOfTag(ctx, env, server, r.Tag); err != nil {
+			return err
+		}
+	}
+	if roots, err = put(); err != nil {
+		return err
+	}
+	printLines(env, roots)
+	return nil
+}
+
+func printLines(env *environment, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(env.Out, printable(line))
+	}
+}
+
+type folderRootsListCommand struct {
+	connection
+	rootsOf
+}
+
+// Run prints one directory on each line.
+func (c *folderRootsListCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	roots, err := c.read(ctx, server)
+	if err != nil {
+		return err
+	}
+	printLines(env, roots)
+	return nil
+}
+
+type folderRootsAddCommand struct {
+	connection
+	rootsOf
+	Directory string `arg:"" help:"Directory on the daemons' machines: ~/..., /... or a drive such as C:\\. Quote it, so that the shell does not read it."`
+}
+
+// Run adds the directory and prints all.
+func (c *folderRootsAddCommand) Run(ctx context.Context, env *environment) error {
+	return c.change(ctx, env, &c.connection, func(now []string) ([]string, error) { return append(now, c.Directory), nil })
+}
+
+type folderRootsRemoveCommand struct {
+	connection
+	rootsOf
+	Directory string `arg:"" help:"Directory as the list shows it."`
+}
+
+// Run takes the directory away and prints those that remain.
+func (c *folderRootsRemoveCommand) Run(ctx context.Context, env *environment) error {
+	return c.change(ctx, env, &c.connection, func(now []string) ([]string, error) {
+		if !slices.Contains(now, c.Directory) {
+			return nil, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("%q is no folder root", c.Directory),
+				Hint: "`muster folder-roots list` shows them; those of a tag with --tag."}
+		}
+		return slices.DeleteFunc(now, func(root string) bool { return root == c.Directory }), nil
+	})
+}

@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+func (s *server) rootRoutes() []route {
+	const roots, tag = Prefix + "/folder-roots", Prefix + "/tags/{tag}/settings"
+	return []route{
+		{method: http.MethodGet, path: roots, name: "getFolderRoots", summary: "Directories below which templates of authors may put folders", permission: auth.Read,
+			reply: reflect.TypeFor[api.FolderRoots](), handle: s.getFolderRoots},
+		{method: http.MethodPut, path: roots, name: "putFolderRoots", summary: "Replace them", permission: auth.WriteSettings,
+			body: reflect.TypeFor[api.PutFolderRoots](), reply: reflect.TypeFor[api.FolderRoots](), conditional: true, handle: s.putFolderRoots},
+		{method: http.MethodGet, path: tag, name: "getTagSettings", summary: "Settings of the devices with a tag", permission: auth.Read,
+			reply: reflect.TypeFor[api.TagSettings](), handle: s.getTagSettings},
+		{method: http.MethodPut, path: tag, name: "putTagSettings", summary: "Change settings of the devices with a tag; what is left out stays", permission: auth.Stop,
+			body: reflect.TypeFor[api.PutTagSettings](), reply: reflect.TypeFor[api.TagSettingsStored](), handle: s.putTagSettings},
+	}
+}
+
+func wireRoots(roots []string) api.FolderRoots {
+	return api.FolderRoots{FolderRoots: append([]string{}, roots...)}
+}
+
+func (s *server) getFolderRoots(r *request) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireRoots(registry.Roots[""]))
+}
+
+func (s *server) putFolderRoots(r *request) (reply, error) {
+	body, err := decode[api.PutFolderRoots](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"folderRoots": body.FolderRoots == nil}); err != nil {
+		return reply{}, err
+	}
+	stored, err := s.Settings.PutFolderRoots(r.Context(), "", body.FolderRoots, condition(r, func(roots *[]string) any { return wireRoots(*roots) }))
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wireRoots(stored))
+}
+
+func (s *server) getTagSettings(r *request) (reply, error) {
+	tag, err := r.tag()
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.TagSettings{
+		ModeSetting: api.ModeSetting{Mode: string(orOn(registry.TagModes[tag]))}, FolderRoots: wireRoots(registry.Roots[tag]),
+	})
+}
+
+// putTagSettings checks everything that the body asks for before it changes anything.
+func (s *server) putTagSettings(r *request) (reply, error) {
+	tag, err := r.tag()
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.PutTagSettings](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"mode": body.Mode == nil && body.FolderRoots == nil}); err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	if err := mayChange(r.who, body.FolderRoots == nil); err != nil {
+		return reply{}, err
+	}
+	out := api.TagSettingsStored{FolderRoots: wireRoots(registry.Roots[tag])}
+	if body.FolderRoots != nil {
+		if _, err := fleet.ParseFolderRoots(body.FolderRoots); err != nil {
+			return reply{}, err
+		}
+	}
+	out.Mode = string(orOn(registry.TagModes[tag]))
+	if body.Mode != nil {
+		out.ModeSwitched, err = s.switchMode(r, *body.Mode, registry.TagModes[tag], func(mode fleet.Mode) error {
+			return s.Settings.PutTagMode(r.Context(), tag, mode)
+		})
+		if err != nil {
+			return reply{}, err
+		}
+	}
+	if body.FolderRoots != nil {
+		stored, err := s.Settings.PutFolderRoots(r.Context(), tag, body.FolderRoots, nil)
+		if err != nil {
+			return reply{}, err
+		}
+		out.FolderRoots = wireRoots(stored)
+	}
+	return show(out)
+}

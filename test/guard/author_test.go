@@ -1,0 +1,103 @@
+package guard_test
+
+import (
+	"fmt"
+	"testing"
+
+	"muster/api"
+	muster "muster/client"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+	"muster/test/daemon"
+	"muster/test/server"
+)
+
+// as is the server with a token of another role: templates are saved with that role then.
+func as(t *testing.T, s *server.Server, role fleet.Role) *server.Server {
+	t.Helper()
+	token, err := s.Client.CreateToken(t.Context(), "a "+string(role), string(role))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *s
+	if other.Client, err = muster.New(s.URL, token.Secret); err != nil {
+		t.Fatal(err)
+	}
+	return &other
+}
+
+// With an author's token alone one template made a new folder over the daemon's own home, shared with another device: its
+// configuration with the API key and its private key arrived there. The other way round wrote into ~/.ssh.
+func TestAnAuthorOwnsNoNode(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	victim, other := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{})
+	s.Register(victim.ID, victim.APIKey, victim.Address, victim.Port, "victim")
+	s.Register(other.ID, other.APIKey, other.Address, other.Port)
+	s.WaitConfiguration(victim.ID, fleet.ConfigUnmanaged)
+	s.WaitConfiguration(other.ID, fleet.ConfigUnmanaged)
+	author := as(t, s, fleet.RoleAuthor)
+	target := target{id: victim.ID, key: victim.APIKey, host: victim.Address, port: victim.Port}
+	before := target.config(t)
+	for name, path := range map[string]string{
+		"the daemon's own home":       victim.Home,
+		"its database":                victim.Home + "/index-v0.14.0.db",
+		"the keys of the user":        "~/.ssh",
+		"the autostart of the user":   "~/.config/autostart",
+		"the jobs of the machine":     "/etc/cron.d",
+		"a directory of the machine":  "/srv",
+		"a neighbour of the home":     victim.Home + "/../x",
+		"the home of every user":      victim.Home + "/..",
+		"the home in other spelling":  victim.Home + "//./",
+		"another folder of old files": "~/bin",
+	} {
+		text := fmt.Sprintf(`[{"id": "loot", "path": %q, "devices": [{"deviceID": %q}]}]`, path, other.ID)
+		id := author.Template("merge", "folders", text, "victim")
+		state := s.WaitState(victim.ID, "held: "+name, func(state api.DeviceState) bool {
+			return state.Configuration == string(fleet.ConfigHeld) || state.Configuration == string(fleet.ConfigInSync)
+		})
+		if state.Configuration != string(fleet.ConfigHeld) {
+			t.Errorf("%s: %s: %s", name, state.Configuration, state.Reason)
+		}
+		for _, change := range stconfig.Diff(before, target.config(t)) {
+			t.Errorf("%s: %s changed at the daemon", name, change.Key)
+		}
+		consented(t, author, victim.ID, fleet.CodeForbidden)
+		if err := s.Client.DeleteTemplate(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		s.WaitConfiguration(victim.ID, fleet.ConfigUnmanaged)
+	}
+}
+
+// What authors are there for goes through without a question: a folder in the home directory, among registered devices.
+func TestAnAuthorSharesFoldersInTheHomeDirectory(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	one, two := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{})
+	for _, d := range []*daemon.Daemon{one, two} {
+		s.Register(d.ID, d.APIKey, d.Address, d.Port, "office")
+		s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+	}
+	as(t, s, fleet.RoleAuthor).Template("merge", "folders.team", fmt.Sprintf(
+		`{"path": "~/team", "devices": [{"deviceID": %q}, {"deviceID": %q}]}`, one.ID, two.ID), "office")
+	s.WaitConfiguration(one.ID, fleet.ConfigInSync)
+	s.WaitConfiguration(two.ID, fleet.ConfigInSync)
+}
+
+// consented tries to let out everything that is held.
+func consented(t *testing.T, s *server.Server, id fleet.DeviceID, want fleet.Code) {
+	t.Helper()
+	made, err := s.Client.DevicePlan(t.Context(), string(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := api.ApplyPlan{Digest: &made.Digest}
+	for _, change := range made.Changes {
+		if change.Class == string(plan.Held) {
+			answer.Consent = append(answer.Consent, change.Key)
+		}
+	}
+	if _, err := s.Client.ApplyPlan(t.Context(), string(id), answer); fleet.CodeOf(err) != want {
+		t.Errorf("consent to %q gives %v, want %q", answer.Consent, err, want)
+	}
+}

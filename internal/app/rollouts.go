@@ -32,7 +32,9 @@ func (a *App) newRunner(ctx context.Context, evaluator rollout.Evaluator, digest
 	runner := rollout.New(rollout.Options{
 		Store: a.store, Fleet: managed{a}, Evaluator: evaluator, Log: a.log, Soak: soak, Patience: a.o.Patience, BlastLimit: limit,
 		DigestKey: digestKey, Step: a.o.Step,
-		Changed: func(r fleet.Rollout) { a.news.publish(event.TypeRollout, "", nil, httpapi.RolloutEvent(r)) },
+		Changed: func(r fleet.Rollout) {
+			a.news.publish(event.TypeRollout, "", nil, httpapi.RolloutEvent(r, a.registry()))
+		},
 	})
 	return runner, runner.Load(ctx)
 }

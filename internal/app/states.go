@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 	"muster/internal/mirror"
 	"muster/internal/reconcile"
 )
@@ -14,11 +15,32 @@ import (
 type states struct {
 	mirror *mirror.Mirror
 	engine *reconcile.Engine
+	labels func() *fleet.Registry // of the devices that texts name; nil where it cannot be read
 
 	whyVisited string // a daemon is not followed
 }
 
-func (a *App) states() states { return states{a.mirror, a.engine, a.budget.Reason()} }
+func (a *App) states() states { return states{a.mirror, a.engine, a.registry, a.budget.Reason()} }
+
+// registry is the newest one, nil where it cannot be read.
+func (a *App) registry() *fleet.Registry {
+	registry, err := a.store.Registry(context.Background())
+	if err != nil {
+		a.log.Warn("the registry is not readable", logkey.Err(err))
+		return nil
+	}
+	return registry
+}
+
+// named is a text in which devices have names instead of IDs.
+func (s states) named(text string) string {
+	return fleet.WithNames(text, func(id fleet.DeviceID) string {
+		if registry := s.labels(); registry != nil {
+			return registry.Label(id)
+		}
+		return ""
+	})
+}
 
 // joined are those of the texts that say something.
 func joined(by string, texts ...string) string {
@@ -28,6 +50,12 @@ func joined(by string, texts ...string) string {
 // State of a registered device. While the daemon cannot be reached that is what a person must hear first; else the
 // reason is that of the configuration.
 func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
+	state, err := s.joined(id)
+	state.Reason, state.Next = s.named(state.Reason), s.named(state.Next)
+	return state, err
+}
+
+func (s states) joined(id fleet.DeviceID) (fleet.State, error) {
 	snapshot := s.mirror.Snapshot(id)
 	if snapshot == nil {
 		return fleet.State{}, fleet.NotFoundf("device %s is not registered", id)

@@ -46,7 +46,7 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	return printApplied(env.Out, device, made)
+	return printApplied(&painter{w: env.Out, label: labels(ctx, server)}, device, made)
 }
 
 // showPlan prints the stops that concern a device, what would be changed on it, and the command that answers what waits
@@ -64,7 +64,7 @@ func showPlan(ctx context.Context, out io.Writer, server *client.Client, device 
 	case err != nil:
 		return err
 	}
-	p := &painter{w: out}
+	p := &painter{w: out, label: labels(ctx, server)}
 	known := state.Connection == string(fleet.Online)
 	switch {
 	case len(made.Changes) == 0 && known:
@@ -123,8 +123,7 @@ func (p *painter) answers(device api.Device, made api.Plan) (held bool) {
 }
 
 // printApplied says what was done and what was not.
-func printApplied(out io.Writer, device api.Device, made api.AppliedPlan) error {
-	p := &painter{w: out}
+func printApplied(p *painter, device api.Device, made api.AppliedPlan) error {
 	for _, part := range []struct {
 		title   string
 		changes []api.PlannedChange

@@ -68,7 +68,8 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 		out.SetIndent("", "  ")
 		return out.Encode(made)
 	}
-	if err := printWhatIf(env.Out, made, coloured(c.Colour, env.Out)); err != nil {
+	p := &painter{w: env.Out, colour: coloured(c.Colour, env.Out), label: labels(ctx, server)}
+	if err := printWhatIf(p, made); err != nil {
 		return err
 	}
 	return warnOfTags(ctx, env, server, body)

@@ -100,21 +100,21 @@ DDDDDDD
 
 func TestPlanIsPrintedForAPerson(t *testing.T) {
 	var out bytes.Buffer
-	if err := printWhatIf(&out, sample, false); err != nil || out.String() != sampleText {
+	if err := printWhatIf(&painter{w: &out}, sample); err != nil || out.String() != sampleText {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()
 	held := sample
 	held.Blast = "this change touches 2 devices, more than the limit of 1 (--blast-limit)"
-	if err := printWhatIf(&out, held, false); err != nil || !strings.Contains(out.String(), "All of it would wait for consent: "+held.Blast+".\n") {
+	if err := printWhatIf(&painter{w: &out}, held); err != nil || !strings.Contains(out.String(), "All of it would wait for consent: "+held.Blast+".\n") {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := printWhatIf(&out, api.WhatIfPlan{}, false); err != nil || out.String() != "Nothing would change.\n" {
+	if err := printWhatIf(&painter{w: &out}, api.WhatIfPlan{}); err != nil || out.String() != "Nothing would change.\n" {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := printWhatIf(&out, sample, true); err != nil || !strings.Contains(out.String(), "\x1b[33m  ~ options.natEnabled") {
+	if err := printWhatIf(&painter{w: &out, colour: true}, sample); err != nil || !strings.Contains(out.String(), "\x1b[33m  ~ options.natEnabled") {
 		t.Errorf("got no colours: %v\n%s", err, out.String())
 	}
 	if coloured("auto", &out) || !coloured("always", &out) || coloured("never", os.Stdout) {

@@ -2,15 +2,19 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
 )
 
 const (
@@ -23,7 +27,35 @@ const (
 type painter struct {
 	w      io.Writer
 	colour bool
-	err    error // the first of w
+	label  func(fleet.DeviceID) string // of a device in a key; nil: none is known
+	err    error                       // the first of w
+}
+
+// named is a text in which devices have names instead of IDs.
+func (p *painter) named(text string) string {
+	return printable(fleet.WithNames(text, func(id fleet.DeviceID) string {
+		if p.label == nil {
+			return ""
+		}
+		return p.label(id)
+	}))
+}
+
+// labels gives the labels of registered devices. They are fetched when the first one is asked for; without an answer
+// none is known.
+func labels(ctx context.Context, server *client.Client) func(fleet.DeviceID) string {
+	all := sync.OnceValue(func() map[string]string {
+		devices, err := server.Devices(ctx, client.List{})
+		if err != nil {
+			return nil
+		}
+		labels := make(map[string]string, len(devices))
+		for _, device := range devices {
+			labels[device.DeviceID] = device.Label
+		}
+		return labels
+	})
+	return func(id fleet.DeviceID) string { return all()[string(id)] }
 }
 
 const (
@@ -45,8 +77,7 @@ func (p *painter) line(style, text string) {
 }
 
 // printWhatIf writes a plan for a person. Devices for which the same would change are shown together.
-func printWhatIf(w io.Writer, made api.WhatIfPlan, colour bool) error {
-	p := &painter{w: w, colour: colour}
+func printWhatIf(p *painter, made api.WhatIfPlan) error {
 	p.summary(made)
 	for _, group := range groupsOf(made.Devices) {
 		p.line(plain, "")
@@ -155,18 +186,18 @@ func (p *painter) group(g *group) {
 	case g.Unread:
 		p.line(yellow, "  ? its configuration was never read")
 	case g.Error != "":
-		p.line(red, "  ! "+printable(g.Error))
+		p.line(red, "  ! "+p.named(g.Error))
 	}
 	for _, change := range g.Changes {
 		p.change(change)
 	}
 	for _, change := range g.Dropped {
-		p.line(faint, "    no longer planned: "+printable(change.Key))
+		p.line(faint, "    no longer planned: "+p.named(change.Key))
 	}
 }
 
 func (p *painter) change(c api.PlannedChange) {
-	key, from, to := printable(c.Key), compact(c.From), compact(c.To)
+	key, from, to := p.named(c.Key), compact(c.From), compact(c.To)
 	absent := func(value string) bool { return value == "null" || value == "" }
 	switch {
 	case c.Class == "skipped":
@@ -206,7 +237,7 @@ func (p *painter) why(c api.PlannedChange) {
 		note = strings.TrimPrefix(note+" (template "+strings.Join(ids, ", ")+")", " ")
 	}
 	if note != "" {
-		p.line(faint, "      "+printable(note))
+		p.line(faint, "      "+p.named(note))
 	}
 }
 

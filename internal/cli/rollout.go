@@ -156,7 +156,7 @@ func (c *rolloutConsentCommand) show(ctx context.Context, out io.Writer, server 
 		if err != nil {
 			return err
 		}
-		p := &painter{w: out}
+		p := &painter{w: out, label: labels(ctx, server)}
 		p.line(plain, "On "+nameOf(api.DeviceEffect{DeviceID: m.DeviceID, Label: m.Label})+" there waits:")
 		command := fmt.Sprintf("muster rollout consent %d --digest %s", c.ID, made.Digest)
 		waits := false

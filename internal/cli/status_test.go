@@ -183,3 +183,19 @@ func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
 		})
 	}
 }
+
+// Devices in keys have names, except in what is copied.
+func TestAKeyNamesItsDeviceByLabel(t *testing.T) {
+	change := api.PlannedChange{Key: "folders.p.devices." + idLaptop, From: raw("null"), To: raw("{}"), Class: "held", Reason: "so"}
+	at := "GET /api/v1/devices/" + idNAS
+	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"}}
+	server := answering(t, map[string]any{
+		at: devices[0], at + "/state": api.DeviceState{Connection: "online"}, at + "/tags": []string{}, "GET /api/v1/devices": devices,
+		"GET /api/v1/overview": api.Overview{}, at + "/plan": api.Plan{Digest: "d", Changes: []api.PlannedChange{change}},
+	})
+	code, out, errs := run(t, "status", idNAS, "--token", "x", "--server", server.URL)
+	if code != exitDone || !strings.Contains(out, "+ folders.p.devices.laptop (AIR6LPZ) {}\n") ||
+		!strings.HasSuffix(out, "--consent 'folders.p.devices."+idLaptop+"'\n") {
+		t.Errorf("got %d and\n%s%s", code, out, errs)
+	}
+}

@@ -45,7 +45,13 @@ func (s *server) applyPlan(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(api.AppliedPlan{DeviceState: wireState(state), Applied: wireChanges(done), Waiting: wireChanges(waiting)})
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.AppliedPlan{
+		DeviceState: wireState(state), Applied: wireChanges(done, registry), Waiting: wireChanges(waiting, registry),
+	})
 }
 
 // mayConsent checks that somebody may consent to what they name: an operator to removals of folders and devices, an

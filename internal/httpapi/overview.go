@@ -51,7 +51,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 	}
 	counts := s.Overview.Counts()
 	out := api.Overview{
-		Devices: counts.Devices, Connections: named(connections, counts.Connections), Configurations: named(configurations, counts.Configurations),
+		Devices: counts.Devices, Connections: counted(connections, counts.Connections), Configurations: counted(configurations, counts.Configurations),
 		Folders: api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{}, Receivers: []api.Receiver{},
 		Impairments: []api.Impairment{}, Stops: s.modeStops(r.Context(), registry),
 		Mode: string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
@@ -63,7 +63,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 		}
 		for _, rollout := range rollouts {
 			if !rollout.Status.Over() {
-				out.Rollouts = append(out.Rollouts, wireRollout(rollout))
+				out.Rollouts = append(out.Rollouts, wireRollout(rollout, registry))
 			}
 		}
 	}
@@ -102,8 +102,8 @@ func wireReceiver(r notify.Receiver) api.Receiver {
 	return wire
 }
 
-// named has a number for every state, also for one that nobody is in.
-func named[K ~string](all []K, counts map[K]int) map[string]int {
+// counted has a number for every state, also for one that nobody is in.
+func counted[K ~string](all []K, counts map[K]int) map[string]int {
 	out := make(map[string]int, len(all))
 	for _, k := range all {
 		out[string(k)] = counts[k]

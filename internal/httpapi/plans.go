@@ -39,20 +39,34 @@ func (s *server) getPlan(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, s.notSeen(err)
 	}
-	return show(wirePlan(made))
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(wirePlan(made, registry))
 }
 
-func wirePlan(made plan.Plan) api.Plan {
-	return api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: wireChanges(made.Changes)}
+func wirePlan(made plan.Plan, registry *fleet.Registry) api.Plan {
+	return api.Plan{Digest: made.Digest, Generation: made.Generation, Changes: wireChanges(made.Changes, registry)}
 }
 
-func wireChanges(changes []plan.Change) []api.PlannedChange {
+// named is a text for a person in which devices have names instead of IDs.
+func named(registry *fleet.Registry, text string) string {
+	return fleet.WithNames(text, func(id fleet.DeviceID) string {
+		if registry == nil {
+			return ""
+		}
+		return registry.Label(id)
+	})
+}
+
+func wireChanges(changes []plan.Change, registry *fleet.Registry) []api.PlannedChange {
 	out := make([]api.PlannedChange, len(changes))
 	for i, change := range changes {
 		from, to := change.Shown()
 		out[i] = api.PlannedChange{
 			Key: change.Key.String(), From: from.JSON(), To: to.JSON(), Templates: change.Templates,
-			Class: string(change.Class), Reason: change.Reason, Drift: change.Drift, Returns: change.Returns,
+			Class: string(change.Class), Reason: named(registry, change.Reason), Drift: change.Drift, Returns: change.Returns,
 		}
 	}
 	return out

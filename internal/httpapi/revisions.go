@@ -144,7 +144,7 @@ func (s *server) restoreRevision(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, noRevision(device.ID, number, err)
 	}
-	return showRestored(restored)
+	return s.showRestored(r, restored)
 }
 
 // mayRestore checks that somebody may consent to what they name, on the plan that a restore without consent gives: while
@@ -160,14 +160,19 @@ func (s *server) mayRestore(r *request, id fleet.DeviceID, number int64, request
 		return reply{}, noRevision(id, number, err)
 	}
 	if seen.Done {
-		return showRestored(seen)
+		return s.showRestored(r, seen)
 	}
 	return reply{}, mayConsent(r.who, seen.Plan.Changes, request.Consent)
 }
 
-func showRestored(restored Restored) (reply, error) {
+func (s *server) showRestored(r *request, restored Restored) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
 	return show(api.Restored{
-		Plan: wirePlan(restored.Plan), Done: restored.Done, Left: wireChanges(restored.Left), Reason: restored.Reason, Next: restored.Next,
+		Plan: wirePlan(restored.Plan, registry), Done: restored.Done, Left: wireChanges(restored.Left, registry),
+		Reason: named(registry, restored.Reason), Next: named(registry, restored.Next),
 	})
 }
 

@@ -56,6 +56,10 @@ func (s *server) listRollouts(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
 	rollouts, err := s.Rollouts.Rollouts(r.Context())
 	if err != nil {
 		return reply{}, err
@@ -67,7 +71,7 @@ func (s *server) listRollouts(r *request) (reply, error) {
 			id, err := strconv.ParseInt(cursor, 10, 64)
 			return one.ID < id, err
 		},
-		wire: wireRollout,
+		wire: func(rollout fleet.Rollout) api.Rollout { return wireRollout(rollout, registry) },
 	})
 }
 
@@ -159,10 +163,10 @@ func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.Rollo
 	if err != nil {
 		return api.RolloutDetail{}, err
 	}
-	detail := api.RolloutDetail{Rollout: wireRollout(rollout), Members: make([]api.RolloutMember, len(rollout.Members))}
+	detail := api.RolloutDetail{Rollout: wireRollout(rollout, registry), Members: make([]api.RolloutMember, len(rollout.Members))}
 	for i, member := range rollout.Members {
 		detail.Members[i] = api.RolloutMember{
-			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State), Reason: member.Reason,
+			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State), Reason: named(registry, member.Reason),
 			Was: string(member.Was), Errors: member.Errors, Waived: member.Waived,
 		}
 		if device := registry.Devices[member.Device]; device != nil {
@@ -173,12 +177,15 @@ func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.Rollo
 }
 
 // RolloutEvent is the data of a rollout event.
-func RolloutEvent(rollout fleet.Rollout) api.Rollout { return wireRollout(rollout) }
+func RolloutEvent(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
+	return wireRollout(rollout, registry)
+}
 
-func wireRollout(rollout fleet.Rollout) api.Rollout {
+// wireRollout names devices in its texts as the registry does; without one, by the first letters of their IDs.
+func wireRollout(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 	out := api.Rollout{
 		ID: rollout.ID, Generation: rollout.Generation, Before: rollout.Before, Cause: rollout.Cause, Status: string(rollout.Status),
-		Reason: rollout.Reason, Next: rollout.Next, Waves: rollout.Waves, Wave: rollout.Wave, Blast: rollout.Blast,
+		Reason: named(registry, rollout.Reason), Next: named(registry, rollout.Next), Waves: rollout.Waves, Wave: rollout.Wave, Blast: rollout.Blast,
 		Consents: make([]api.RolloutConsent, len(rollout.Consents)), UndoneBy: rollout.UndoneBy, SupersededBy: rollout.SupersededBy,
 		CreatedAt: api.Time{Time: rollout.CreatedAt}, StartedAt: moment(rollout.StartedAt), WaveAt: moment(rollout.WaveAt), EndedAt: moment(rollout.EndedAt),
 	}

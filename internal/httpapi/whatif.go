@@ -265,7 +265,7 @@ func (sum *summing) show(device *api.DeviceEffect, effect Effect) {
 		sum.out.Truncated = true
 		return
 	}
-	device.Changes, device.Dropped = wireChanges(effect.Brings), wireChanges(effect.Drops)
+	device.Changes, device.Dropped = wireChanges(effect.Brings, sum.registry), wireChanges(effect.Drops, sum.registry)
 	sum.changes += len(device.Changes) + len(device.Dropped)
 	for _, change := range slices.Concat(device.Changes, device.Dropped) {
 		sum.bytes += len(change.From) + len(change.To)

@@ -31,6 +31,11 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 	if !strings.Contains(out, "1 failed, 11 later") || !strings.Contains(out, "Undo it") || strings.Contains(out, "  later") {
 		t.Errorf("got %s", out)
 	}
+	for _, d := range w.farm.Daemons() {
+		if strings.Contains(out, string(d.ID())) {
+			t.Errorf("got %s with a whole device ID, although its label is known", out)
+		}
+	}
 	if all := w.says("wave 3", "rollout", "show", "1", "--all"); strings.Count(all, "  later") != 11 {
 		t.Errorf("got %s", all)
 	}

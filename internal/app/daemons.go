@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net"
+	"strconv"
 
 	"muster/internal/fleet"
 	"muster/internal/mirror"
@@ -103,18 +104,22 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	return known
 }
 
-// TryKey asks the daemon something with another API key, over a connection of its own.
-func (d daemons) TryKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret) error {
+// TryAccess asks the daemon something with another API key or at another port, over a connection of its own.
+func (d daemons) TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.Access) error {
 	registry, err := d.store.Registry(ctx)
 	if err != nil {
 		return err
 	}
-	device, snapshot := registry.Devices[id], d.mirror.Snapshot(id)
-	if device == nil || snapshot == nil {
+	device := registry.Devices[id]
+	if device == nil {
 		return fleet.NotFoundf("device %s is not registered", id)
 	}
+	host := d.hostOf(device)
+	if host == "" {
+		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "no address of the daemon is known yet"}
+	}
 	client := d.dial(mirror.Target{
-		Device: id, APIKey: key, Address: snapshot.Address, Explicit: device.APIAddress != "",
+		Device: id, APIKey: access.Key, Address: net.JoinHostPort(host, strconv.Itoa(access.Port)), Explicit: device.APIAddress != "",
 		Pin: device.Settings.Pin, AllowPlain: device.Settings.AllowPlain,
 	})
 	defer client.Close()
@@ -122,12 +127,17 @@ func (d daemons) TryKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret
 	return err
 }
 
-// AdoptKey keeps another API key for the device, which ends the watcher and starts a new one. The rest of the record
-// stays as a person put it meanwhile.
-func (d daemons) AdoptKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret) error {
-	device, err := d.store.Device(ctx, id)
-	if err != nil {
-		return err
+// hostOf is where a device was reached last, or where a person says that it is.
+func (d daemons) hostOf(device *fleet.Registered) string {
+	if snapshot := d.mirror.Snapshot(device.ID); snapshot != nil {
+		if host, _, err := net.SplitHostPort(snapshot.Address); err == nil {
+			return host
+		}
 	}
-	return d.store.ReplaceAPIKey(ctx, id, device.APIKey, key)
+	return device.APIAddress
+}
+
+// AdoptAccess keeps another API key or port for the device, which ends the watcher and starts a new one.
+func (d daemons) AdoptAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
+	return d.store.ReplaceAccess(ctx, id, before, after)
 }

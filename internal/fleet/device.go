@@ -104,3 +104,12 @@ func ValidateAddress(address string) error {
 	}
 	return nil
 }
+
+// Access is what a daemon's API is reached with, beside its host.
+type Access struct {
+	Key  Secret
+	Port int
+}
+
+// Access is that of the device's record.
+func (d Device) Access() Access { return Access{Key: d.APIKey, Port: d.APIPort} }

@@ -93,7 +93,7 @@ var guardTable = []rule{
 	{at: "defaults.folder.versioning.**", class: Held, why: whyStrayVersions},
 	{at: "folders.*.devices.*", class: Held, why: whyStrayShare},
 	{at: "defaults.folder.devices.*", class: Held, why: whyStrayShare},
-	{at: "gui.address", class: Held, reason: "the daemon's API would move to another address"},
+	{at: "gui.address", class: Held, reason: "the daemon's API would move to another address; the port in the device's record follows it"},
 	{at: "gui.useTLS", class: Held, reason: "the daemon's API would be reached in another way"},
 	{at: "gui.apiKey", class: Held, reason: "the daemon would get another API key"},
 	{at: "gui.user", class: Held, reason: "who may log in at the daemon would change"},

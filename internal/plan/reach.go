@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -17,19 +18,32 @@ func whyOutOfReach(g guard, p place) string {
 	if g.facts.AddressFixed {
 		return "the address of the daemon's API is set on its command line: the configuration cannot move it"
 	}
-	host, portText, err := net.SplitHostPort(strings.TrimSpace(p.to.Str()))
-	port, notANumber := strconv.Atoi(portText)
+	host, port, err := net.SplitHostPort(strings.TrimSpace(p.to.Str()))
+	was := APIPort(g.observed.Get("gui").Get("address").Str())
+	is := APIPort(p.to.Str())
 	switch {
-	case p.to.Kind() != stconfig.String || err != nil || notANumber != nil:
+	case p.to.Kind() != stconfig.String || err != nil || is == 0:
 		return "this is not an address of the form HOST:PORT on which Muster could reach the daemon"
-	case port != g.facts.APIPort:
-		return "Muster reaches the daemon at port " + strconv.Itoa(g.facts.APIPort) + ": change the port in the device's record as well"
-	case listensThere(listeners(g.observed), host, portText) || listensThere(listeners(p.after), host, portText):
+	case is != was && was != g.facts.APIPort:
+		return fmt.Sprintf("Muster reaches the daemon at port %d, and its API listens at %d: something in between forwards the port, "+
+			"and Muster could not follow it to another", g.facts.APIPort, was)
+	case listensThere(listeners(g.observed), host, port) || listensThere(listeners(p.after), host, port):
 		return "the daemon listens for other devices there: its API could not"
 	case !g.reaches(host):
 		return "Muster reaches the daemon at another host: use that one or a wildcard"
 	}
 	return ""
+}
+
+// APIPort is the port of a GUI address, 0 where it has none. It is written in digits: a daemon would also take the name of a
+// service.
+func APIPort(address string) int {
+	_, text, err := net.SplitHostPort(strings.TrimSpace(address))
+	port, notANumber := strconv.ParseUint(text, 10, 16)
+	if err != nil || notANumber != nil {
+		return 0
+	}
+	return int(port)
 }
 
 // reaches tells whether an API that listens on host is there for whoever uses the address that Muster uses.

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"muster/internal/fleet"
@@ -10,13 +11,28 @@ import (
 	"muster/internal/stconfig"
 )
 
-const apiKeyKey = "gui.apiKey"
+const (
+	apiKeyKey  = "gui.apiKey"
+	addressKey = "gui.address"
+)
 
 // record is what an intent says about its writes. It may hold secrets: the store seals it.
 type record struct {
-	Writes []recorded  `json:"writes"`
-	NewKey string      `json:"newKey,omitempty"` // the daemon's API key from then on
-	Access *accessMove `json:"access,omitempty"`
+	Writes  []recorded  `json:"writes"`
+	NewKey  string      `json:"newKey,omitempty"`  // the daemon's API key from then on
+	NewPort int         `json:"newPort,omitempty"` // the port of its API from then on; 0: as before
+	Access  *accessMove `json:"access,omitempty"`
+}
+
+// next is the access that follows on the present one.
+func (r record) next(now fleet.Access) fleet.Access {
+	if r.NewKey != "" {
+		now.Key = fleet.NewSecret(r.NewKey)
+	}
+	if r.NewPort != 0 {
+		now.Port = r.NewPort
+	}
+	return now
 }
 
 // accessMove is how the daemon's API is reached before and after a change, for a person; it holds no key.
@@ -63,10 +79,10 @@ func (m accessMove) lost(why error) *fleet.Error {
 
 // orLost is the error of a daemon that does not answer after its access was changed.
 func (a *attempt) orLost(ctx context.Context, err error) error {
-	if a.access == nil || ctx.Err() != nil {
+	if a.record.Access == nil || ctx.Err() != nil {
 		return err
 	}
-	lost := a.access.lost(err)
+	lost := a.record.Access.lost(err)
 	a.say(a.j.m, fleet.ConfigFailed, lost.Message, lost.Hint)
 	a.j.lost = true
 	return lost
@@ -79,8 +95,8 @@ type recorded struct {
 	Keys   []string        `json:"keys"`
 }
 
-func recordOf(writes []plan.Write, newKey fleet.Secret, access *accessMove) ([]byte, error) {
-	r := record{Writes: []recorded{}, NewKey: newKey.Reveal(), Access: access}
+func recordOf(writes []plan.Write, r record) ([]byte, error) {
+	r.Writes = []recorded{}
 	for _, w := range writes {
 		entry := recorded{Method: w.Method, Path: w.Path}
 		if w.Body.Exists() {
@@ -95,25 +111,56 @@ func recordOf(writes []plan.Write, newKey fleet.Secret, access *accessMove) ([]b
 	return b, during("record writes", err)
 }
 
-// settleAccess finds out which API key the daemon takes after it was told a new one, and keeps that one: the new key is
-// tried, then the old, for a minute, because the API restarts.
-func (a *attempt) settleAccess(ctx context.Context) error {
-	if a.newKey.IsZero() {
-		return nil
+// newAccess notes in an intent what of its changes is needed to reach the daemon afterwards.
+func (r *record) newAccess(c plan.Change, observed stconfig.Value) {
+	switch c.Key.String() {
+	case apiKeyKey:
+		r.NewKey = c.Sending().Str()
+	case addressKey:
+		if port := plan.APIPort(c.Sending().Str()); port != plan.APIPort(observed.Get("gui").Get("address").Str()) {
+			r.NewPort = port
+		}
 	}
-	return retrying(ctx, restartTime, func() error { return a.tryAccess(ctx, a.j, a.newKey) })
 }
 
-func (e *Engine) tryAccess(ctx context.Context, j *job, newKey fleet.Secret) error {
+// settleAccess finds out how the daemon is reached after it was told of another access, and keeps that: the new one is tried,
+// then the old, for a minute, because the API restarts.
+func (a *attempt) settleAccess(ctx context.Context) error {
+	if !a.record.moves() {
+		return nil
+	}
+	next := a.record.next(a.j.device.Access())
+	err := retrying(ctx, restartTime, func() error { return a.tryAccess(ctx, a.j, next) })
+	if errors.Is(err, errAboutToMove) {
+		return nil // it stays where it was
+	}
+	return err
+}
+
+// moves tells whether the daemon is reached in another way afterwards.
+func (r record) moves() bool { return r.NewKey != "" || r.NewPort != 0 }
+
+// errAboutToMove says that the daemon still answers where it was, although its configuration says otherwise: its API restarts
+// after it has answered the write.
+var errAboutToMove = &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon still answers at its old port, and is to answer at a new one"}
+
+// tryAccess keeps the access to which the daemon answers.
+func (e *Engine) tryAccess(ctx context.Context, j *job, next fleet.Access) error {
 	if e.o.Access == nil {
 		return nil
 	}
-	newErr := e.o.Access.TryKey(ctx, j.m.id, newKey)
+	now := j.device.Access()
+	newErr := e.o.Access.TryAccess(ctx, j.m.id, next)
 	if newErr == nil {
-		return during("adopt API key", e.o.Access.AdoptKey(ctx, j.m.id, newKey))
+		if err := e.o.Access.AdoptAccess(ctx, j.m.id, now, next); err != nil {
+			return during("adopt access", err)
+		}
+		return e.reload(ctx, j)
 	}
-	oldErr := e.o.Access.TryKey(ctx, j.m.id, j.device.APIKey)
+	oldErr := e.o.Access.TryAccess(ctx, j.m.id, now)
 	switch {
+	case oldErr == nil && next.Port != now.Port:
+		return e.checkStays(ctx, j, next.Port)
 	case oldErr == nil:
 		return nil
 	case fleet.CodeOf(newErr) == fleet.CodeKeyRefused && fleet.CodeOf(oldErr) == fleet.CodeKeyRefused:
@@ -121,5 +168,35 @@ func (e *Engine) tryAccess(ctx context.Context, j *job, newKey fleet.Secret) err
 			Message: "access lost: the daemon takes neither the new API key nor the old one",
 			Hint:    "Read the key at the daemon (Actions > Settings > GUI) and put it into the device's record."}
 	}
-	return fmt.Errorf("try API keys: new: %w; old: %w", newErr, oldErr)
+	return fmt.Errorf("try access: new: %w; old: %w", newErr, oldErr)
+}
+
+// checkStays looks whether a daemon that answers at its old port was told of the new one.
+func (e *Engine) checkStays(ctx context.Context, j *job, port int) error {
+	observed, err := e.o.Daemon.Config(ctx, j.m.id)
+	if err != nil {
+		return err
+	}
+	doc, err := stconfig.Parse(observed.JSON)
+	if err != nil {
+		return err
+	}
+	if plan.APIPort(doc.Get("gui").Get("address").Str()) == port {
+		return errAboutToMove
+	}
+	return nil
+}
+
+// reload takes over what the device's record has become.
+func (e *Engine) reload(ctx context.Context, j *job) (err error) {
+	if j.current, err = e.o.Store.Registry(ctx); err != nil {
+		return err
+	}
+	device := j.current.Devices[j.m.id]
+	if device == nil {
+		return fleet.NotFoundf("there is no device %s", j.m.id)
+	}
+	j.device = device
+	j.view, err = e.viewOf(ctx, j.m.id, j.current)
+	return err
 }

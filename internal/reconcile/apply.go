@@ -86,8 +86,7 @@ type attempt struct {
 	stored  []fleet.BaseEntry // before the intent
 	begun   []fleet.BaseEntry // with it
 	intent  fleet.Intent
-	newKey  fleet.Secret // of the daemon's API, when that changes
-	access  *accessMove  // nil when the plan does not change how the daemon is reached
+	record  record // of the writes
 
 	acknowledged []stconfig.Key
 	rejected     []rejection
@@ -107,18 +106,16 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 	var sent []desired.Sent
 	for _, c := range j.plan.Sendable() {
 		s := desired.Sent{Key: c.Key, To: c.Sending()}
-		switch c.Key.String() {
-		case passwordKey:
+		if c.Key.String() == passwordKey {
 			s.Digest = e.phraseDigest(j.m.id, c.Sending().Str())
-		case apiKeyKey:
-			a.newKey = fleet.NewSecret(c.Sending().Str())
 		}
+		a.record.newAccess(c, j.result.Observed())
 		a.restarts = a.restarts || strings.EqualFold(c.Key.At(0).Name, "gui")
 		sent = append(sent, s)
 	}
 	a.begun = j.result.Begin(sent)
-	a.access = accessMoveOf(j.plan, j.result.Observed())
-	record, err := recordOf(plan.Writes(j.plan, j.result.Observed()), a.newKey, a.access)
+	a.record.Access = accessMoveOf(j.plan, j.result.Observed())
+	record, err := recordOf(plan.Writes(j.plan, j.result.Observed()), a.record)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +230,8 @@ func order(key stconfig.Key) int {
 
 // verify reads back, judges, and records the outcome. An error leaves the intent open: it is verified later.
 func (a *attempt) verify(ctx context.Context) error {
-	if !a.newKey.IsZero() {
-		a.j.hangUp() // its key may be the old one
+	if a.record.moves() {
+		a.j.hangUp() // it holds the old access
 	}
 	if err := a.settleAccess(ctx); err != nil {
 		return a.leaveOpen(a.orLost(ctx, err))

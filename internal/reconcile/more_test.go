@@ -46,22 +46,22 @@ type keys struct {
 	away    time.Time // until then the API does not answer
 }
 
-func (k *keys) TryKey(_ context.Context, _ fleet.DeviceID, key fleet.Secret) error {
+func (k *keys) TryAccess(_ context.Context, _ fleet.DeviceID, access fleet.Access) error {
 	k.d.mu.Lock()
 	defer k.d.mu.Unlock()
 	if time.Now().Before(k.away) {
 		return unreachable()
 	}
-	if k.d.key != key.Reveal() {
+	if k.d.key != access.Key.Reveal() {
 		return &fleet.Error{Code: fleet.CodeKeyRefused, Message: "the daemon does not take this key"}
 	}
 	return nil
 }
 
-func (k *keys) AdoptKey(_ context.Context, _ fleet.DeviceID, key fleet.Secret) error {
+func (k *keys) AdoptAccess(_ context.Context, _ fleet.DeviceID, _, after fleet.Access) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.adopted = append(k.adopted, key.Reveal())
+	k.adopted = append(k.adopted, after.Key.Reveal())
 	return nil
 }
 

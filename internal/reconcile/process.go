@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"muster/internal/desired"
@@ -204,11 +203,13 @@ func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
 	consents := map[string]string{}
 	for _, key := range r.consent {
 		c, ok := changeAt(j.plan, key)
+		var needed record
+		needed.newAccess(c, j.result.Observed())
 		switch {
 		case !ok || c.Class != plan.Held:
 			return nil, fleet.Invalidf("consent", "nothing at %q waits for consent", key)
-		case c.Access && e.o.Access == nil && strings.EqualFold(key, "gui.apiKey"):
-			return nil, fleet.Invalidf("consent", "Muster cannot change API keys here")
+		case e.o.Access == nil && needed.moves():
+			return nil, fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
 		}
 		consents[c.Key.String()] = changeDigest(c)
 		r.armed = append(r.armed, c.Key)

@@ -67,13 +67,13 @@ type Known struct {
 	Unkept       bool   // the newest configuration is not in the store yet; ConfigSeen follows
 }
 
-// Access changes how a daemon is reached. Without it no change of gui.apiKey is sent.
+// Access changes how a daemon is reached. Without it no change of gui.apiKey or of the API's port is sent.
 type Access interface {
-	// TryKey tells whether the daemon takes an API key, without adopting it: nil, or an error with key_refused when it
-	// answers and does not.
-	TryKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret) error
-	// AdoptKey makes an API key the one in the device's record; durable when it returns.
-	AdoptKey(ctx context.Context, id fleet.DeviceID, key fleet.Secret) error
+	// TryAccess tells whether the daemon answers at a port to an API key, without adopting them: nil, or an error with
+	// key_refused when it answers and does not take the key.
+	TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.Access) error
+	// AdoptAccess makes an access the one in the device's record, in place of another; durable when it returns.
+	AdoptAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error
 }
 
 // Evaluator runs a template's program. An error with invalid is the template's fault; any other may pass.
@@ -92,7 +92,7 @@ type Options struct {
 	Daemon    Daemon
 	Evaluator Evaluator
 	Secrets   Secrets // nil: there are none
-	Access    Access  // nil: gui.apiKey is never changed
+	Access    Access  // nil: neither gui.apiKey nor the port of gui.address is ever changed
 	Log       *slog.Logger
 	Workers   int    // devices worked on at once; 64 when 0
 	DigestKey []byte // keys the digests of passwords that were sent

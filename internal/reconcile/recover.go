@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"muster/internal/desired"
@@ -10,6 +11,9 @@ import (
 	"muster/internal/logkey"
 	"muster/internal/stconfig"
 )
+
+// accessRetry is how often a daemon that was lost is looked for at its new access.
+const accessRetry = 10 * time.Second
 
 const unverified = "whether the last change reached the daemon is not known yet"
 
@@ -122,9 +126,9 @@ func (e *Engine) sayUnverified(j *job, last fleet.Intent, why error) {
 		e.say(j.m, fleet.ConfigFailed, lost.Message, lost.Hint)
 	default:
 		e.say(j.m, fleet.ConfigPending, unverified, "It is verified as soon as the daemon answers.")
-		if move != nil {
-			e.later(j.m, restarting)
-		}
+	}
+	if move != nil { // the watcher knows the old access only
+		e.later(j.m, accessRetry)
 	}
 }
 
@@ -136,13 +140,18 @@ func recordIn(intent fleet.Intent) (r record) {
 	return r
 }
 
-// recoverAccess finds out which API key the daemon takes, where an open intent was to change it.
+// recoverAccess finds out how the daemon is reached, where an open intent was to change that.
 func (e *Engine) recoverAccess(ctx context.Context, j *job, intent fleet.Intent) error {
-	newKey := recordIn(intent).NewKey
-	if newKey == "" || j.known.Online {
+	now := j.device.Access()
+	next := recordIn(intent).next(now)
+	if next == now || j.known.Online && next.Port == now.Port {
 		return nil // verified by reading alone
 	}
-	return e.tryAccess(ctx, j, fleet.NewSecret(newKey))
+	err := e.tryAccess(ctx, j, next)
+	if errors.Is(err, errAboutToMove) && time.Since(intent.CreatedAt) > restartTime {
+		return nil // it stays where it was
+	}
+	return err
 }
 
 // ignoresIn are the folders whose ignore patterns have entries.

@@ -81,24 +81,26 @@ func ask[T any](check func(*T) error, current *T) error {
 	return check(current)
 }
 
-// ReplaceAPIKey gives a device another API key, and leaves the rest of its record as it is by then. It answers conflict
-// when the key is no longer the one that is to be replaced.
-func (s *Store) ReplaceAPIKey(ctx context.Context, id fleet.DeviceID, before, key fleet.Secret) error {
-	_, err := write(ctx, s, "replace API key", func(t *tx) (none struct{}, err error) {
+// ReplaceAccess gives a device's record another API key or port, and leaves the rest of it as it is by then. It answers
+// conflict when the access is no longer the one that is to be replaced.
+func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
+	_, err := write(ctx, s, "replace access", func(t *tx) (none struct{}, err error) {
 		current, err := t.device(id)
 		switch {
 		case err != nil:
 			return none, err
 		case current == nil:
 			return none, noDevice(id)
-		case current.APIKey.Reveal() != before.Reveal():
+		case current.Access() == after:
+			return none, nil
+		case current.Access() != before:
 			return none, &fleet.Error{
-				Code: fleet.CodeConflict, Message: fmt.Sprintf("device %s was given another API key meanwhile", id),
-				Hint: "Look whether the daemon takes the API key in the device's record.",
+				Code: fleet.CodeConflict, Message: fmt.Sprintf("device %s was given another API key or port meanwhile", id),
+				Hint: "Look whether the daemon takes the API key in the device's record, at the port in it.",
 			}
 		}
 		device := *current
-		device.APIKey = key
+		device.APIKey, device.APIPort = after.Key, after.Port
 		_, err = t.replaceDevice(*current, device)
 		return none, err
 	})

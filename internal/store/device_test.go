@@ -267,7 +267,9 @@ func TestAnotherAPIKeyUndoesNothingThatWasQueuedBefore(t *testing.T) {
 				first, second := make(chan error, 1), make(chan error, 1)
 				go func() { first <- c.before(d) }()
 				waitQueued(t, s, 1)
-				go func() { second <- s.ReplaceAPIKey(t.Context(), d.ID, d.APIKey, fleet.NewSecret("adopted")) }()
+				go func() {
+					second <- s.ReplaceAccess(t.Context(), d.ID, d.Access(), fleet.Access{Key: fleet.NewSecret("adopted"), Port: d.APIPort})
+				}()
 				waitQueued(t, s, 2)
 				release()
 				if err := <-first; err != nil {

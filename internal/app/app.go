@@ -240,7 +240,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
 		Mirror: observed{a.store}, Folders: folders{a.store, a.overview.Overview}, States: a.states(), Plans: a.engine,
 		WhatIf: whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
-		Checker: checker{pool}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
+		Checker: checker{pool, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
 		Overview: a.overview, Health: a.health, Visited: a.mirror.Visited, Pending: a.inbox,

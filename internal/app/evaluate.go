@@ -19,7 +19,10 @@ func (e evaluator) Evaluate(ctx context.Context, text string, in template.Input)
 }
 
 // checker checks templates as they are saved.
-type checker struct{ pool *sandbox.Pool }
+type checker struct {
+	pool   *sandbox.Pool
+	engine *reconcile.Engine
+}
 
 func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) error {
 	key, err := stconfig.ParseKey(t.Key)
@@ -29,29 +32,59 @@ func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) error {
 	if err := c.pool.Check(ctx, t.Text); err != nil {
 		return err
 	}
-	return stconfig.CheckHandles(key, c.onSample(ctx, t))
+	made := c.onSample(ctx, t)
+	if err := stconfig.CheckHandles(key, made.Value); err != nil {
+		return err
+	}
+	if made.Language != template.HJSON {
+		return nil // it may say something else on a device
+	}
+	return refused(stconfig.Doubts(t.Op, key, made.Value))
 }
 
-// ClearSecrets evaluates the template for a sample device. One that cannot be evaluated for it says nothing.
-func (c checker) ClearSecrets(ctx context.Context, t fleet.Template) []string {
+// refused is the error about values that no daemon takes; nil where there are none.
+func refused(doubts []stconfig.Doubt) error {
+	e := &fleet.Error{Code: fleet.CodeInvalid, Hint: "Mend the template: as it is, it would stop its devices."}
+	for _, d := range doubts {
+		if d.Kind == stconfig.RefusedValue {
+			e.Details = append(e.Details, fleet.Detail{Field: "template", Message: d.Text})
+		}
+	}
+	if len(e.Details) == 0 {
+		return nil
+	}
+	e.Message = e.Details[0].Message
+	return e
+}
+
+// Warnings evaluates the template for a sample device. One that cannot be evaluated for it says nothing.
+func (c checker) Warnings(ctx context.Context, t fleet.Template) (warnings []string) {
 	key, err := stconfig.ParseKey(t.Key)
 	if err != nil {
 		return nil
 	}
-	var keys []string
-	for _, at := range stconfig.SecretsIn(key, c.onSample(ctx, t)) {
-		keys = append(keys, at.String())
+	value := c.onSample(ctx, t).Value
+	for _, at := range stconfig.SecretsIn(key, value) {
+		warnings = append(warnings, at.String()+" stands in clear in the template: "+
+			"keep it as a secret, and write secret('name') or '${secret:name}'")
 	}
-	return keys
+	for _, d := range stconfig.Doubts(t.Op, key, value) {
+		warnings = append(warnings, d.Text)
+	}
+	return warnings
 }
 
-// onSample is the template's value for a sample device; Absent where it has none.
-func (c checker) onSample(ctx context.Context, t fleet.Template) stconfig.Value {
+func (c checker) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
+	return c.engine.Contradictions(ctx, t)
+}
+
+// onSample is what the template makes for a sample device; the zero Result where it fails.
+func (c checker) onSample(ctx context.Context, t fleet.Template) template.Result {
 	made, err := c.pool.Evaluate(ctx, sandbox.Request{Text: t.Text, Device: reconcile.SampleFacts, Config: stconfig.Sample()})
 	if err != nil {
-		return stconfig.Value{}
+		return template.Result{}
 	}
-	return made.Value
+	return made
 }
 
 // evaluations answers the evaluate endpoints.

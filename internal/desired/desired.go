@@ -37,6 +37,9 @@ type Result struct {
 	Ignores []string                // folders whose ignore patterns are asked for or were written, sorted
 	Implied map[fleet.DeviceID]bool // devices that shared folders bring along
 
+	Doubts    []Doubt
+	Conflicts []Conflict
+
 	device     fleet.DeviceID
 	observed   stconfig.Value
 	entries    []entry
@@ -71,6 +74,7 @@ func Fold(in Input) (Result, error) {
 			return Result{}, err
 		}
 	}
+	conflicts := f.conflicts()
 	f.everyIgnores()
 	f.unshare()
 	implied, err := f.share()
@@ -86,7 +90,7 @@ func Fold(in Input) (Result, error) {
 		}
 	}
 	r := Result{
-		Desired: f.doc, Base: f.base, Skipped: f.skipped, Ignores: sortedNames(f.ignores), Implied: implied,
+		Desired: f.doc, Base: f.base, Skipped: f.skipped, Doubts: f.doubts, Conflicts: conflicts, Ignores: sortedNames(f.ignores), Implied: implied,
 		device: in.Device, observed: in.Observed, asked: f.asked,
 	}
 	r.entries = r.prune(entries)

@@ -18,6 +18,8 @@ type fold struct {
 	doc     stconfig.Value
 	asked   []asked
 	skipped []Skipped
+	laid    []laid
+	doubts  []Doubt
 	ignores map[string]bool
 	every   []int64 // templates about the ignore patterns of every folder
 }
@@ -41,6 +43,8 @@ func (f *fold) template(t fleet.Template) error {
 	if err != nil {
 		return inTemplate(t, err)
 	}
+	f.laid = append(f.laid, laid{t, to, fragment.Value, skips})
+	f.doubt(t, stconfig.Doubts(op, key, fragment.Value), skips)
 	changes := stconfig.Diff(f.doc, after)
 	if err := f.mayUse(to, changes); err != nil {
 		return inTemplate(t, err)
@@ -161,12 +165,17 @@ func folderOf(doc stconfig.Value, id string) stconfig.Value {
 	return stconfig.Lookup(doc, folders.Child(id))
 }
 
+// named is how a text names a template.
+func named(t fleet.Template) string {
+	if t.Label == "" {
+		return fmt.Sprintf("template %d", t.ID)
+	}
+	return fmt.Sprintf("template %d %q", t.ID, t.Label)
+}
+
 // inTemplate says which template an error is about. Places in the text and the code stay.
 func inTemplate(t fleet.Template, err error) error {
-	named := fmt.Sprintf("template %d", t.ID)
-	if t.Label != "" {
-		named = fmt.Sprintf("template %d %q", t.ID, t.Label)
-	}
+	named := named(t)
 	var e *fleet.Error
 	if !errors.As(err, &e) {
 		return fmt.Errorf("%s: %w", named, err)

@@ -45,7 +45,7 @@ func (s *server) deviceRoutes() []route {
 		{method: http.MethodGet, path: tags, name: "getDeviceTags", summary: "Tags of a device", permission: auth.Read,
 			reply: names, handle: s.getDeviceTags},
 		{method: http.MethodPut, path: tag, name: "tagDevice", summary: "Attach a tag to a device; gives its tags", permission: auth.WriteTags,
-			reply: names, conditional: true, handle: s.tagDevice},
+			reply: names, conditional: true, warns: true, handle: s.tagDevice},
 		{method: http.MethodDelete, path: tag, name: "untagDevice", summary: "Take a tag off a device; gives its tags", permission: auth.WriteTags,
 			reply: names, conditional: true, handle: s.untagDevice},
 	}
@@ -190,7 +190,15 @@ func (s *server) getDeviceTags(r *request) (reply, error) {
 	return show(wireTags(device.Tags))
 }
 
-func (s *server) tagDevice(r *request) (reply, error) { return r.changeDeviceTags(s.Devices.TagDevice) }
+func (s *server) tagDevice(r *request) (reply, error) {
+	out, err := r.changeDeviceTags(s.Devices.TagDevice)
+	if err != nil {
+		return out, err
+	}
+	tag, err := r.tag()
+	out.warning = headerText(doubtfulTag(tag))
+	return out, err
+}
 
 func (s *server) untagDevice(r *request) (reply, error) {
 	return r.changeDeviceTags(s.Devices.UntagDevice)

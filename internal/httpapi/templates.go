@@ -30,9 +30,11 @@ type Templates interface {
 // name. Errors are invalid, with line and column.
 type Checker interface {
 	CheckTemplate(ctx context.Context, template fleet.Template) error
-	// ClearSecrets are the keys at which a template that was checked has a secret in clear, as far as that can be told
-	// without a device.
-	ClearSecrets(ctx context.Context, template fleet.Template) []string
+	// Warnings say what is most probably wrong with a template that was checked, as far as that can be told without a
+	// device.
+	Warnings(ctx context.Context, template fleet.Template) []string
+	// Contradictions say for which keys another template of the same devices asks another value, and which one counts.
+	Contradictions(ctx context.Context, template fleet.TaggedTemplate) []string
 }
 
 func (s *server) templateRoutes() []route {
@@ -54,7 +56,7 @@ func (s *server) templateRoutes() []route {
 		{method: http.MethodGet, path: tags, name: "getTemplateTags", summary: "Tags of a template", permission: auth.Read,
 			reply: names, handle: s.getTemplateTags},
 		{method: http.MethodPut, path: tag, name: "tagTemplate", summary: "Attach a tag to a template; gives its tags", permission: auth.WriteTags,
-			reply: names, conditional: true, handle: s.tagTemplate},
+			reply: names, conditional: true, warns: true, handle: s.tagTemplate},
 		{method: http.MethodDelete, path: tag, name: "untagTemplate", summary: "Take a tag off a template; gives its tags", permission: auth.WriteTags,
 			reply: names, conditional: true, handle: s.untagTemplate},
 	}
@@ -121,19 +123,18 @@ func (s *server) createTemplate(r *request) (reply, error) {
 		return reply{}, err
 	}
 	out, err := showCreated(wireTemplate(stored), true, templatePath(stored.ID))
-	out.warning = s.warnOfSecrets(r.Context(), stored)
+	out.warning = headerText(s.Checker.Warnings(r.Context(), stored))
 	return out, err
 }
 
-// warnOfSecrets is a header's text, because a template has exactly the contract's fields.
-func (s *server) warnOfSecrets(ctx context.Context, t fleet.Template) string {
-	keys := s.Checker.ClearSecrets(ctx, t)
-	if len(keys) == 0 {
-		return ""
+// headerText joins warnings for a header, because templates and lists of tags have exactly the contract's fields.
+func headerText(warnings []string) string {
+	const most = 5
+	if left := len(warnings) - most; left > 0 {
+		warnings = append(warnings[:most:most], fmt.Sprintf("and %d more", left))
 	}
-	const most = 3
-	text := strings.Join(keys[:min(len(keys), most)], ", ") + " stands in clear in the template: keep it as a secret, and write secret('name') or '${secret:name}'"
-	return strings.Trim(strconv.QuoteToASCII(text), `"`) // a header holds no more
+	quoted := strconv.QuoteToASCII(strings.Join(warnings, "; ")) // a header holds no more
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
 func (s *server) putTemplate(r *request) (reply, error) {
@@ -151,7 +152,8 @@ func (s *server) putTemplate(r *request) (reply, error) {
 		return reply{}, orNotFound(err, noTemplate(template.ID))
 	}
 	out, err := show(wireTemplate(stored))
-	out.warning = s.warnOfSecrets(r.Context(), stored)
+	tagged := fleet.TaggedTemplate{Template: stored, Tags: old.Tags}
+	out.warning = headerText(append(s.Checker.Warnings(r.Context(), stored), s.Checker.Contradictions(r.Context(), tagged)...))
 	return out, err
 }
 
@@ -209,7 +211,29 @@ func (s *server) getTemplateTags(r *request) (reply, error) {
 }
 
 func (s *server) tagTemplate(r *request) (reply, error) {
-	return r.changeTemplateTags(s.Templates.TagTemplate)
+	out, err := r.changeTemplateTags(s.Templates.TagTemplate)
+	if err != nil {
+		return out, err
+	}
+	tagged, err := s.stored(r)
+	if err != nil {
+		return out, nil //nolint:nilerr // deleted meanwhile: the tag was attached all the same
+	}
+	tag, err := r.tag()
+	out.warning = headerText(append(doubtfulTag(tag), s.Checker.Contradictions(r.Context(), *tagged)...))
+	return out, err
+}
+
+// doubtfulTag warns of a tag that looks like another one.
+func doubtfulTag(tag fleet.Tag) []string {
+	switch bare := strings.TrimSpace(string(tag)); bare {
+	case string(tag):
+		return nil
+	case "":
+		return []string{"the tag consists of blanks only"}
+	default:
+		return []string{fmt.Sprintf("the tag %q begins or ends with a blank: it is another one than %q", tag, bare)}
+	}
 }
 
 func (s *server) untagTemplate(r *request) (reply, error) {

@@ -85,21 +85,57 @@ func TestTemplateThatDoesNotCompileIsNotKept(t *testing.T) {
 	}
 }
 
-func TestASecretInClearIsWarnedOfWhenATemplateIsKept(t *testing.T) {
+func TestWhatIsProbablyAMistakeIsWarnedOfWhenATemplateIsKept(t *testing.T) {
 	w := newWorld(t)
-	w.fakes.secretsIn = func(t fleet.Template) []string {
+	w.fakes.warnings = func(t fleet.Template) []string {
 		if t.Key == "gui.password" {
-			return []string{t.Key, "folders.Größe.devices"}
+			return []string{"folders.Größe stands in clear", `"2"`, "3", "4", `"5"`, "6", "7"}
 		}
 		return nil
 	}
-	for key, want := range map[string]string{"gui.theme": "", "gui.password": `gui.password, folders.Gr\u00f6\u00dfe.devices stands in clear`} {
+	for key, want := range map[string]string{"gui.theme": "", "gui.password": `folders.Gr\u00f6\u00dfe stands in clear; "2"; 3; 4; "5"; and 2 more`} {
 		body := `{"op":"set","key":"` + key + `","template":"\"x\""}`
 		made := w.do(call{method: http.MethodPost, path: Prefix + "/templates", body: body})
 		changed := w.do(call{method: http.MethodPut, path: made.Header.Get("Location"), body: body})
 		for _, resp := range []*http.Response{made, changed} {
-			if got := resp.Header.Get(api.WarningHeader); resp.StatusCode >= 300 || !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+			if got := resp.Header.Get(api.WarningHeader); resp.StatusCode >= 300 || got != want {
 				t.Errorf("%s: got %d and %q, want %q", key, resp.StatusCode, got, want)
+			}
+		}
+	}
+}
+
+func TestATemplateThatOverrulesAnotherIsWarnedOfWhenItIsTagged(t *testing.T) {
+	w := newWorld(t)
+	path := w.template(`{"op":"set","key":"gui.theme","template":"\"x\""}`)
+	w.fakes.contradictions = func(t fleet.TaggedTemplate) []string {
+		if slices.Contains(t.Tags, "site") {
+			return []string{"gui.theme: template 1 has the last word"}
+		}
+		return nil
+	}
+	for tag, want := range map[string]string{"other": "", "site": "gui.theme: template 1 has the last word"} {
+		resp := w.do(call{method: http.MethodPut, path: path + "/tags/" + tag})
+		if got := resp.Header.Get(api.WarningHeader); resp.StatusCode != http.StatusOK || got != want {
+			t.Errorf("%s: got %d and %q, want %q", tag, resp.StatusCode, got, want)
+		}
+		w.want(http.StatusOK, call{method: http.MethodDelete, path: path + "/tags/" + tag})
+	}
+}
+
+// The contract takes any text for a tag: one that looks like another is taken, and warned of.
+func TestATagThatLooksLikeAnotherIsWarnedOf(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	template := w.template(`{"op":"set","key":"gui.theme","template":"\"x\""}`)
+	for tag, want := range map[string]string{
+		"site": "", "two%20words": "", "%20site": "begins or ends with a blank", "site%C2%A0": "begins or ends with a blank", "%20%20": "blanks only",
+	} {
+		for _, path := range []string{Prefix + "/devices/" + string(idA), template} {
+			resp := w.do(call{method: http.MethodPut, path: path + "/tags/" + tag})
+			got := resp.Header.Get(api.WarningHeader)
+			if resp.StatusCode != http.StatusOK || (want == "") != (got == "") || !strings.Contains(got, want) {
+				t.Errorf("%s at %s: got %d and %q, want %q", tag, path, resp.StatusCode, got, want)
 			}
 		}
 	}

@@ -191,22 +191,23 @@ func readProblem(t *testing.T, resp *http.Response, status int, method string) a
 
 // fakes play the mirror, the engine and the language.
 type fakes struct {
-	status    map[fleet.DeviceID]fleet.Status
-	version   map[fleet.DeviceID]fleet.Version
-	config    map[fleet.DeviceID]stconfig.Value
-	folders   []fleet.FolderLabel
-	summaries map[string][]fleet.FolderSummary
-	states    map[fleet.DeviceID]fleet.State
-	plans     map[fleet.DeviceID]plan.Plan
-	effects   func(now, then *fleet.Registry) ([]Effect, error)
-	blast     string
-	applied   []applied
-	applyErr  error
-	done      []plan.Change
-	waiting   []plan.Change
-	check     func(fleet.Template) error
-	secretsIn func(fleet.Template) []string
-	evaluate  func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error)
+	status         map[fleet.DeviceID]fleet.Status
+	version        map[fleet.DeviceID]fleet.Version
+	config         map[fleet.DeviceID]stconfig.Value
+	folders        []fleet.FolderLabel
+	summaries      map[string][]fleet.FolderSummary
+	states         map[fleet.DeviceID]fleet.State
+	plans          map[fleet.DeviceID]plan.Plan
+	effects        func(now, then *fleet.Registry) ([]Effect, error)
+	blast          string
+	applied        []applied
+	applyErr       error
+	done           []plan.Change
+	waiting        []plan.Change
+	check          func(fleet.Template) error
+	warnings       func(fleet.Template) []string
+	contradictions func(fleet.TaggedTemplate) []string
+	evaluate       func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error)
 }
 
 // applied is one call of Apply.
@@ -264,11 +265,17 @@ func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) error {
 	}
 	return f.check(t)
 }
-func (f *fakes) ClearSecrets(_ context.Context, t fleet.Template) []string {
-	if f.secretsIn == nil {
+func (f *fakes) Warnings(_ context.Context, t fleet.Template) []string {
+	if f.warnings == nil {
 		return nil
 	}
-	return f.secretsIn(t)
+	return f.warnings(t)
+}
+func (f *fakes) Contradictions(_ context.Context, t fleet.TaggedTemplate) []string {
+	if f.contradictions == nil {
+		return nil
+	}
+	return f.contradictions(t)
 }
 func (f *fakes) Evaluate(_ context.Context, t fleet.TaggedTemplate, id fleet.DeviceID) (Evaluation, error) {
 	return f.evaluate(t, id)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/plan"
 )
@@ -74,9 +75,8 @@ func (j *job) condition() fleet.State {
 		worst = fleet.State{Configuration: fleet.ConfigUnknown, Reason: "the daemon cannot be reached: when it was last read, it had what its templates ask for",
 			Next: "It is read again as soon as it answers."}
 	}
-	if skipped := j.skipped(); len(skipped) > 0 && worst.Configuration == fleet.ConfigInSync {
-		// No Next: a template by tag about what only some devices have is normal, and nobody has to come for it.
-		worst.Reason += fmt.Sprintf(", except that %s is skipped: %s", summary(skipped), skipped[0].Reason)
+	if worst.Configuration == fleet.ConfigInSync {
+		j.remarks(&worst)
 	}
 	if reason, next := j.restartNeeded(); reason != "" && j.known.Online {
 		worst.Reason, worst.Next = reason, next
@@ -89,11 +89,36 @@ func (j *job) condition() fleet.State {
 	return worst
 }
 
-// skipped are the changes that this device has no place for.
+// remarks says what is left out, doubtful or contradictory in templates that a device follows. Only a doubt has a next
+// step: a template by tag about what only some devices have is normal, and so is one that overrules another.
+func (j *job) remarks(state *fleet.State) {
+	if skipped := j.skipped(); len(skipped) > 0 {
+		state.Reason += fmt.Sprintf(", except that %s is skipped: %s", summary(skipped), skipped[0].Reason)
+	}
+	if doubts := j.result.Doubts; len(doubts) > 0 {
+		state.Reason += "; " + doubts[0].String() + more(len(doubts)-1)
+		state.Next = fmt.Sprintf("Mend template %d, if that is a mistake.", doubts[0].Template.ID)
+	}
+	if conflicts := j.result.Conflicts; len(conflicts) > 0 {
+		state.Reason += "; " + conflicts[0].String() + more(len(conflicts)-1)
+	}
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more)", n)
+}
+
+// skipped are the changes that this device has no place for. What is doubted is said as a doubt.
 func (j *job) skipped() []plan.Change {
+	doubted := func(c plan.Change) bool {
+		return slices.ContainsFunc(j.result.Doubts, func(d desired.Doubt) bool { return d.Key.Equal(c.Key) })
+	}
 	var skipped []plan.Change
 	for _, c := range j.plan.Changes {
-		if c.Class == plan.Skipped {
+		if c.Class == plan.Skipped && !doubted(c) {
 			skipped = append(skipped, c)
 		}
 	}

@@ -140,7 +140,7 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 func (x *evaluating) soFar(ctx context.Context) error {
 	j := x.j
 	before := slices.DeleteFunc(slices.Clone(j.templates), func(t fleet.Template) bool {
-		return t.ID == x.t.ID || x.t.ID != 0 && fleet.CompareTemplates(t, x.t) > 0 || x.t.ID == 0 && t.Priority > x.t.Priority
+		return t.ID == x.t.ID || x.isBefore(t)
 	})
 	in := desired.Input{Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: before,
 		Registered: j.view.labels(), Evaluate: x.evaluate(ctx, j), Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin}
@@ -190,8 +190,16 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 		x.warn("%s", reasonOf(err))
 		return
 	}
+	for _, d := range r.Doubts {
+		x.warn("%s", d.Text)
+	}
 	for _, s := range r.Skipped {
-		x.warn("%s would be skipped: %s", s.Key, s.Reason)
+		if !slices.ContainsFunc(r.Doubts, func(d desired.Doubt) bool { return d.Key.Equal(s.Key) }) {
+			x.warn("%s would be skipped: %s", s.Key, s.Reason)
+		}
+	}
+	for _, c := range x.contradictions(ctx) {
+		x.warn("%s", c)
 	}
 	x.out.Changes = stconfig.Diff(x.config, r.Desired)
 	made, err := plan.Make(plan.Input{Device: x.own, Observed: x.config, Desired: r.Desired, Facts: facts,

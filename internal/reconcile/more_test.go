@@ -350,7 +350,8 @@ func TestEvaluate(t *testing.T) {
 			`gui.user "x"`:                       "would be held",
 			`gui.enabled false`:                  "would be refused",
 			`options.natEnabled "yes"`:           "takes true or false",
-			`options.nonsense 1`:                 "skipped",
+			`options.nonsense 1`:                 "a field of no daemon that Muster knows",
+			`gui.theme "drak"`:                   "did you mean dark?",
 			`folders [{"id": "x", "path": "~"}]`: "would be",
 		} {
 			key, body, _ := strings.Cut(text, " ")

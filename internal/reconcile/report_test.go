@@ -88,16 +88,46 @@ func TestAConsentEndsWithItsChange(t *testing.T) {
 	})
 }
 
-// A key with a slip in it changes nothing, and a device that looks good would hide it. A template about what only some
-// devices have is no slip: nobody has to come for that.
+// A template about what only some devices have is no slip: nobody has to come for that.
 func TestWhatIsSkippedIsSaidAndCallsNobody(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(2, fleet.OpSet, "folders.elsewhere.label", `"x"`))
+		b.start()
+		defer b.stop()
+		b.wantState(fleet.ConfigInSync, "except that folders.elsewhere.label is skipped: this device has no folder elsewhere")
+		if next := b.engine.State(b.id).Next; next != "" {
+			t.Errorf("somebody is to look at it: %s", next)
+		}
+	})
+}
+
+// A key with a slip in it changes nothing, and a device that looks good would hide it.
+func TestAMisspelledFieldIsSaidAndCallsSomebody(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t, tmpl(2, fleet.OpSet, "options.natEnbled", `false`))
 		b.start()
 		defer b.stop()
-		b.wantState(fleet.ConfigInSync, "except that options.natEnbled is skipped: this daemon has no field natEnbled")
+		b.wantState(fleet.ConfigInSync, "template 2: options.natEnbled is a field of no daemon that Muster knows: did you mean natEnabled?")
+		if next := b.engine.State(b.id).Next; next != "Mend template 2, if that is a mistake." {
+			t.Errorf("got %q: somebody has to look at it", next)
+		}
+		if reason := b.engine.State(b.id).Reason; strings.Contains(reason, "skipped") {
+			t.Errorf("said twice: %s", reason)
+		}
+	})
+}
+
+func TestWhichTemplateHasTheLastWordIsSaid(t *testing.T) {
+	in(t, func(t *testing.T) {
+		first, second := tmpl(1, fleet.OpSet, "options.maxSendKbps", `5`), tmpl(3, fleet.OpMerge, "options", `{"maxSendKbps": 7}`)
+		first.Priority, second.Priority = 10, 20
+		b := newBench(t, first, second)
+		b.start()
+		defer b.stop()
+		b.wantState(fleet.ConfigInSync,
+			"options.maxSendKbps: template 3 (priority 20) has the last word over template 1 (priority 10)")
 		if next := b.engine.State(b.id).Next; next != "" {
-			t.Errorf("somebody is to look at it: %s", next)
+			t.Errorf("that is no alarm: %s", next)
 		}
 	})
 }

@@ -67,7 +67,7 @@ var folderDevices = members("deviceID", ownAlways,
 var device = object(
 	deviceID("deviceID"),
 	text("name"),
-	textsOr("dynamic", "addresses"),
+	textsOr("dynamic", "addresses", doubtful(doubtAddress)),
 	choice("compression", "never metadata always"),
 	text("certName"),
 	flags("introducer skipIntroductionRemovals"),
@@ -102,7 +102,7 @@ func plainObjects(entry *shape) *shape {
 	return &shape{kind: Array, entry: entry, blank: entry.zero()}
 }
 
-var size = object(number("value"), text("unit"))
+var size = object(number("value"), named("unit", doubtful(doubtUnit)))
 
 var gui = object(
 	flags("enabled"),
@@ -112,12 +112,13 @@ var gui = object(
 	flags("useTLS"),
 	secret("apiKey"),
 	flags("insecureAdminAccess"),
-	text("theme"),
+	named("theme", doubtful(doubtTheme)),
 	flags("debugging insecureSkipHostcheck insecureAllowFrameLoading sendBasicAuthPrompt metricsWithoutAuth"),
 )
 
 var options = object(
-	uniqueTexts("listenAddresses globalAnnounceServers"),
+	uniqueTexts("listenAddresses", doubtful(doubtListenAddress)),
+	uniqueTexts("globalAnnounceServers", doubtful(doubtDiscoveryServer)),
 	flags("globalAnnounceEnabled localAnnounceEnabled"),
 	whole("localAnnouncePort"),
 	text("localAnnounceMCAddr"),

@@ -32,7 +32,8 @@ type shape struct {
 	lines    bool  // of an Array of texts: the lines of a file, which the daemon trims
 	empty    Value // of an Array: what the daemon puts in place of none at all; Absent: nothing
 
-	choices []string // of a String: all that a daemon knows; another it takes for its default, or ends
+	doubt   func(string) string // of a String: why it is most probably a mistake, "" where it is not; nil: any will do
+	choices []string            // of a String: all that a daemon knows; another it takes for its default, or ends
 }
 
 type field struct {
@@ -169,14 +170,17 @@ func choice(name, values string) []field {
 	return named(name, &shape{kind: String, choices: strings.Fields(values)})
 }
 
-// uniqueTexts are lists that the daemon tidies: optionsConfiguration.prepare.
-func uniqueTexts(names string) []field {
-	return scalars(names, &shape{kind: Array, unique: true, entry: &shape{kind: String}})
+// doubtful is a text of which some values are most probably mistakes.
+func doubtful(doubt func(string) string) *shape { return &shape{kind: String, doubt: doubt} }
+
+// uniqueTexts is a list that the daemon tidies: optionsConfiguration.prepare.
+func uniqueTexts(name string, entry *shape) []field {
+	return named(name, &shape{kind: Array, unique: true, entry: entry})
 }
 
-// textsOr are lists that are never empty: deviceConfiguration.prepare.
-func textsOr(otherwise, names string) []field {
-	return scalars(names, &shape{kind: Array, empty: List(Text(otherwise)), entry: &shape{kind: String}})
+// textsOr is a list that is never empty: deviceConfiguration.prepare.
+func textsOr(otherwise, name string, entry *shape) []field {
+	return named(name, &shape{kind: Array, empty: List(Text(otherwise)), entry: entry})
 }
 
 func scalars(names string, s *shape) []field {

@@ -1,0 +1,114 @@
+package desired
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
+// Conflict is a key for which two templates of the device ask different values. The one that is folded later has the
+// last word.
+type Conflict struct {
+	Key       stconfig.Key
+	Last      fleet.Template // whose value counts
+	Overruled fleet.Template
+}
+
+// String says who wins, and why.
+func (c Conflict) String() string {
+	return fmt.Sprintf("%s: %s has the last word over %s", c.Key, ranked(c.Last), ranked(c.Overruled))
+}
+
+func ranked(t fleet.Template) string {
+	name := "this template"
+	if t.ID != 0 {
+		name = named(t)
+	}
+	return fmt.Sprintf("%s (priority %d)", name, t.Priority)
+}
+
+// laid is a template that was folded.
+type laid struct {
+	template fleet.Template
+	target   target
+	value    stconfig.Value
+	skips    []stconfig.Skip
+}
+
+// conflicts finds what templates name and a later one made otherwise: where a template's value, laid over the result once
+// more, would change it. What a template does not name is no conflict, also where `set` gives it the daemon's default.
+func (f *fold) conflicts() []Conflict {
+	var found []Conflict
+	for i, one := range f.laid {
+		later := f.laid[i+1:]
+		if !slices.ContainsFunc(later, func(other laid) bool { return Meet(one.target.key, other.target.key) }) {
+			continue
+		}
+		again, _, err := f.apply(f.doc, one.target, one.value)
+		if err != nil {
+			continue
+		}
+		for _, c := range stconfig.Diff(f.doc, again) {
+			if last := f.lastAsker(later, c.Key); last != nil && one.names(c.Key) {
+				found = append(found, Conflict{Key: c.Key, Last: *last, Overruled: one.template})
+			}
+		}
+	}
+	return found
+}
+
+// lastAsker is the last of some templates that changed something at, above or below a key; nil where none did.
+func (f *fold) lastAsker(of []laid, key stconfig.Key) *fleet.Template {
+	ids := f.askers(key)
+	for i := len(of) - 1; i >= 0; i-- {
+		if slices.Contains(ids, of[i].template.ID) {
+			return &of[i].template
+		}
+	}
+	return nil
+}
+
+// Meet tells whether two keys of templates may be about the same place.
+func Meet(a, b stconfig.Key) bool {
+	for i := range min(a.Len(), b.Len()) {
+		if !sameName(a.At(i), b.At(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameName(a, b stconfig.Part) bool {
+	return a.Every || b.Every || strings.EqualFold(a.Name, b.Name)
+}
+
+// names tells whether a template itself says something about a key that it could reach.
+func (l laid) names(key stconfig.Key) bool {
+	skipped := func(s stconfig.Skip) bool { return related(s.Key, key) }
+	if !Meet(l.target.key, key) || slices.ContainsFunc(l.skips, skipped) {
+		return false
+	}
+	value := l.value
+	for i := l.target.key.Len(); i < key.Len(); i++ {
+		if value = member(value, key.At(i).Name); !value.Exists() {
+			return false
+		}
+	}
+	return true
+}
+
+// member is what an object or an identified list has under a name; Absent where it has nothing.
+func member(v stconfig.Value, name string) stconfig.Value {
+	if v.Kind() == stconfig.Object {
+		return v.Get(name)
+	}
+	for one := range v.Values() {
+		if one.Get("id").Str() == name || one.Get("deviceID").Str() == name {
+			return one
+		}
+	}
+	return stconfig.Value{}
+}

@@ -1,0 +1,83 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+
+	"muster/internal/desired"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+	"muster/internal/stconfig"
+)
+
+// Contradictions are the keys for which a template and another one of the same devices ask different values, and who has
+// the last word. They are looked for on one device that carries a tag of the template.
+func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
+	registry, err := e.o.Store.Registry(ctx)
+	if err != nil {
+		e.log.Warn("not known whether templates contradict each other", logkey.Err(err))
+		return nil
+	}
+	device := e.example(registry, t.Tags)
+	if !sharesPlace(registry, device, t) {
+		return nil
+	}
+	x := evaluating{Engine: e, t: t.Template, secrets: e.newSecrets(ctx)}
+	if err := x.over(ctx, device); err != nil {
+		e.log.Info("not known whether templates contradict each other", logkey.Device, device, logkey.Err(err))
+		return nil
+	}
+	return x.contradictions(ctx)
+}
+
+// sharesPlace tells whether the device follows the template and another one that may be about the same place.
+func sharesPlace(registry *fleet.Registry, id fleet.DeviceID, t fleet.TaggedTemplate) bool {
+	device := registry.Devices[id]
+	carries := func(tag fleet.Tag) bool { return slices.Contains(device.Tags, tag) }
+	if device == nil || !slices.ContainsFunc(t.Tags, carries) {
+		return false
+	}
+	key, err := stconfig.ParseKey(t.Key)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(registry.TemplatesOf(id), func(other fleet.TaggedTemplate) bool {
+		place, err := stconfig.ParseKey(other.Key)
+		return err == nil && other.ID != t.ID && desired.Meet(key, place)
+	})
+}
+
+// contradictions folds all templates of the device, this one among them as it is now.
+func (x *evaluating) contradictions(ctx context.Context) []string {
+	if x.j == nil {
+		return nil
+	}
+	j := x.j
+	all := slices.DeleteFunc(slices.Clone(j.templates), func(t fleet.Template) bool { return t.ID == x.t.ID })
+	at := slices.IndexFunc(all, x.isBefore)
+	if at < 0 {
+		at = len(all)
+	}
+	r, err := desired.Fold(desired.Input{
+		Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: slices.Insert(all, at, x.t), Registered: j.view.labels(),
+		Evaluate: x.evaluate(ctx, j), Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
+	})
+	if err != nil {
+		return nil // said already, of the templates so far or of this one
+	}
+	var texts []string
+	for _, c := range r.Conflicts {
+		if c.Last.ID == x.t.ID || c.Overruled.ID == x.t.ID {
+			texts = append(texts, c.String())
+		}
+	}
+	return texts
+}
+
+// isBefore tells whether this template is folded before another one. A new one comes after those of its priority.
+func (x *evaluating) isBefore(other fleet.Template) bool {
+	if x.t.ID == 0 {
+		return x.t.Priority < other.Priority
+	}
+	return fleet.CompareTemplates(x.t, other) < 0
+}

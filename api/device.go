@@ -56,7 +56,7 @@ type DeviceVersion struct {
 
 // DeviceState is how Muster stands with a device.
 type DeviceState struct {
-	Connection    string `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound"`
+	Connection    string `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed"`
 	Configuration string `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
 	Address       string `json:"address" doc:"host:port last used, blank when none is known"`
 	FoundBy       string `json:"foundBy" doc:"Where the address came from: record, global, local, fleet; blank without an address"`

@@ -104,7 +104,8 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	return known
 }
 
-// TryAccess asks the daemon something with another API key or at another port, over a connection of its own.
+// TryAccess asks the daemon something with another API key or at another port, over a connection of its own. It goes only
+// to the certificate behind which the device answered last, or where a person said that the device is.
 func (d daemons) TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.Access) error {
 	registry, err := d.store.Registry(ctx)
 	if err != nil {
@@ -118,10 +119,18 @@ func (d daemons) TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.
 	if host == "" {
 		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "no address of the daemon is known yet"}
 	}
-	client := d.dial(mirror.Target{
-		Device: id, APIKey: access.Key, Address: net.JoinHostPort(host, strconv.Itoa(access.Port)), Explicit: device.APIAddress != "",
+	target := mirror.Target{
+		Device: id, APIKey: access.Key, Address: net.JoinHostPort(host, strconv.Itoa(access.Port)),
 		Pin: device.Settings.Pin, AllowPlain: device.Settings.AllowPlain,
-	})
+	}
+	snapshot := d.mirror.Snapshot(id)
+	if target.Pin == "" && snapshot != nil && device.Settings.PinOrigin != fleet.PinForgotten { // of the first use it may not be kept yet
+		target.Pin = snapshot.Proven.Fingerprint
+	}
+	if device.APIAddress != "" {
+		target.Introduced = fleet.ByPerson
+	}
+	client := d.dial(target)
 	defer client.Close()
 	_, err = client.Status(ctx)
 	return err

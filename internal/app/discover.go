@@ -23,7 +23,7 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 		now:       time.Now,
 	}
 	return discovery.New(discovery.Options{
-		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, LocalPort: discovery.DefaultLocalPort,
+		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listener: a.listener.Addr(), LocalPort: discovery.DefaultLocalPort,
 		Neighbours: neighbours{a, near}, Log: a.log,
 	})
 }
@@ -31,12 +31,12 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 // resolver finds daemons for the mirror: where the record says, else where discovery says.
 type resolver struct{ discovery *discovery.Discovery }
 
-func (r resolver) Resolve(ctx context.Context, device fleet.Device) (mirror.Found, error) {
-	found, err := r.discovery.Resolve(ctx, device)
+func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool) (mirror.Found, error) {
+	found, err := r.discovery.Resolve(ctx, device, pinned)
 	if err != nil {
 		return mirror.Found{}, err
 	}
-	return mirror.Found{Host: found.Host, By: found.By, SyncAddresses: found.SyncAddresses}, nil
+	return mirror.Found{Host: found.Host, By: found.By, Introduced: found.Introduced, SyncAddresses: found.SyncAddresses}, nil
 }
 
 // neighbours are the managed daemons that are online: they know where others are.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
@@ -13,9 +14,9 @@ import (
 
 // states joins what the mirror knows of the connection with what the reconciler knows of the configuration.
 type states struct {
-	mirror *mirror.Mirror
-	engine *reconcile.Engine
-	labels func() *fleet.Registry // of the devices that texts name; nil where it cannot be read
+	mirror   *mirror.Mirror
+	engine   *reconcile.Engine
+	registry func() *fleet.Registry // nil where it cannot be read
 
 	whyVisited string // a daemon is not followed
 }
@@ -32,10 +33,18 @@ func (a *App) registry() *fleet.Registry {
 	return registry
 }
 
+// settingsOf are a device's settings; the zero value where they cannot be read.
+func (s states) settingsOf(id fleet.DeviceID) fleet.DeviceSettings {
+	if registry := s.registry(); registry != nil && registry.Devices[id] != nil {
+		return registry.Devices[id].Settings
+	}
+	return fleet.DeviceSettings{}
+}
+
 // named is a text in which devices have names instead of IDs.
 func (s states) named(text string) string {
 	return fleet.WithNames(text, func(id fleet.DeviceID) string {
-		if registry := s.labels(); registry != nil {
+		if registry := s.registry(); registry != nil {
 			return registry.Label(id)
 		}
 		return ""
@@ -83,6 +92,8 @@ func (s states) joined(id fleet.DeviceID) (fleet.State, error) {
 	if snapshot.Visited {
 		state.Reason = joined("; ", state.Reason, s.whyVisited)
 	}
+	reason, next := certificateNotes(snapshot, s.settingsOf(id), time.Now())
+	state.Reason, state.Next = joined("; ", state.Reason, reason), joined(" ", state.Next, next)
 	if configuration.Since.After(state.Since) {
 		state.Since = configuration.Since
 	}

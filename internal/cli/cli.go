@@ -24,6 +24,7 @@ type Streams struct {
 type commands struct {
 	Serve       serveCommand       `cmd:"" help:"Start the server."`
 	Enroll      enrollCommand      `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
+	Device      deviceCommand      `cmd:"" help:"Show the certificate of a device's API, and trust it."`
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Status      statusCommand      `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
 	Apply       applyCommand       `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`

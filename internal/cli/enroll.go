@@ -19,11 +19,13 @@ type enrollCommand struct {
 	Address string        `help:"Host name or IP by which the server reaches the daemon; without it, the one in the daemon's configuration." placeholder:"HOST"`
 	Port    int           `help:"Port of the daemon's API; without it, the one in its configuration." placeholder:"PORT"`
 	Label   *string       `help:"Label; without it the stored one stays, or the daemon's own name, or this machine's, is taken." placeholder:"TEXT"`
+	NoPin   bool          `env:"-" help:"Do not pin the certificate of the daemon's home: a proxy in front of it shows another one."`
 	Tag     []string      `help:"Tags to attach, with commas between, or one after each --tag." placeholder:"TAG"`
 	Wait    time.Duration `help:"How long to wait until the server has seen the daemon; 0 does not wait." default:"30s"`
 }
 
-// Run registers the daemon whose home it reads, tags it, and waits until the server has seen it.
+// Run registers the daemon whose home it reads with the certificate that its API has to show, tags it, and waits until the
+// server has seen it. Run again it mends the pin of a daemon that made itself another certificate.
 func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 	daemon, err := readSyncthingHome(c.Home)
 	if err != nil {
@@ -49,7 +51,7 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 			return err
 		}
 	}
-	stored, created, err := server.PutDevice(ctx, id, body)
+	stored, created, err := c.register(ctx, env, server, daemon, body)
 	if err != nil {
 		return err
 	}
@@ -67,6 +69,27 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 		return nil
 	}
 	return waitOnline(ctx, env, server, id, c.Wait)
+}
+
+// register tells the server, and says what becomes of the pin.
+func (c *enrollCommand) register(ctx context.Context, env *environment, server *client.Client, daemon *localDaemon, body api.PutDevice) (api.Device, bool, error) {
+	id := string(daemon.ID)
+	if c.NoPin {
+		return server.PutDevice(ctx, id, body)
+	}
+	if daemon.Pin == "" {
+		fmt.Fprintln(env.Err, "The daemon has no https-cert.pem yet: unless a certificate is pinned already, the first one that is shown at its address is trusted.")
+		return server.PutDevice(ctx, id, body)
+	}
+	before, err := server.DeviceTrust(ctx, id)
+	if err != nil && fleet.CodeOf(err) != fleet.CodeNotFound { // not registered yet
+		return api.Device{}, false, err
+	}
+	stored, created, err := server.PutPinnedDevice(ctx, id, body, daemon.Pin)
+	if err == nil && before.Pinned.Fingerprint != "" && before.Pinned.Fingerprint != daemon.Pin {
+		fmt.Fprintf(env.Out, "Pinned its certificate %s, in place of %s\n", daemon.Pin, printable(before.Pinned.Fingerprint))
+	}
+	return stored, created, err
 }
 
 // registration is what the server is told. An address that the server cannot reach is refused here, where the person can

@@ -20,6 +20,7 @@ func daemonHome(t *testing.T, gui string) string {
 	t.Helper()
 	home := t.TempDir()
 	write(t, home, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("any")})))
+	write(t, home, "https-cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("other")})))
 	write(t, home, "config.xml", `<configuration><gui enabled="true"><address>`+gui+`</address><apikey>k</apikey></gui></configuration>`)
 	return home
 }

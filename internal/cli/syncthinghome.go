@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/pem"
 	"encoding/xml"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -21,14 +23,23 @@ type localDaemon struct {
 	Host    string // the GUI's host as configured: "" and wildcards mean every address
 	Port    int
 	Enabled bool
+	Pin     string // of the certificate of its API; "" when it has none yet
 }
 
-// readSyncthingHome reads config.xml and cert.pem: the device ID is the SHA-256 of the device certificate, so it is
-// right even where config.xml lists several devices.
+// readSyncthingHome reads config.xml, cert.pem and https-cert.pem: the device ID is the SHA-256 of the device certificate,
+// so it is right even where config.xml lists several devices.
 func readSyncthingHome(home string) (*localDaemon, error) {
-	id, err := deviceIDFromCertificate(filepath.Join(home, "cert.pem"))
+	own, err := certificateSum(filepath.Join(home, "cert.pem"))
 	if err != nil {
-		return nil, err
+		return nil, notAHome(home, err)
+	}
+	id := fleet.DeviceIDOf(own)
+	pin := ""
+	switch gui, err := certificateSum(filepath.Join(home, "https-cert.pem")); {
+	case err == nil:
+		pin = fmt.Sprintf("sha256:%x", gui)
+	case !errors.Is(err, fs.ErrNotExist): // there, and not to be read: not as good as none
+		return nil, notAHome(home, err)
 	}
 	text, err := os.ReadFile(filepath.Join(home, "config.xml"))
 	if err != nil {
@@ -56,7 +67,7 @@ func readSyncthingHome(home string) (*localDaemon, error) {
 	if err != nil {
 		return nil, fleet.Invalidf("gui.address", "the daemon's GUI port %q is no number; give --port", port)
 	}
-	daemon := &localDaemon{ID: id, APIKey: fleet.NewSecret(config.GUI.APIKey), Host: host, Port: number, Enabled: config.GUI.Enabled != "false"}
+	daemon := &localDaemon{ID: id, APIKey: fleet.NewSecret(config.GUI.APIKey), Host: host, Port: number, Enabled: config.GUI.Enabled != "false", Pin: pin}
 	for _, d := range config.Devices {
 		if own, err := fleet.ParseDeviceID(d.ID); err == nil && own == id {
 			daemon.Name = d.Name
@@ -65,16 +76,16 @@ func readSyncthingHome(home string) (*localDaemon, error) {
 	return daemon, nil
 }
 
-func deviceIDFromCertificate(path string) (fleet.DeviceID, error) {
+func certificateSum(path string) (sum [sha256.Size]byte, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", notAHome(filepath.Dir(path), err)
+		return sum, err
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return "", notAHome(filepath.Dir(path), fmt.Errorf("cert.pem holds no certificate"))
+		return sum, fmt.Errorf("%s holds no certificate", filepath.Base(path))
 	}
-	return fleet.DeviceIDOf(sha256.Sum256(block.Bytes)), nil
+	return sha256.Sum256(block.Bytes), nil
 }
 
 func notAHome(home string, err error) error {

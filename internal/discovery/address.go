@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -84,7 +85,7 @@ func parseHost(host, scheme string, source netip.Addr, allowLocal bool) (string,
 	return ip.String(), ""
 }
 
-// parseName lets a host name pass. Where it leads is seen when it is resolved: AllowedIP.
+// parseName lets a host name pass. Where it leads is seen when it is dialled: Control.
 func parseName(name string, allowLocal bool) (string, string) {
 	if fleet.ValidateAddress(name) != nil {
 		return "", "without a usable host"
@@ -118,17 +119,30 @@ func printable(text string) bool {
 }
 
 var (
-	thisNetwork    = netip.MustParsePrefix("0.0.0.0/8")
-	reserved       = netip.MustParsePrefix("240.0.0.0/4") // the broadcast address too
-	compatible     = netip.MustParsePrefix("::/96")       // an IPv4 address in the deprecated form
-	translated     = netip.MustParsePrefix("64:ff9b::/96")
-	sixToFour      = netip.MustParsePrefix("2002::/16")
-	embeddedInLast = 12 // byte at which compatible and translated hold their IPv4 address
-	embeddedIn6to4 = 2
+	thisNetwork = netip.MustParsePrefix("0.0.0.0/8")
+	reserved    = netip.MustParsePrefix("240.0.0.0/4")    // the broadcast address too
+	siteLocal   = netip.MustParsePrefix("fec0::/10")      // deprecated: means another network on each interface
+	localNAT64  = netip.MustParsePrefix("64:ff9b:1::/48") // RFC 8215: where its IPv4 address lies only its network knows
+	teredo      = netip.MustParsePrefix("2001::/32")      // ends in an inverted IPv4 address
+	sixToFour   = netip.MustParsePrefix("2002::/16")      // holds it at byte 2
+	lastFour    = []netip.Prefix{                         // end in an IPv4 address
+		netip.MustParsePrefix("::/96"),           // deprecated
+		netip.MustParsePrefix("::ffff:0:0:0/96"), // RFC 2765
+		netip.MustParsePrefix("64:ff9b::/96"),    // NAT64
+	}
+	// metadata are the services by which clouds hand credentials to their machines.
+	metadata = []netip.Addr{
+		netip.MustParseAddr("169.254.169.254"), // most
+		netip.MustParseAddr("100.100.100.200"), // Alibaba
+		netip.MustParseAddr("168.63.129.16"),   // Azure
+		netip.MustParseAddr("192.0.0.192"),     // Oracle
+		netip.MustParseAddr("fd00:ec2::254"),   // Amazon
+		netip.MustParseAddr("fd20:ce::254"),    // Google
+	}
 )
 
-// refuseIP says why a device cannot be at an IP, "" when it can. Unspecified and multicast addresses are never a device,
-// loopback and link-local ones (the metadata services of clouds among them) only where local ones are allowed.
+// refuseIP says why a device cannot be at an IP, "" when it can. Unspecified and multicast addresses and the metadata
+// services of clouds are never a device, loopback and link-local ones only where local ones are allowed.
 func refuseIP(ip netip.Addr, allowLocal bool) string {
 	ip = ip.Unmap()
 	switch {
@@ -138,6 +152,10 @@ func refuseIP(ip netip.Addr, allowLocal bool) string {
 		return "link-local"
 	case ip.IsUnspecified() || ip.IsMulticast() || thisNetwork.Contains(ip) || reserved.Contains(ip):
 		return "no address of a single host"
+	case siteLocal.Contains(ip) || localNAT64.Contains(ip):
+		return "an address that leads somewhere else in each network"
+	case slices.Contains(metadata, ip):
+		return "a cloud's metadata service"
 	case ip.IsLoopback():
 		return unlessLocal("on loopback", allowLocal)
 	case ip.IsLinkLocalUnicast():
@@ -158,15 +176,43 @@ func unlessLocal(why string, allowLocal bool) string {
 
 // embedded is the IPv4 address that a gateway takes out of some IPv6 addresses.
 func embedded(ip netip.Addr) (netip.Addr, bool) {
-	at := embeddedInLast
+	bytes := ip.As16()
+	inner := [4]byte(bytes[12:])
 	switch {
 	case sixToFour.Contains(ip):
-		at = embeddedIn6to4
-	case !compatible.Contains(ip) && !translated.Contains(ip):
+		inner = [4]byte(bytes[2:6])
+	case teredo.Contains(ip):
+		for i := range inner {
+			inner[i] ^= 0xff
+		}
+	case bytes[10] == 0x5e && bytes[11] == 0xfe && bytes[9] == 0 && bytes[8]&^0x02 == 0: // ISATAP
+	case !slices.ContainsFunc(lastFour, func(p netip.Prefix) bool { return p.Contains(ip) }):
 		return netip.Addr{}, false
 	}
-	bytes := ip.As16()
-	return netip.AddrFrom4([4]byte(bytes[at : at+4])), true
+	return netip.AddrFrom4(inner), true
+}
+
+// isOwn tells whether an address is that of our own listener, which may listen on every address of this machine.
+func isOwn(at netip.AddrPort, listener net.Addr) bool {
+	if listener == nil {
+		return false
+	}
+	own, err := netip.ParseAddrPort(listener.String())
+	if err != nil || own.Port() != at.Port() {
+		return false
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	if !own.Addr().IsUnspecified() {
+		return own.Addr().Unmap().WithZone("") == ip
+	}
+	if ip.IsLoopback() {
+		return true
+	}
+	all, err := net.InterfaceAddrs()
+	return err != nil || slices.ContainsFunc(all, func(a net.Addr) bool {
+		prefix, err := netip.ParsePrefix(a.String())
+		return err == nil && prefix.Addr().Unmap() == ip
+	})
 }
 
 // parseAddresses keeps the usable ones of a list, without repetition. refused is why the first unusable one is.

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -41,7 +42,7 @@ func TestLocalAddressesOnlyWhereTheyAreAllowed(t *testing.T) {
 		"tcp://[64:ff9b::127.0.0.1]:22000":  "64:ff9b::7f00:1",
 		"tcp://[2002:7f00:1::]:22000":       "2002:7f00:1::",
 		"tcp://a.b.localhost:22000":         "a.b.localhost",
-		"tcp://[2002:a9fe:a9fe::]:22000":    "2002:a9fe:a9fe::",
+		"tcp://[2002:a9fe:707::]:22000":     "2002:a9fe:707::",
 		"tcp://[::ffff:169.254.7.7]:22001":  "169.254.7.7",
 		"tcp://127.255.255.254:22001":       "127.255.255.254",
 		"tcp://[64:ff9b::169.254.1.1]:2200": "64:ff9b::a9fe:101",
@@ -56,7 +57,7 @@ func TestLocalAddressesOnlyWhereTheyAreAllowed(t *testing.T) {
 	}
 }
 
-func TestAllowedIPIsAskedAgainWhenANameIsResolved(t *testing.T) {
+func TestTheAddressThatIsDialledIsCheckedAgain(t *testing.T) {
 	strict, _ := newDiscovery(t, Options{Servers: []string{"none"}})
 	local, _ := newDiscovery(t, Options{Servers: []string{"none"}, AllowLocal: true})
 	for address, want := range map[string][2]bool{ // strict, local
@@ -66,7 +67,7 @@ func TestAllowedIPIsAskedAgainWhenANameIsResolved(t *testing.T) {
 		"127.0.0.1:8384":              {false, true},
 		"[::1]:8384":                  {false, true},
 		"[::ffff:127.0.0.1]:8384":     {false, true},
-		"169.254.169.254:8384":        {false, true},
+		"169.254.7.7:8384":            {false, true},
 		"[fe80::1%eth0]:8384":         {false, true},
 		"0.0.0.0:8384":                {false, false},
 		"[::]:8384":                   {false, false},
@@ -82,18 +83,73 @@ func TestAllowedIPIsAskedAgainWhenANameIsResolved(t *testing.T) {
 		"[2001:db8::1%eth0]:8384":     {false, false},
 		"[::ffff:255.255.255.255]:80": {false, false},
 	} {
-		ip := netip.MustParseAddrPort(address).Addr()
 		for i, d := range []*Discovery{strict, local} {
-			if got := d.AllowedIP(ip); got != want[i] {
-				t.Errorf("%s with local %t: allowed %t, want %t", address, d.allowLocal, got, want[i])
-			}
 			if err := d.Control("tcp", address, nil); (err == nil) != want[i] {
 				t.Errorf("%s with local %t: control says %v", address, d.allowLocal, err)
 			}
 		}
 	}
-	if strict.AllowedIP(netip.Addr{}) || local.Control("tcp", "nowhere", nil) == nil {
+	if local.Control("tcp", "nowhere", nil) == nil {
 		t.Error("no address at all is allowed")
+	}
+}
+
+// The services that hand credentials to machines in a cloud are no device, in no spelling, also where local addresses
+// are allowed.
+func TestNoDiscoveredAddressLeadsToACloudsMetadata(t *testing.T) {
+	local, _ := newDiscovery(t, Options{Servers: []string{"none"}, AllowLocal: true})
+	for _, host := range []string{
+		"169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254",
+		"::ffff:169.254.169.254", "::ffff:100.100.100.200", "::100.100.100.200", "::ffff:0:100.100.100.200", "64:ff9b::169.254.169.254",
+		"64:ff9b::100.100.100.200", "64:ff9b:1::a9fe:a9fe", "64:ff9b:1:6464:64:c800::", "2002:6464:64c8::", "2002:a9fe:a9fe::1",
+		"2001::5601:5601", "2001:0:1:2:3:4:9b9b:9b37", "fd00::5efe:100.100.100.200", "fd00::200:5efe:169.254.169.254", "fd00:ec2::254%eth0",
+		"fec0::1",
+	} {
+		address := netip.AddrPortFrom(netip.MustParseAddr(host), 8384).String()
+		if err := local.Control("tcp", address, nil); err == nil {
+			t.Errorf("%s is allowed", address)
+		}
+		text := "tcp://[" + strings.ReplaceAll(host, "%", "%25") + "]:22000"
+		if !strings.Contains(host, ":") {
+			text = "tcp://" + host + ":22000"
+		}
+		if a, refused := parseAddress(text, netip.Addr{}, true); refused == "" {
+			t.Errorf("%s was taken as %s", text, a)
+		}
+	}
+}
+
+func TestNoDiscoveredAddressLeadsToMusterItself(t *testing.T) {
+	interfaces, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		listens string
+		refused []string
+		allowed []string
+	}{
+		"on one address":   {"127.0.0.1:2525", []string{"127.0.0.1:2525", "[::ffff:127.0.0.1]:2525"}, []string{"127.0.0.1:8384", "127.0.0.2:2525", "192.0.2.1:2525"}},
+		"on every address": {"[::]:2525", []string{"127.0.0.1:2525", "127.9.9.9:2525", "[::1]:2525"}, []string{"127.0.0.1:8384", "192.0.2.1:2525"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _ := newDiscovery(t, Options{Servers: []string{"none"}, AllowLocal: true, Listener: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.listens))})
+			if strings.HasPrefix(c.listens, "[::]") {
+				for _, a := range interfaces {
+					c.refused = append(c.refused, net.JoinHostPort(a.(*net.IPNet).IP.String(), "2525"))
+				}
+			}
+			for _, address := range c.refused {
+				if err := d.Control("tcp", address, nil); err == nil || !strings.Contains(err.Error(), "Muster itself") {
+					t.Errorf("%s: %v", address, err)
+				}
+			}
+			for _, address := range c.allowed {
+				if err := d.Control("tcp", address, nil); err != nil {
+					t.Errorf("%s: %v", address, err)
+				}
+			}
+		})
 	}
 }
 

@@ -1,12 +1,15 @@
 // Package discovery finds the daemon of a registered device that has no address: it asks discovery servers, listens to
-// announcements on the local network, and asks other managed daemons. What it finds is a claim that has to be proven by
-// whoever connects: no answer of anybody here is a reason to send an API key.
+// announcements on the local network, and asks other managed daemons. What it finds is a claim that has to be proven when
+// connecting: no answer here is a reason to send an API key. Only a discovery server may introduce a device whose
+// certificate is not pinned: it knows the announcer by the device certificate.
 package discovery
 
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -28,6 +31,7 @@ const Off = "none"
 type Options struct {
 	Servers    []string   // URLs as Syncthing has them, ?id=, ?insecure, ?noannounce, ?nolookup; none: PublicServer
 	AllowLocal bool       // answers may be loopback and link-local addresses: one host, tests
+	Listener   net.Addr   // of our own API, where no device is; nil: there is none
 	LocalPort  int        // UDP port on which local announcements are heard, 0: they are not
 	Neighbours Neighbours // other managed daemons, nil: they are not asked
 	Log        *slog.Logger
@@ -45,8 +49,9 @@ type Neighbours interface {
 
 // Candidate is a place where a device may be. The API's port comes from the device's record.
 type Candidate struct {
-	Host          string   // name or IP
-	By            string   // ByRecord, ByLocal, ByFleet or ByGlobal
+	Host          string // name or IP
+	By            string // ByRecord, ByLocal, ByFleet or ByGlobal
+	Introduced    fleet.Introduction
 	SyncAddresses []string // "tcp://host:port": where the device can prove itself, those on this host first
 }
 
@@ -62,6 +67,7 @@ const (
 type Discovery struct {
 	off        bool
 	allowLocal bool
+	listener   net.Addr
 	localPort  int
 	log        *slog.Logger
 	now        func() time.Time
@@ -81,7 +87,7 @@ func New(o Options) (*Discovery, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Discovery{
-		allowLocal: o.AllowLocal, localPort: o.LocalPort, log: o.Log.With(logkey.Component, "discovery"), now: time.Now,
+		allowLocal: o.AllowLocal, listener: o.Listener, localPort: o.LocalPort, log: o.Log.With(logkey.Component, "discovery"), now: time.Now,
 		devices: map[fleet.DeviceID]*inquiry{}, urgent: map[fleet.DeviceID]time.Time{},
 	}
 	var err error
@@ -90,6 +96,10 @@ func New(o Options) (*Discovery, error) {
 	}
 	for _, s := range d.servers {
 		s.now, s.allowLocal = d.clock, o.AllowLocal
+		if s.unverified {
+			d.log.Warn("a discovery server is not verified (?insecure): a device without a pin is trusted where it says, "+
+				"and everybody on the way can answer for it", slog.String(logkey.Address, s.name))
+		}
 	}
 	d.local = &announcements{allowLocal: o.AllowLocal, now: d.clock, wanted: d.wanted}
 	if o.Neighbours != nil {
@@ -108,15 +118,21 @@ func (d *Discovery) Run(ctx context.Context) error {
 }
 
 // Resolve is the place where the device should be looked for next: of several candidates the one that was handed out
-// longest ago, so that repeated attempts go through all of them. Nobody knows: CodeNotFound, with what was asked and
-// when it is asked again.
-func (d *Discovery) Resolve(ctx context.Context, device fleet.Device) (Candidate, error) {
-	candidates, err := d.find(ctx, device, false)
+// longest ago, so that repeated attempts go through all of them. Where no certificate is pinned, those that a discovery
+// server named are the only ones, if there are any: no other can lead to the device. Nobody knows: CodeNotFound, with what
+// was asked and when it is asked again.
+func (d *Discovery) Resolve(ctx context.Context, device fleet.Device, pinned bool) (Candidate, error) {
+	candidates, err := d.find(ctx, device, !pinned)
 	if err != nil {
 		return Candidate{}, err
 	}
+	if introduced := slices.DeleteFunc(slices.Clone(candidates), byAnybody); !pinned && len(introduced) > 0 {
+		candidates = introduced
+	}
 	return d.next(device.ID, candidates), nil
 }
+
+func byAnybody(c Candidate) bool { return c.Introduced == fleet.ByAnybody }
 
 // Candidates are all places where the device may be, the most promising first, or CodeNotFound.
 func (d *Discovery) Candidates(ctx context.Context, device fleet.Device) ([]Candidate, error) {
@@ -151,22 +167,23 @@ func (d *Discovery) Forget(id fleet.DeviceID) {
 	}
 }
 
-// AllowedIP tells whether a device may be at this IP. Whoever connects to a host that discovery found asks it about the
-// IP that the host's name resolved to.
-func (d *Discovery) AllowedIP(ip netip.Addr) bool { return refuseIP(ip, d.allowLocal) == "" }
-
-// Control is AllowedIP as a net.Dialer has it.
+// Control refuses, as a net.Dialer has it, where no device may be. It sees the address that is dialled, after the host's
+// name was resolved.
 func (d *Discovery) Control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return err
 	}
-	if why := refuseIP(at.Addr(), d.allowLocal); why != "" {
-		return &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to a discovered address",
-			Message: "the name of the discovered host leads to " + at.Addr().String() + ", which is " + why,
-			Hint:    "Give the device an apiAddress, or allow local addresses for discovery (--discovery-allow-local)."}
+	why := refuseIP(at.Addr(), d.allowLocal)
+	if why == "" && isOwn(at, d.listener) {
+		why = "Muster itself"
 	}
-	return nil
+	if why == "" {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to a discovered address",
+		Message: "the discovered host leads to " + at.String() + ", which is " + why,
+		Hint:    "Give the device an apiAddress, or allow local addresses for discovery (--discovery-allow-local)."}
 }
 
 func (d *Discovery) clock() time.Time { return d.now() }

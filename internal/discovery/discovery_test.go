@@ -94,7 +94,7 @@ func deviceOf(name string) fleet.Device {
 
 func mustResolve(t *testing.T, d *Discovery, device fleet.Device) Candidate {
 	t.Helper()
-	c, err := d.Resolve(context.Background(), device)
+	c, err := d.Resolve(context.Background(), device, true)
 	if err != nil {
 		t.Fatalf("resolve: %v", err)
 	}
@@ -103,7 +103,7 @@ func mustResolve(t *testing.T, d *Discovery, device fleet.Device) Candidate {
 
 func mustNotFind(t *testing.T, d *Discovery, device fleet.Device) *fleet.Error {
 	t.Helper()
-	c, err := d.Resolve(context.Background(), device)
+	c, err := d.Resolve(context.Background(), device, true)
 	var e *fleet.Error
 	if !errors.As(err, &e) || e.Code != fleet.CodeNotFound {
 		t.Fatalf("resolve gave %+v, %v; want a not_found error", c, err)
@@ -125,9 +125,9 @@ func TestAServersAddressesBecomeCandidates(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Candidate{
-		{"192.0.2.1", ByGlobal, []string{"quic://192.0.2.1:22001", "tcp://192.0.2.1:22001", "tcp6://[2001:db8::1]:22000", "tcp://home.example.org:22000"}},
-		{"home.example.org", ByGlobal, []string{"tcp://home.example.org:22000", "quic://192.0.2.1:22001", "tcp6://[2001:db8::1]:22000", "tcp://192.0.2.1:22001"}},
-		{"2001:db8::1", ByGlobal, []string{"tcp6://[2001:db8::1]:22000", "quic://192.0.2.1:22001", "tcp://192.0.2.1:22001", "tcp://home.example.org:22000"}},
+		{"192.0.2.1", ByGlobal, fleet.ByServer, []string{"quic://192.0.2.1:22001", "tcp://192.0.2.1:22001", "tcp6://[2001:db8::1]:22000", "tcp://home.example.org:22000"}},
+		{"home.example.org", ByGlobal, fleet.ByServer, []string{"tcp://home.example.org:22000", "quic://192.0.2.1:22001", "tcp6://[2001:db8::1]:22000", "tcp://192.0.2.1:22001"}},
+		{"2001:db8::1", ByGlobal, fleet.ByServer, []string{"tcp6://[2001:db8::1]:22000", "quic://192.0.2.1:22001", "tcp://192.0.2.1:22001", "tcp://home.example.org:22000"}},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v, want %+v", got, want)
@@ -326,7 +326,7 @@ func TestALookupEndsWithItsContext(t *testing.T) {
 	d, _ := newDiscovery(t, Options{Servers: []string{s.pinned()}})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-arrived; cancel() }()
-	if _, err := d.Resolve(ctx, deviceOf("a")); !errors.Is(err, context.Canceled) {
+	if _, err := d.Resolve(ctx, deviceOf("a"), true); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if _, resting := d.servers[0].resting(); resting {
@@ -348,7 +348,7 @@ func TestLookupsOfOneServerAreBounded(t *testing.T) {
 	var failed atomic.Int64
 	for i := range 100 {
 		all.Go(func() {
-			if _, err := d.Resolve(context.Background(), deviceOf(fmt.Sprint(i))); err != nil {
+			if _, err := d.Resolve(context.Background(), deviceOf(fmt.Sprint(i)), true); err != nil {
 				failed.Add(1)
 			}
 		})

@@ -36,7 +36,7 @@ type claim struct {
 func (d *Discovery) find(ctx context.Context, device fleet.Device, all bool) ([]Candidate, error) {
 	switch {
 	case device.APIAddress != "":
-		return []Candidate{{Host: device.APIAddress, By: ByRecord}}, nil
+		return []Candidate{{Host: device.APIAddress, By: ByRecord, Introduced: fleet.ByPerson}}, nil
 	case d.off:
 		return nil, switchedOff()
 	}
@@ -195,8 +195,13 @@ func candidates(claims []claim) []Candidate {
 			if !contains(all, a) {
 				all = append(all, a)
 			}
-			if !slices.ContainsFunc(hosts, func(known Candidate) bool { return known.Host == a.host }) {
+			at := slices.IndexFunc(hosts, func(known Candidate) bool { return known.Host == a.host })
+			if at < 0 {
+				at = len(hosts)
 				hosts = append(hosts, Candidate{Host: a.host, By: c.by})
+			}
+			if c.by == ByGlobal {
+				hosts[at].By, hosts[at].Introduced = ByGlobal, fleet.ByServer
 			}
 		}
 	}

@@ -220,3 +220,41 @@ func FuzzParseAnnouncement(f *testing.F) {
 		}
 	})
 }
+
+// Anybody can announce a device on the local network. Where nothing is pinned, what a discovery server says comes first,
+// and only that introduces the device.
+func TestOnlyADiscoveryServerIntroducesADevice(t *testing.T) {
+	s := newLookupServer(t, addresses("tcp://192.0.2.1:22000"))
+	for name, at := range map[string]string{"pinned": s.pinned(), "insecure": s.URL + "/v2/?insecure"} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			d, clock := newDiscovery(t, Options{Servers: []string{at}, LocalPort: 21027, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			if warned := strings.Contains(log.String(), "not verified"); warned != (name == "insecure") {
+				t.Errorf("logged %q", log.String())
+			}
+			device := deviceOf("a")
+			d.local.hear(packet("a", "tcp://198.51.100.7:22000"), netip.MustParseAddr("198.51.100.7"))
+			for range 5 {
+				got, err := d.Resolve(context.Background(), device, false)
+				if err != nil || got.Host != "192.0.2.1" || got.Introduced != fleet.ByServer {
+					t.Fatalf("got %+v, %v", got, err)
+				}
+				clock.forward(time.Second)
+			}
+			hosts := map[string]fleet.Introduction{}
+			for range 5 {
+				got := mustResolve(t, d, device)
+				hosts[got.Host] = got.Introduced
+				clock.forward(time.Second)
+			}
+			if len(hosts) != 2 || hosts["198.51.100.7"] != fleet.ByAnybody || hosts["192.0.2.1"] != fleet.ByServer {
+				t.Errorf("with a pin: %v", hosts)
+			}
+			silent, _ := newDiscovery(t, Options{Servers: []string{silentServer(t)}, LocalPort: 21027})
+			silent.local.hear(packet("a", "tcp://198.51.100.7:22000"), netip.MustParseAddr("198.51.100.7"))
+			if got, err := silent.Resolve(context.Background(), device, false); err != nil || got.Introduced != fleet.ByAnybody {
+				t.Errorf("without the server: %+v, %v", got, err)
+			}
+		})
+	}
+}

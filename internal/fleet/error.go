@@ -27,6 +27,7 @@ const (
 	CodeKeyRefused   Code = "key_refused"       // a daemon did not take our API key
 	CodeWrongDevice  Code = "identity_mismatch" // another daemon answers at the address
 	CodeWrongPin     Code = "pin_mismatch"      // another certificate than the pinned one
+	CodeUnconfirmed  Code = "unconfirmed"       // a certificate that a person has to confirm first
 	CodeUnbelievable Code = "unbelievable"      // a daemon's answer breaks a limit or makes no sense
 )
 

@@ -84,7 +84,8 @@ type Observation struct {
 	Version   *Version
 	Summaries []FolderSummary // replaces the summaries of the named folders
 	Config    *ObservedConfig // also drops the summaries of folders that it no longer has
-	Pin       *string         // SHA-256 of the GUI certificate, "sha256:<hex>"
+	Proven    *Certificate    // the GUI certificate behind which the device answered
+	FirstUse  bool            // nothing was pinned then: Proven is to be the pin
 	LastSeen  time.Time       // zero when the daemon did not answer
 }
 
@@ -105,6 +106,7 @@ type LastKnown struct {
 	Summaries []FolderSummary // of the folders of the current configuration
 	Folders   []FolderLabel   // sorted by folder
 	Digest    string          // of the newest configuration seen, "" without one
+	Proven    Certificate     // the GUI certificate behind which the device answered last
 	LastSeen  time.Time       // zero: never
 }
 

@@ -33,7 +33,20 @@ type DeviceSettings struct {
 	Mode       Mode
 	AllowPlain bool   // plain HTTP although the address is not loopback
 	Pin        string // "sha256:<hex>" of the GUI certificate, "" when none is pinned
-	Restart    bool   // Muster may restart the daemon after a change that needs it
+	PinOrigin  PinOrigin
+	Restart    bool // Muster may restart the daemon after a change that needs it
+}
+
+// WithPin are the settings after somebody gave another pin; a blank one forgets it.
+func (s DeviceSettings) WithPin(pin string) DeviceSettings {
+	switch {
+	case pin != "":
+		s.PinOrigin = PinGiven
+	case s.Pin != "":
+		s.PinOrigin = PinForgotten
+	}
+	s.Pin = pin
+	return s
 }
 
 // Mode of one device: the strictest of the fleet's, its tags' and its own.

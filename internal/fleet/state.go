@@ -12,8 +12,14 @@ const (
 	KeyRefused       Connection = "keyRefused"
 	IdentityMismatch Connection = "identityMismatch"
 	PinMismatch      Connection = "pinMismatch"
-	NotFound         Connection = "notFound" // no address given and none discovered
+	NotFound         Connection = "notFound"    // no address given and none discovered
+	Unconfirmed      Connection = "unconfirmed" // found on anybody's word: a person has to confirm the certificate
 )
+
+// Connections are all of them.
+func Connections() []Connection {
+	return []Connection{NeverSeen, Online, Unreachable, KeyRefused, IdentityMismatch, PinMismatch, NotFound, Unconfirmed}
+}
 
 // Configuration is how a device's configuration stands against what its templates ask. Of several the worst wins.
 type Configuration string

@@ -64,7 +64,7 @@ func TestOverviewNamesEveryState(t *testing.T) {
 	if got.Devices != 1 || got.Connections["online"] != 1 || got.Configurations["held"] != 1 || got.Folders != (api.OverviewOfFolders{All: 1, Unknown: 1}) {
 		t.Errorf("got %+v", got)
 	}
-	if len(got.Connections) != 7 || len(got.Configurations) != 9 {
+	if len(got.Connections) != 8 || len(got.Configurations) != 9 {
 		t.Errorf("states without a device are left out: %+v", got)
 	}
 	if got.Pending != (api.OverviewOfPending{Devices: 2, Folders: 1}) || got.Mode != "on" || got.Templates != 1 {
@@ -85,7 +85,7 @@ func TestTheManualKnowsEveryStateAndRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, c := range connections {
+	for _, c := range fleet.Connections() {
 		names = append(names, string(c))
 	}
 	for _, c := range configurations {

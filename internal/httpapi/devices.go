@@ -21,9 +21,9 @@ import (
 // when there is nothing, and its error ends the write; a nil check is none. Deleting and tagging what is not there is
 // not_found, before any check.
 type Devices interface {
-	// PutDevice creates or replaces. A blank APIKey keeps the stored one and is invalid on create. The store sets the
-	// times: CreatedAt survives a replace.
-	PutDevice(ctx context.Context, device fleet.Device, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error)
+	// PutPinnedDevice creates or replaces. A blank pin keeps the one that is there. A blank APIKey keeps the stored one and
+	// is invalid on create. The store sets the times: CreatedAt survives a replace.
+	PutPinnedDevice(ctx context.Context, device fleet.Device, pin string, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error)
 	DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(current *fleet.Device) error) error
 	// TagDevice and UntagDevice give the resulting tags, sorted. Neither minds when there is nothing to do.
 	TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
@@ -39,7 +39,7 @@ func (s *server) deviceRoutes() []route {
 		{method: http.MethodGet, path: one, name: "getDevice", summary: "One device", permission: auth.Read,
 			reply: device, handle: s.getDevice},
 		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device", permission: auth.WriteDevices,
-			body: reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, handle: s.putDevice},
+			body: reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true, handle: s.putDevice},
 		{method: http.MethodDelete, path: one, name: "deleteDevice", summary: "Forget a device; its daemon stays as it is", permission: auth.WriteDevices,
 			conditional: true, handle: s.deleteDevice},
 		{method: http.MethodGet, path: tags, name: "getDeviceTags", summary: "Tags of a device", permission: auth.Read,
@@ -123,7 +123,11 @@ func (s *server) putDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	stored, created, err := s.Devices.PutDevice(r.Context(), device, condition(r, r.shownDevice))
+	pin, err := pinOf(r)
+	if err != nil {
+		return reply{}, err
+	}
+	stored, created, err := s.Devices.PutPinnedDevice(r.Context(), device, pin, condition(r, r.shownDevice))
 	if err != nil {
 		return reply{}, err
 	}

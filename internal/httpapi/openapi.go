@@ -153,6 +153,10 @@ func (rt route) headers(op *huma.Operation) map[int]map[string]*huma.Header {
 			headers[http.StatusOK]["Link"] = &huma.Header{Description: `With rel="next" when there is more`, Schema: text}
 		}
 	}
+	if rt.pins {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: api.PinHeader, In: "header", Schema: text,
+			Description: "sha256:<hex> of the certificate that the daemon's API has to show, also on first contact. It replaces the pin that is there; without it that stays"})
+	}
 	switch {
 	case rt.conditional:
 		op.Parameters = append(op.Parameters,

@@ -27,15 +27,10 @@ type Health interface {
 	Impairments() []fleet.Impairment
 }
 
-var (
-	connections = []fleet.Connection{
-		fleet.NeverSeen, fleet.Online, fleet.Unreachable, fleet.KeyRefused, fleet.IdentityMismatch, fleet.PinMismatch, fleet.NotFound,
-	}
-	configurations = []fleet.Configuration{
-		fleet.ConfigUnknown, fleet.ConfigUnmanaged, fleet.ConfigInSync, fleet.ConfigPending, fleet.ConfigApplying, fleet.ConfigHeld,
-		fleet.ConfigFailed, fleet.ConfigContended, fleet.ConfigUnstable,
-	}
-)
+var configurations = []fleet.Configuration{
+	fleet.ConfigUnknown, fleet.ConfigUnmanaged, fleet.ConfigInSync, fleet.ConfigPending, fleet.ConfigApplying, fleet.ConfigHeld,
+	fleet.ConfigFailed, fleet.ConfigContended, fleet.ConfigUnstable,
+}
 
 func (s *server) overviewRoutes() []route {
 	return []route{
@@ -51,7 +46,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 	}
 	counts := s.Overview.Counts()
 	out := api.Overview{
-		Devices: counts.Devices, Connections: counted(connections, counts.Connections), Configurations: counted(configurations, counts.Configurations),
+		Devices: counts.Devices, Connections: counted(fleet.Connections(), counts.Connections), Configurations: counted(configurations, counts.Configurations),
 		Folders: api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{}, Receivers: []api.Receiver{},
 		Impairments: []api.Impairment{}, Stops: s.modeStops(r.Context(), registry),
 		Mode: string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),

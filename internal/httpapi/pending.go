@@ -141,7 +141,7 @@ func (s *server) acceptPending(r *request) (reply, error) {
 	if err := s.Pending.Accept(r.Context(), asks, name, path); err != nil || register == nil {
 		return nothing(err)
 	}
-	if _, _, err := s.Devices.PutDevice(r.Context(), *register, mustBeNew(asks.From)); err != nil {
+	if _, _, err := s.Devices.PutPinnedDevice(r.Context(), *register, "", mustBeNew(asks.From)); err != nil {
 		return reply{}, &fleet.Error{Code: fleet.CodeOf(err), Message: "the device was let in, but is not registered here: " + err.Error(),
 			Hint: "Register it with PUT " + devicePath(asks.From) + ".", Err: err}
 	}

@@ -43,6 +43,7 @@ var statusOf = map[fleet.Code]int{
 	fleet.CodeKeyRefused:   http.StatusServiceUnavailable,
 	fleet.CodeWrongDevice:  http.StatusServiceUnavailable,
 	fleet.CodeWrongPin:     http.StatusServiceUnavailable,
+	fleet.CodeUnconfirmed:  http.StatusServiceUnavailable,
 	fleet.CodeUnbelievable: http.StatusServiceUnavailable,
 }
 

@@ -30,6 +30,7 @@ type route struct {
 	onlyCreates  bool         // never answers 200
 	conditional  bool         // a write that heeds If-Match and If-None-Match
 	volatile     bool         // the reply is made for this request: no ETag
+	pins         bool         // heeds api.PinHeader
 	conflicts    bool         // may answer 409
 	looksUp      bool         // may answer 404 although its path names nothing
 	warns        bool         // may carry api.WarningHeader

@@ -217,7 +217,8 @@ func TestEveryCodeHasAStatus(t *testing.T) {
 	for _, code := range []fleet.Code{
 		fleet.CodeInternal, fleet.CodeMalformed, fleet.CodeUnauthorized, fleet.CodeForbidden, fleet.CodeNotFound, fleet.CodeConflict,
 		fleet.CodePrecondition, fleet.CodeTooLarge, fleet.CodeInvalid, fleet.CodeTooMany, fleet.CodeUnavailable, fleet.CodeUnsupported,
-		fleet.CodeRejected, fleet.CodeKeyRefused, fleet.CodeWrongDevice, fleet.CodeWrongPin, fleet.CodeUnbelievable,
+		fleet.CodeRejected, fleet.CodeKeyRefused, fleet.CodeWrongDevice, fleet.CodeWrongPin, fleet.CodeUnconfirmed,
+		fleet.CodeUnbelievable,
 	} {
 		if statusOf[code] < 400 {
 			t.Errorf("%s has no status", code)

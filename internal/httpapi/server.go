@@ -45,6 +45,7 @@ type Options struct {
 	Mirror        Mirror
 	Folders       Folders
 	States        States
+	Trust         Trust
 	Plans         Plans
 	WhatIf        WhatIf
 	Audit         Audit // nil: what is no write of the store leaves no trace
@@ -121,7 +122,8 @@ func newServer(options Options) *server {
 func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
-		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.planRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes, s.settingRoutes, s.rootRoutes, s.templateRoutes,
+		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes,
+		s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.auditRoutes, s.pendingRoutes, s.overviewRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"muster/api"
@@ -147,8 +146,6 @@ func (s *server) changeSettings(r *request, body api.PutDeviceSettings) (fleet.D
 	})
 }
 
-var pinForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
 func settingsFrom(settings fleet.DeviceSettings, body api.PutDeviceSettings) (fleet.DeviceSettings, error) {
 	if body.Mode != nil {
 		mode, err := fleet.ParseMode(*body.Mode)
@@ -158,11 +155,14 @@ func settingsFrom(settings fleet.DeviceSettings, body api.PutDeviceSettings) (fl
 		settings.Mode = mode
 	}
 	if body.Pin != nil {
-		pin := strings.ToLower(*body.Pin)
-		if pin != "" && !pinForm.MatchString(pin) {
-			return settings, fleet.Invalidf("pin", "pin is sha256: and the 64 hexadecimal digits of the certificate's SHA-256, or blank to forget it")
+		pin := ""
+		if *body.Pin != "" {
+			var err error
+			if pin, err = fleet.ParsePin(*body.Pin); err != nil {
+				return settings, err
+			}
 		}
-		settings.Pin = pin
+		settings = settings.WithPin(pin)
 	}
 	settings.AllowPlain, settings.Restart = or(body.AllowPlain, settings.AllowPlain), or(body.Restart, settings.Restart)
 	return settings, nil

@@ -29,7 +29,7 @@ func (s *server) stateRoutes() []route {
 			permission: auth.Read, reply: reflect.TypeFor[api.DeviceState](), handle: s.getState},
 		{method: http.MethodGet, path: Prefix + "/states", name: "listStates", summary: "The states of all devices, in the order of the device list",
 			permission: auth.Read, query: []*huma.Param{
-				searchParam, tagParam, stateParam("connection", connections), stateParam("configuration", configurations),
+				searchParam, tagParam, stateParam("connection", fleet.Connections()), stateParam("configuration", configurations),
 				limitParam, afterParam,
 			},
 			reply: reflect.TypeFor[[]api.ListedState](), handle: s.listStates},
@@ -54,7 +54,7 @@ type stateQuery struct {
 
 func (r *request) stateQuery() (q stateQuery, err error) {
 	values := r.URL.Query()
-	if q.connections, err = statesNamed("connection", values["connection"], connections); err != nil {
+	if q.connections, err = statesNamed("connection", values["connection"], fleet.Connections()); err != nil {
 		return q, err
 	}
 	q.configurations, err = statesNamed("configuration", values["configuration"], configurations)

@@ -29,9 +29,7 @@ func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, n int, label string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), label)
 	}
-	for _, state := range []fleet.Connection{
-		fleet.NeverSeen, fleet.Online, fleet.Unreachable, fleet.KeyRefused, fleet.IdentityMismatch, fleet.PinMismatch, fleet.NotFound,
-	} {
+	for _, state := range fleet.Connections() {
 		gauge(devicesByConnection, counts.Connections[state], string(state))
 	}
 	for _, state := range []fleet.Configuration{

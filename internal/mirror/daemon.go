@@ -17,7 +17,8 @@ type Daemon interface {
 	SystemConfig(ctx context.Context) ([]byte, error)                        // what those that are too old have instead
 	// Events asks with a mask that is always the same, for the limit newest events after since.
 	Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error)
-	Pin() string // fingerprint of the certificate behind which the device was proven, "" before
+	// Shown is the certificate that the last connection showed; proven tells that the device answered behind it.
+	Shown() (shown fleet.Certificate, proven bool)
 
 	// Keep has the connection kept from call to call, until CloseIdle. It is false where there are too many of them: then
 	// Visit waits until one may be kept for a moment.
@@ -38,7 +39,7 @@ type Target struct {
 	Device        fleet.DeviceID
 	APIKey        fleet.Secret
 	Address       string // host:port
-	Explicit      bool   // typed by a person, as opposed to discovered
+	Introduced    fleet.Introduction
 	Pin           string
 	AllowPlain    bool
 	SyncAddresses []string
@@ -46,14 +47,16 @@ type Target struct {
 
 // Found is where a device is.
 type Found struct {
-	Host          string   // name or IP; the port comes from the device's record
-	By            string   // "record", "global", "local", "fleet"
-	SyncAddresses []string // "tcp://host:port", what can prove the device there
+	Host          string             // name or IP; the port comes from the device's record
+	By            string             // "record", "global", "local", "fleet"
+	Introduced    fleet.Introduction // on whose word
+	SyncAddresses []string           // "tcp://host:port", what can prove the device there
 }
 
-// Resolver finds the daemon of a device. A device that nobody knows where to look for is CodeNotFound.
+// Resolver finds the daemon of a device. A device that nobody knows where to look for is CodeNotFound. Without a pin only
+// an address that is not on anybody's word leads to the device.
 type Resolver interface {
-	Resolve(ctx context.Context, device fleet.Device) (Found, error)
+	Resolve(ctx context.Context, device fleet.Device, pinned bool) (Found, error)
 }
 
 // Sink keeps what was observed. It ignores devices that are no longer registered.
@@ -65,11 +68,11 @@ type Sink interface {
 type Explicit struct{}
 
 // Resolve gives the address in the record.
-func (Explicit) Resolve(_ context.Context, device fleet.Device) (Found, error) {
+func (Explicit) Resolve(_ context.Context, device fleet.Device, _ bool) (Found, error) {
 	if device.APIAddress == "" {
 		return Found{}, &fleet.Error{Code: fleet.CodeNotFound, During: "find the daemon",
 			Message: "the device has no address, and discovery is off",
 			Hint:    "Give the device an apiAddress."}
 	}
-	return Found{Host: device.APIAddress, By: "record"}, nil
+	return Found{Host: device.APIAddress, By: "record", Introduced: fleet.ByPerson}, nil
 }

@@ -106,7 +106,7 @@ func TestAPinThatWasKeptIsForgottenWhenTheRegistryHasItNoMore(t *testing.T) {
 		}
 		w.wantConnection(d, fleet.Online)
 		pass(time.Second)
-		if last := w.observations()[len(w.observations())-1]; last.Pin == nil || *last.Pin != "sha256:aa" {
+		if last := w.observations()[len(w.observations())-1]; last.Proven == nil || last.Proven.Fingerprint != "sha256:aa" {
 			t.Fatalf("what was proven then is not kept: %+v", last)
 		}
 	})

@@ -212,8 +212,8 @@ func (f *fake) Events(ctx context.Context, since int64, limit int, wait time.Dur
 	}
 }
 
-func (f *fake) Pin() string { return f.pin }
-func (f *fake) CloseIdle()  {}
+func (f *fake) Shown() (fleet.Certificate, bool) { return fleet.Certificate{Fingerprint: f.pin}, true }
+func (f *fake) CloseIdle()                       {}
 
 func (f *fake) Keep() bool {
 	f.mu.Lock()
@@ -347,14 +347,14 @@ func (w *world) Observe(ctx context.Context, observations []fleet.Observation) e
 	return ctx.Err()
 }
 
-func (w *world) Resolve(ctx context.Context, d fleet.Device) (Found, error) {
+func (w *world) Resolve(ctx context.Context, d fleet.Device, pinned bool) (Found, error) {
 	w.mu.Lock()
 	resolve := w.resolve
 	w.mu.Unlock()
 	if resolve != nil {
 		return resolve(d)
 	}
-	return Explicit{}.Resolve(ctx, d)
+	return Explicit{}.Resolve(ctx, d, pinned)
 }
 
 // inWorld runs a test in a bubble where time passes only while everybody waits.

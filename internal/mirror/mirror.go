@@ -95,8 +95,8 @@ func (m *Mirror) took(o fleet.Observation) {
 	if w == nil {
 		return
 	}
-	if o.Pin != nil {
-		w.pinKept(*o.Pin)
+	if o.Proven != nil {
+		w.pinKept(o.Proven.Fingerprint)
 	}
 	if o.Config == nil {
 		return

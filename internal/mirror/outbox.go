@@ -105,8 +105,8 @@ func merge(earlier, later fleet.Observation) fleet.Observation {
 	if later.Version != nil {
 		merged.Version = later.Version
 	}
-	if later.Pin != nil {
-		merged.Pin = later.Pin
+	if later.Proven != nil {
+		merged.Proven, merged.FirstUse = later.Proven, later.FirstUse
 	}
 	if later.Config != nil {
 		merged.Config = later.Config

@@ -25,23 +25,31 @@ func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status
 		s.Status, s.LastSeen = &status, now
 		return StatusChanged
 	})
-	w.observe(fleet.Observation{Status: &status, Pin: w.newPin(d), LastSeen: now}, false)
+	proven, first := w.newlyProven(d)
+	w.observe(fleet.Observation{Status: &status, Proven: proven, FirstUse: first, LastSeen: now}, false)
 	if before != nil && (status.StartTime != before.StartTime || status.Uptime < before.Uptime) {
 		return status, errRestarted
 	}
 	return status, nil
 }
 
-// newPin is the certificate that has just been proven, when it is not the one we knew.
-func (w *watcher) newPin(d Daemon) *string {
-	pin := d.Pin()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if pin == "" || pin == w.pin {
-		return nil
+// newlyProven is the certificate behind which the device has just answered, when that is not known yet: on first use it
+// is the pin.
+func (w *watcher) newlyProven(d Daemon) (news *fleet.Certificate, firstUse bool) {
+	shown, proven := d.Shown()
+	if !proven {
+		return nil, false
 	}
-	w.pin = pin
-	return &pin
+	w.update(func(s *Snapshot) Aspect {
+		s.Shown = fleet.Shown{Certificate: shown, Address: s.Address, FoundBy: s.FoundBy, At: time.Now()}
+		if shown.Fingerprint == s.Proven.Fingerprint && shown.Fingerprint == w.pin {
+			return 0
+		}
+		firstUse = w.pin == ""
+		w.pin, s.Proven, news = shown.Fingerprint, shown, &shown
+		return ConnectionChanged
+	})
+	return news, firstUse
 }
 
 func (w *watcher) readVersion(ctx context.Context, d Daemon) error {

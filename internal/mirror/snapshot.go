@@ -20,6 +20,9 @@ type Snapshot struct {
 	Visited    bool      // online, but visited in turn: there are not enough connections to follow the daemon
 	LastSeen   time.Time // zero: never
 
+	Proven fleet.Certificate // behind which the device answered last
+	Shown  fleet.Shown       // the last one, whoever answered; zero when none was shown since the start
+
 	Status    *fleet.Status  // nil before first contact
 	Version   *fleet.Version // nil before first contact
 	Summaries map[string]fleet.FolderSummary

@@ -24,6 +24,7 @@ type watcher struct {
 	device fleet.Device
 	plain  bool // AllowPlain
 	paused bool
+	origin fleet.PinOrigin
 
 	cancel context.CancelFunc // nil before it was started; guarded by Mirror.mu
 	done   chan struct{}      // closed when the goroutine has ended
@@ -40,7 +41,7 @@ type watcher struct {
 	ended       bool
 	daemon      Daemon
 	target      Target
-	pin         string            // in use: as given, or learnt
+	pin         string            // in use: as given, or that of the first use
 	given       string            // the pin in the registry, as far as is known: what was learnt is there once it is kept
 	configBegan time.Time         // when the request of the current configuration was sent
 	configSum   [sha256.Size]byte // of the current configuration as the daemon wrote it; zero when that is not known
@@ -53,7 +54,7 @@ type watcher struct {
 func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watcher {
 	w := &watcher{
 		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain, given: d.Settings.Pin,
-		pin: d.Settings.Pin, paused: paused, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		pin: d.Settings.Pin, origin: d.Settings.PinOrigin, paused: paused, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		pace:   rate.NewLimiter(rate.Every(500*time.Millisecond), 20),
 		reread: rate.NewLimiter(rate.Every(2*time.Second), 10), summarised: map[string]bool{},
 	}
@@ -176,7 +177,8 @@ func (w *watcher) run(ctx context.Context) {
 
 // visit finds the daemon and follows it until something breaks. The error says what.
 func (w *watcher) visit(ctx context.Context) error {
-	found, err := w.m.o.Resolver.Resolve(ctx, w.device)
+	_, pin := w.pins()
+	found, err := w.m.o.Resolver.Resolve(ctx, w.device, pin != "")
 	if err != nil {
 		return err
 	}
@@ -199,7 +201,7 @@ func (w *watcher) dial(found Found) Daemon {
 	if w.ended {
 		return nil
 	}
-	t := Target{Device: w.device.ID, APIKey: w.device.APIKey, Address: address, Explicit: w.device.APIAddress != "",
+	t := Target{Device: w.device.ID, APIKey: w.device.APIKey, Address: address, Introduced: w.introduction(found),
 		Pin: w.pin, AllowPlain: w.plain, SyncAddresses: found.SyncAddresses}
 	if w.daemon == nil || !sameTarget(t, w.target) {
 		if w.daemon != nil {
@@ -216,9 +218,18 @@ func (w *watcher) dial(found Found) Daemon {
 	return w.daemon
 }
 
-// sameTarget leaves the pin out: a client learns it by itself.
+// introduction is on whose word the device is looked for there. Where a person forgot the pin, no discovery server's word
+// is enough for another one.
+func (w *watcher) introduction(found Found) fleet.Introduction {
+	if found.Introduced == fleet.ByServer && w.origin == fleet.PinForgotten {
+		return fleet.ByAnybody
+	}
+	return found.Introduced
+}
+
+// sameTarget leaves the pin out: a client learns that of the first use by itself, and another one makes another watcher.
 func sameTarget(a, b Target) bool {
-	return a.APIKey == b.APIKey && a.Address == b.Address && a.Explicit == b.Explicit && a.AllowPlain == b.AllowPlain &&
+	return a.APIKey == b.APIKey && a.Address == b.Address && a.Introduced == b.Introduced && a.AllowPlain == b.AllowPlain &&
 		slices.Equal(a.SyncAddresses, b.SyncAddresses)
 }
 
@@ -277,6 +288,11 @@ func (w *watcher) lost(err error, wait time.Duration) {
 	w.update(func(s *Snapshot) Aspect {
 		s.NextTry = time.Now().Add(wait)
 		s.Restarting = false
+		if w.daemon != nil {
+			if shown, _ := w.daemon.Shown(); shown.Fingerprint != "" {
+				s.Shown = fleet.Shown{Certificate: shown, Address: s.Address, FoundBy: s.FoundBy, At: time.Now()}
+			}
+		}
 		if s.Connection == state && s.Reason == reason {
 			return 0
 		}
@@ -304,6 +320,8 @@ func explain(err error) (fleet.Connection, string, string) {
 		return fleet.IdentityMismatch, reason, hint
 	case fleet.CodeWrongPin:
 		return fleet.PinMismatch, reason, hint
+	case fleet.CodeUnconfirmed:
+		return fleet.Unconfirmed, reason, hint
 	case fleet.CodeNotFound:
 		return fleet.NotFound, reason, hint
 	}

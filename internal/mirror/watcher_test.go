@@ -32,9 +32,9 @@ func TestFirstContactReadsEverythingOnceAfterTheEventsWereAskedFor(t *testing.T)
 		pass(time.Second)
 		var kept fleet.Observation
 		for _, o := range w.observations() {
-			kept = merge(fleet.Observation{Device: kept.Device, Status: kept.Status, Version: kept.Version, Summaries: kept.Summaries, Pin: kept.Pin}, o)
+			kept = merge(fleet.Observation{Device: kept.Device, Status: kept.Status, Version: kept.Version, Summaries: kept.Summaries, Proven: kept.Proven}, o)
 		}
-		if kept.Status == nil || kept.Version == nil || len(kept.Summaries) != 2 || kept.Pin == nil || *kept.Pin != "sha256:aa" {
+		if kept.Status == nil || kept.Version == nil || len(kept.Summaries) != 2 || kept.Proven == nil || kept.Proven.Fingerprint != "sha256:aa" {
 			t.Fatalf("kept %+v", w.observations())
 		}
 		if len(w.announced()) != 1 || w.keptBefore()[0] == 0 {
@@ -373,6 +373,7 @@ func TestWhatADaemonSaysDecidesTheState(t *testing.T) {
 	for code, want := range map[fleet.Code]fleet.Connection{
 		fleet.CodeUnavailable: fleet.Unreachable, fleet.CodeUnbelievable: fleet.Unreachable, fleet.CodeKeyRefused: fleet.KeyRefused,
 		fleet.CodeWrongDevice: fleet.IdentityMismatch, fleet.CodeWrongPin: fleet.PinMismatch,
+		fleet.CodeUnconfirmed: fleet.Unconfirmed,
 	} {
 		t.Run(string(code), func(t *testing.T) {
 			inWorld(t, nil, func(t *testing.T, w *world) {
@@ -430,14 +431,14 @@ func TestADeviceThatNobodyFindsIsNotFoundUntilSomebodyDoes(t *testing.T) {
 		synctest.Wait()
 		s = w.wantConnection(id(1), fleet.Online)
 		target := w.dialled()[0]
-		if s.Address != "[2001:db8::7]:8384" || s.FoundBy != "local" || target.Explicit || target.SyncAddresses[0] != "tcp://[2001:db8::7]:22000" {
+		if s.Address != "[2001:db8::7]:8384" || s.FoundBy != "local" || target.Introduced != fleet.ByAnybody || target.SyncAddresses[0] != "tcp://[2001:db8::7]:22000" {
 			t.Fatalf("%+v by %+v", s, target)
 		}
 	})
 }
 
 func TestWithoutDiscoveryAnAddressIsNeeded(t *testing.T) {
-	_, err := Explicit{}.Resolve(t.Context(), fleet.Device{})
+	_, err := Explicit{}.Resolve(t.Context(), fleet.Device{}, false)
 	var e *fleet.Error
 	if !errors.As(err, &e) || e.Code != fleet.CodeNotFound || e.Hint == "" {
 		t.Fatalf("got %v", err)

@@ -46,12 +46,18 @@ func (s *Store) registered(id fleet.DeviceID) (*fleet.Registered, error) {
 
 func noDevice(id fleet.DeviceID) error { return fleet.NotFoundf("device %s is not registered", id) }
 
-// PutDevice creates or replaces a device and gives it as stored. A blank or masked API key keeps the one that is there;
-// creating needs one. createdAt, tags and settings survive; updatedAt always moves forward.
+// PutDevice is PutPinnedDevice without a pin.
+func (s *Store) PutDevice(ctx context.Context, device fleet.Device, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error) {
+	return s.PutPinnedDevice(ctx, device, "", check)
+}
+
+// PutPinnedDevice creates or replaces a device and gives it as stored. A blank or masked API key keeps the one that is
+// there; creating needs one. createdAt, tags and settings survive; updatedAt always moves forward. A pin replaces the one
+// that is there; without one that stays, whatever else changes.
 //
 // check, here and below, may be nil. It is asked inside the transaction, with the object as it is then (nil when there
 // is none); its error is the answer, and nothing is written. It must not call the store.
-func (s *Store) PutDevice(ctx context.Context, device fleet.Device, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error) {
+func (s *Store) PutPinnedDevice(ctx context.Context, device fleet.Device, pin string, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error) {
 	type result struct {
 		stored  fleet.Device
 		created bool
@@ -64,12 +70,20 @@ func (s *Store) PutDevice(ctx context.Context, device fleet.Device, check func(c
 		if err := ask(check, current); err != nil {
 			return result{}, err
 		}
-		if current == nil {
-			stored, err := t.createDevice(device)
-			return result{stored, true}, err
+		put := result{created: current == nil}
+		if put.created {
+			put.stored, err = t.createDevice(device)
+		} else {
+			put.stored, err = t.replaceDevice(*current, device)
 		}
-		stored, err := t.replaceDevice(*current, device)
-		return result{stored, false}, err
+		if err != nil || pin == "" {
+			return put, err
+		}
+		settings, err := t.settings(device.ID)
+		if err == nil {
+			_, err = t.givePin(device.ID, settings, pin)
+		}
+		return put, err
 	})
 	return put.stored, put.created, err
 }
@@ -205,14 +219,15 @@ func (t *tx) exists(id fleet.DeviceID) (bool, error) {
 	return err == nil, err
 }
 
-const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, may_restart, created_at, updated_at FROM devices`
+const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, pin_origin, may_restart, created_at, updated_at FROM devices`
 
 func (s *Store) scanDevice(row scanner) (*fleet.Registered, error) {
 	r := &fleet.Registered{Tags: []fleet.Tag{}}
 	var id, mode string
 	var sealed []byte
 	var created, updated sql.NullInt64
-	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin, &r.Settings.Restart, &created, &updated)
+	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin, &r.Settings.PinOrigin,
+		&r.Settings.Restart, &created, &updated)
 	if err != nil {
 		return nil, err
 	}

@@ -155,6 +155,7 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.LastKnown, 
 			v, err := scanSummary(row)
 			return about[fleet.FolderSummary]{v.Device, v}, err
 		}, func(k *fleet.LastKnown, v fleet.FolderSummary) { k.Summaries = append(k.Summaries, v) }, selectSummaries),
+		each(ctx, q, all, scanCertificate, func(k *fleet.LastKnown, v fleet.Certificate) { k.Proven = v }, selectCertificates),
 		each(ctx, q, all, scanDigest, func(k *fleet.LastKnown, v string) { k.Digest = v }, selectNewestDigests),
 		each(ctx, q, all, func(row scanner) (a about[sql.NullInt64], err error) {
 			err = row.Scan((*string)(&a.device), &a.what)

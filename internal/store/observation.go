@@ -67,8 +67,8 @@ func (t *tx) observe(p preparedObservation) error {
 			return err
 		}
 	}
-	if p.Pin != nil {
-		if err := t.observePin(p.Device, *p.Pin); err != nil {
+	if p.Proven != nil {
+		if err := t.observeProven(p.Device, *p.Proven, p.FirstUse); err != nil {
 			return err
 		}
 	}
@@ -111,16 +111,6 @@ func (t *tx) putSummary(id fleet.DeviceID, summary fleet.FolderSummary) error {
 		INSERT INTO summaries (device_id, folder, body, created_at, updated_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (device_id, folder) DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at`,
 		string(id), summary.Folder, string(text), millis(created), millis(updated))
-}
-
-func (t *tx) observePin(id fleet.DeviceID, pin string) error {
-	settings, err := t.settings(id)
-	if err != nil || settings.Pin == pin {
-		return err
-	}
-	settings.Pin = pin
-	t.record("device.pinned", string(id), pin)
-	return t.keepSettings(id, settings)
 }
 
 func (t *tx) observeSighting(id fleet.DeviceID, at time.Time) error {

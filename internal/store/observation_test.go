@@ -15,9 +15,9 @@ var seenAt = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
 
 // fullObservation says everything about a device; variant makes another configuration.
 func fullObservation(id fleet.DeviceID, variant string) fleet.Observation {
-	pin := "sha256:" + variant
 	return fleet.Observation{
-		Device: id, Pin: &pin, LastSeen: seenAt,
+		Device: id, LastSeen: seenAt, FirstUse: true,
+		Proven: &fleet.Certificate{Fingerprint: "sha256:" + variant, NotBefore: seenAt.AddDate(-1, 0, 0), NotAfter: seenAt.AddDate(1, 0, 0)},
 		Status: &fleet.Status{
 			MyID: id, Alloc: 1, CPUPercent: 2.5, DiscoveryEnabled: true, DiscoveryMethods: 3, GoRoutines: 4, PathSeparator: "/", Sys: 5,
 			Tilde: "/home/a\x00\"b", Uptime: 6, StartTime: "then", AddressFixed: true, CreatedAt: seenAt, UpdatedAt: seenAt,
@@ -66,6 +66,7 @@ func TestWhatWasObservedIsKnownAfterARestart(t *testing.T) {
 		s = open(t, options)
 		want := fleet.LastKnown{
 			Device: d.ID, Status: o.Status, Version: o.Version, Summaries: o.Summaries, Folders: o.Config.Folders, Digest: o.Config.Digest, LastSeen: seenAt,
+			Proven: *o.Proven,
 		}
 		known := must(s.Known(t.Context()))(t)
 		if got := known[d.ID]; !reflect.DeepEqual(got, want) {
@@ -83,7 +84,7 @@ func TestWhatWasObservedIsKnownAfterARestart(t *testing.T) {
 		if got := must(s.ObservedConfig(t.Context(), d.ID))(t); !reflect.DeepEqual(got, *o.Config) {
 			t.Errorf("got %+v, want %+v", got, *o.Config)
 		}
-		if got := must(s.DeviceSettings(t.Context(), d.ID))(t); got.Pin != *o.Pin {
+		if got := must(s.DeviceSettings(t.Context(), d.ID))(t); got.Pin != o.Proven.Fingerprint || got.PinOrigin != fleet.PinFirstUse {
 			t.Errorf("got %+v", got)
 		}
 		for _, id := range []fleet.DeviceID{silent.ID, deviceN(99).ID} {
@@ -214,5 +215,47 @@ func TestRevisionsAreNumberedAndTheirBodiesKeptOnce(t *testing.T) {
 		}
 		_, err := s.Revision(t.Context(), d.ID, 4)
 		wantCode(t, err, fleet.CodeNotFound)
+	})
+}
+
+// What a watcher saw is written behind: by then a person may have pinned another certificate, or forgotten this one.
+func TestWhatAWatcherSawReplacesNoPin(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		see := func(fingerprint string, firstUse bool, want fleet.DeviceSettings) {
+			t.Helper()
+			observe(t, s, fleet.Observation{Device: d.ID, FirstUse: firstUse, Proven: &fleet.Certificate{Fingerprint: fingerprint, NotBefore: seenAt, NotAfter: seenAt}})
+			want.Mode = fleet.ModeOn
+			if got := must(s.DeviceSettings(t.Context(), d.ID))(t); got != want {
+				t.Errorf("after %s, first use %t: got %+v, want %+v", fingerprint, firstUse, got, want)
+			}
+		}
+		see("sha256:aa", false, fleet.DeviceSettings{})
+		see("sha256:aa", true, fleet.DeviceSettings{Pin: "sha256:aa", PinOrigin: fleet.PinFirstUse})
+		see("sha256:bb", true, fleet.DeviceSettings{Pin: "sha256:aa", PinOrigin: fleet.PinFirstUse})
+		given := fleet.DeviceSettings{Pin: "sha256:bb", PinOrigin: fleet.PinGiven}
+		must(s.TrustDevice(t.Context(), d.ID, "sha256:bb"))(t)
+		see("sha256:aa", true, given)
+		see("sha256:bb", false, given)
+		if got := must(s.Known(t.Context()))(t)[d.ID].Proven; got.Fingerprint != "sha256:bb" || !got.NotAfter.Equal(seenAt) {
+			t.Errorf("last proven by %+v", got)
+		}
+		moved := d
+		moved.APIAddress, moved.APIPort, moved.Label = "elsewhere.example", 1234, "moved"
+		put(t, s, moved)
+		see("sha256:cc", true, given)
+		forgotten := given.WithPin("")
+		forgotten.Mode = fleet.ModeOn
+		must(s.PutDeviceSettings(t.Context(), d.ID, forgotten, nil))(t)
+		see("sha256:bb", false, forgotten)
+		registered := must(s.Registry(t.Context()))(t).Devices[d.ID]
+		if registered.Settings != forgotten {
+			t.Errorf("registered with %+v", registered.Settings)
+		}
+		if _, _, err := s.PutPinnedDevice(t.Context(), moved, "sha256:dd", nil); err != nil {
+			t.Fatal(err)
+		}
+		see("sha256:bb", true, fleet.DeviceSettings{Pin: "sha256:dd", PinOrigin: fleet.PinGiven})
 	})
 }

@@ -80,8 +80,8 @@ func describe(settings fleet.DeviceSettings) string {
 
 func (t *tx) settings(id fleet.DeviceID) (settings fleet.DeviceSettings, err error) {
 	var mode string
-	err = t.row(`SELECT mode, allow_plain, pin, may_restart FROM devices WHERE id = $1`, string(id)).
-		Scan(&mode, &settings.AllowPlain, &settings.Pin, &settings.Restart)
+	err = t.row(`SELECT mode, allow_plain, pin, pin_origin, may_restart FROM devices WHERE id = $1`, string(id)).
+		Scan(&mode, &settings.AllowPlain, &settings.Pin, &settings.PinOrigin, &settings.Restart)
 	if absent(err) {
 		return settings, noDevice(id)
 	}
@@ -96,8 +96,8 @@ func (t *tx) putSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error
 
 // keepSettings is for what was learnt: nobody's decision, so nobody is told.
 func (t *tx) keepSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error {
-	err := t.exec(`UPDATE devices SET mode = $2, allow_plain = $3, pin = $4, may_restart = $5 WHERE id = $1`,
-		string(id), string(settings.Mode), settings.AllowPlain, settings.Pin, settings.Restart)
+	err := t.exec(`UPDATE devices SET mode = $2, allow_plain = $3, pin = $4, pin_origin = $5, may_restart = $6 WHERE id = $1`,
+		string(id), string(settings.Mode), settings.AllowPlain, settings.Pin, string(settings.PinOrigin), settings.Restart)
 	if err != nil {
 		return err
 	}

@@ -27,11 +27,11 @@ const freshFor = 5 * time.Second
 type Target struct {
 	Device        fleet.DeviceID
 	APIKey        fleet.Secret
-	Address       string   // host:port of the API
-	Explicit      bool     // typed by a person, as opposed to discovered
-	Pin           string   // "sha256:<hex>" of the GUI certificate, "" when none is known
-	AllowPlain    bool     // plain HTTP although the address is not loopback
-	SyncAddresses []string // of the sync protocol, "tcp://host:port", as announced; what can prove the device
+	Address       string             // host:port of the API
+	Introduced    fleet.Introduction // on whose word the daemon is looked for there
+	Pin           string             // "sha256:<hex>" of the GUI certificate, "" when none is known
+	AllowPlain    bool               // plain HTTP although the address is not loopback
+	SyncAddresses []string           // of the sync protocol, "tcp://host:port", as announced; what can prove the device
 }
 
 // Options are the same for all daemons.
@@ -73,11 +73,13 @@ type Client struct {
 	second    chan struct{} // holds one token per running second connection
 	answering atomic.Bool   // the daemon answered the last time
 
-	mu       sync.Mutex // guards what follows
-	pin      string     // as in target, or learnt
-	verified string     // fingerprint of the certificate behind which myID was right
-	keeping  bool       // Keep or Visit was called, and neither CloseIdle nor Close since
-	place    place      // of the kept connection
+	mu       sync.Mutex        // guards what follows
+	pin      string            // as in target, or that of the first use
+	claimed  string            // fingerprint to which the key may have been sent before anything was pinned; see claim
+	verified string            // fingerprint of the certificate behind which myID was right
+	shown    fleet.Certificate // by the last connection
+	keeping  bool              // Keep or Visit was called, and neither CloseIdle nor Close since
+	place    place             // of the kept connection
 	closed   bool
 }
 
@@ -95,7 +97,7 @@ func New(t Target, o Options) *Client {
 		c.places = unbounded{}
 	}
 	dialer := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute}
-	if !t.Explicit {
+	if t.Introduced != fleet.ByPerson {
 		dialer.Control = o.Discovered
 	}
 	if c.dialer = o.Dial; c.dialer == nil {
@@ -107,11 +109,12 @@ func New(t Target, o Options) *Client {
 	return c
 }
 
-// Pin is the fingerprint of the GUI certificate behind which this device was last proven, "" before that.
-func (c *Client) Pin() string {
+// Shown is the GUI certificate that the last connection showed, whoever answered. proven tells that the device answered
+// behind it.
+func (c *Client) Shown() (shown fleet.Certificate, proven bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pin
+	return c.shown, c.shown.Fingerprint != "" && c.shown.Fingerprint == c.verified
 }
 
 // do runs a call on the kept connection when that is free or the call can wait for it, else on a second one. A write

@@ -24,20 +24,20 @@ const (
 // conn is one HTTP/1.1 connection. net/http's own would cost two more goroutines and twice the memory for each of the
 // thousands of polls that hang here most of the time.
 type conn struct {
-	tcp         net.Conn // below TLS
-	stream      net.Conn // what requests go through: TLS, or tcp itself
-	meter       *meter
-	reader      *bufio.Reader
-	host        string // of the Host header
-	fingerprint string // of the GUI certificate, "" in plain HTTP
-	identified  bool   // myID was right behind this certificate, or on this very connection
-	broken      bool   // or not to be kept
-	lastUsed    time.Time
+	tcp        net.Conn // below TLS
+	stream     net.Conn // what requests go through: TLS, or tcp itself
+	meter      *meter
+	reader     *bufio.Reader
+	host       string            // of the Host header
+	shown      fleet.Certificate // of the GUI; zero in plain HTTP
+	identified bool              // myID was right behind this certificate, or on this very connection
+	broken     bool              // or not to be kept
+	lastUsed   time.Time
 }
 
-func newConn(tcp, stream net.Conn, host, fingerprint string) *conn {
+func newConn(tcp, stream net.Conn, host string, shown fleet.Certificate) *conn {
 	m := &meter{source: stream}
-	return &conn{tcp: tcp, stream: stream, meter: m, reader: bufio.NewReaderSize(m, readAhead), host: host, fingerprint: fingerprint}
+	return &conn{tcp: tcp, stream: stream, meter: m, reader: bufio.NewReaderSize(m, readAhead), host: host, shown: shown}
 }
 
 func (cn *conn) close() {

@@ -22,8 +22,8 @@ const (
 	maxSyncAttempts = 4
 )
 
-// open connects, and proves the peer as far as can be done without the key. The connection it returns may be given the
-// key; whether the daemon behind it is the right one is settled by the first status.
+// open connects, and decides whether the peer may be given the key; see prove. Whether the daemon behind the connection
+// is the right one is settled by the first status.
 func (c *Client) open(ctx context.Context) (*conn, error) {
 	cn, err := c.connect(ctx)
 	if err != nil {
@@ -37,8 +37,8 @@ func (c *Client) open(ctx context.Context) (*conn, error) {
 }
 
 // connect tries TLS first, always: the API answers TLS whatever its settings say. Plain HTTP is for loopback and for
-// devices where a person allowed it, and only while no certificate is known: a key is never sent in clear to a daemon
-// that has shown a certificate before.
+// devices where a person allowed it, and only while no certificate is pinned: a key is never sent in clear to a daemon
+// that has shown a certificate before, nor to an address on anybody's word.
 //
 // TLS is tried twice before that is believed: a daemon that hears nothing for a second takes a connection for plain HTTP
 // (1.19.2), and on a busy machine the first message may be late.
@@ -51,8 +51,10 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	switch {
 	case !errors.As(err, &plain):
 		return cn, err
-	case c.Pin() != "":
-		return nil, plainButPinned(c.target.Address, err)
+	case c.knownPin() != "":
+		return nil, plainButPinned(c.target, err)
+	case c.target.Introduced == fleet.ByAnybody:
+		return nil, plainUnconfirmed(c.target, err)
 	case !c.target.AllowPlain && !plain.loopback:
 		return nil, plainForbidden(c.target.Address, err)
 	}
@@ -101,7 +103,7 @@ func (c *Client) connectPlain(ctx context.Context) (*conn, error) {
 		_ = tcp.Close()
 		return nil, plainForbidden(c.target.Address, nil)
 	}
-	return newConn(tcp, tcp, c.hostHeader(tcp), ""), nil
+	return newConn(tcp, tcp, c.hostHeader(tcp), fleet.Certificate{}), nil
 }
 
 func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
@@ -128,7 +130,11 @@ func (c *Client) secure(ctx context.Context, tcp net.Conn) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(tcp, stream, c.hostHeader(tcp), fingerprintOf(stream)), nil
+	shown := fleet.CertificateOf(stream.ConnectionState().PeerCertificates[0]) // of a resumed session: as it was shown then
+	c.mu.Lock()
+	c.shown = shown
+	c.mu.Unlock()
+	return newConn(tcp, stream, c.hostHeader(tcp), shown), nil
 }
 
 func (c *Client) handshake(ctx context.Context, tcp net.Conn, config *tls.Config) (*tls.Conn, error) {
@@ -141,10 +147,6 @@ func (c *Client) handshake(ctx context.Context, tcp net.Conn, config *tls.Config
 	return stream, nil
 }
 
-func fingerprintOf(stream *tls.Conn) string {
-	return fmt.Sprintf("sha256:%x", sha256.Sum256(stream.ConnectionState().PeerCertificates[0].Raw))
-}
-
 // hostHeader is the address as given, but on loopback an IP: a daemon that listens there takes no other names.
 func (c *Client) hostHeader(tcp net.Conn) string {
 	if isLoopback(tcp.RemoteAddr()) {
@@ -153,29 +155,62 @@ func (c *Client) hostHeader(tcp net.Conn) string {
 	return c.target.Address
 }
 
-// prove decides whether the key may be sent. See the design's rules of identity.
+// prove decides whether the key may be sent. A pin always wins: the peer that shows the pinned certificate is the device,
+// any other is not, whatever else it proves. Without a pin the first certificate is trusted where a person named the
+// address, and where a discovery server did and the host answers as the device on the sync port. That port proves only
+// that the device can be reached from there, never who answers on the API's: it is asked for nothing else.
 func (c *Client) prove(ctx context.Context, cn *conn) error {
 	c.mu.Lock()
 	pin, verified := c.pin, c.verified
 	c.mu.Unlock()
-	if cn.fingerprint != "" && cn.fingerprint == pin {
+	switch {
+	case pin != "" && cn.shown.Fingerprint == pin:
 		cn.identified = pin == verified
 		return nil
-	}
-	switch {
 	case pin != "":
-		if err := c.proveBySyncPort(ctx, cn); err != nil {
-			if ctx.Err() != nil {
-				return interrupted(ctx)
-			}
-			return wrongPin(pin, cn.fingerprint, err)
-		}
-	case !c.target.Explicit:
+		return wrongPin(c.target, pin, cn.shown)
+	case c.target.Introduced == fleet.ByServer:
 		if err := c.proveBySyncPort(ctx, cn); err != nil {
 			return err
 		}
 	}
-	return c.probe(ctx, cn)
+	if err := c.probe(ctx, cn); err != nil {
+		return err
+	}
+	if c.target.Introduced == fleet.ByAnybody {
+		return unconfirmed(c.target, cn.shown)
+	}
+	return c.claim(cn)
+}
+
+// claim makes the connection's certificate the one that the key is sent to on first use. While that is under way no
+// connection that shows another certificate gets the key.
+func (c *Client) claim(cn *conn) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.pin != "" && c.pin != cn.shown.Fingerprint:
+		return wrongPin(c.target, c.pin, cn.shown)
+	case c.pin == "" && c.claimed != "" && c.claimed != cn.shown.Fingerprint:
+		return wrongPin(c.target, c.claimed, cn.shown)
+	}
+	c.claimed = cn.shown.Fingerprint
+	return nil
+}
+
+// release ends the claim of a connection behind which the device did not answer.
+func (c *Client) release(cn *conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.claimed == cn.shown.Fingerprint {
+		c.claimed = ""
+	}
+}
+
+func (c *Client) knownPin() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pin
 }
 
 // probe sends a first request without the key: a daemon says who it is on most answers, also on refusals.
@@ -255,9 +290,6 @@ func (c *Client) syncPorts(remote string) []string {
 		if len(ports) < maxSyncAttempts {
 			ports = append(ports, port)
 		}
-	}
-	if len(ports) == 0 && c.target.Explicit {
-		ports = []string{defaultSyncPort}
 	}
 	return ports
 }

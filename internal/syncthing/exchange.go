@@ -14,6 +14,13 @@ func (c *Client) exchange(ctx context.Context, cn *conn, k call) ([]byte, error)
 	if !validPath(k.path) {
 		return nil, &fleet.Error{Code: fleet.CodeInternal, During: k.during, Message: "the path of a request is not escaped"}
 	}
+	if !cn.identified {
+		defer func() {
+			if !cn.identified {
+				c.release(cn)
+			}
+		}()
+	}
 	if !cn.identified && k.path != statusPath {
 		status := call{method: http.MethodGet, path: statusPath, during: "ask who answers", maxBytes: c.limits.SmallBytes}
 		if _, err := c.exchange(ctx, cn, status); err != nil {
@@ -43,7 +50,8 @@ func (c *Client) exchange(ctx context.Context, cn *conn, k call) ([]byte, error)
 	return answer.body, nil
 }
 
-// identify compares the ID in a status with ours. From then on the certificate stands for the device.
+// identify compares the ID in a status with ours. From then on the certificate stands for the device: on first use it is
+// the pin. A pin that is there already is never replaced.
 func (c *Client) identify(cn *conn, status []byte) error {
 	s, err := parseStatus(status, c.limits)
 	if err != nil {
@@ -52,12 +60,15 @@ func (c *Client) identify(cn *conn, status []byte) error {
 	if s.MyID != c.target.Device {
 		return wrongDevice(c.target.Device, s.MyID)
 	}
-	cn.identified = true
-	if cn.fingerprint != "" {
+	if found := cn.shown.Fingerprint; found != "" {
 		c.mu.Lock()
-		c.pin, c.verified = cn.fingerprint, cn.fingerprint
-		c.mu.Unlock()
+		defer c.mu.Unlock()
+		if c.pin != "" && c.pin != found {
+			return wrongPin(c.target, c.pin, cn.shown)
+		}
+		c.pin, c.verified = found, found
 	}
+	cn.identified = true
 	return nil
 }
 

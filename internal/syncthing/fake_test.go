@@ -122,7 +122,7 @@ func (f *fake) dialled() int {
 }
 
 func (f *fake) target() Target {
-	return Target{Device: f.ID, APIKey: fleet.NewSecret(testKey), Address: f.Address, Explicit: true}
+	return Target{Device: f.ID, APIKey: fleet.NewSecret(testKey), Address: f.Address, Introduced: fleet.ByPerson}
 }
 
 func newClient(t *testing.T, target Target, l Limits) *Client {

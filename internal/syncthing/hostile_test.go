@@ -126,7 +126,7 @@ func TestHostileAnswers(t *testing.T) {
 			if len(err.Error()) > 1500 {
 				t.Errorf("the error is %d bytes long", len(err.Error()))
 			}
-			if client.Pin() != "" {
+			if client.knownPin() != "" {
 				t.Error("its certificate was pinned")
 			}
 			f.answer("/rest/system/status", fmt.Sprintf(`{"myID":%q}`, f.ID))
@@ -300,7 +300,7 @@ func TestManyBigAnswersAreReadAFewAtATime(t *testing.T) {
 
 func TestAPeerThatNeverShakesHands(t *testing.T) {
 	address := acceptAll(t, listen(t), func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	c := newClient(t, Target{Device: newFake(t, fakeOptions{}).ID, Address: address, Explicit: true}, Limits{Handshake: 200 * time.Millisecond})
+	c := newClient(t, Target{Device: newFake(t, fakeOptions{}).ID, Address: address, Introduced: fleet.ByPerson}, Limits{Handshake: 200 * time.Millisecond})
 	_, err := c.Status(t.Context())
 	wantCode(t, err, fleet.CodeUnavailable)
 }
@@ -310,7 +310,7 @@ func TestNothingThere(t *testing.T) {
 	address := l.Addr().String()
 	_ = l.Close()
 	for _, address := range []string{address, "no-such-host.invalid:8384"} {
-		_, err := newClient(t, Target{Address: address, Explicit: true}, Limits{}).Status(t.Context())
+		_, err := newClient(t, Target{Address: address, Introduced: fleet.ByPerson}, Limits{}).Status(t.Context())
 		if e := wantCode(t, err, fleet.CodeUnavailable); !contains(e.Message, address) {
 			t.Errorf("%q does not name %s", e.Message, address)
 		}

@@ -1,11 +1,13 @@
 package syncthing
 
 import (
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -24,16 +26,16 @@ func TestAnExplicitAddressIsTrustedOnFirstUseAndAskedWithoutTheKeyFirst(t *testi
 	if got := f.requests(); !slices.Equal(got, want) {
 		t.Fatalf("sent %v, want %v", got, want)
 	}
-	if c.Pin() != f.Pin {
-		t.Fatalf("pin %q, want %q", c.Pin(), f.Pin)
+	if c.knownPin() != f.Pin {
+		t.Fatalf("pin %q, want %q", c.knownPin(), f.Pin)
 	}
 }
 
 func TestThePinnedCertificateNeedsNoMoreProof(t *testing.T) {
 	f := newFake(t, fakeOptions{})
-	for _, explicit := range []bool{true, false} {
+	for _, introduced := range []fleet.Introduction{fleet.ByPerson, fleet.ByAnybody} {
 		target := f.target()
-		target.Pin, target.Explicit = f.Pin, explicit
+		target.Pin, target.Introduced = f.Pin, introduced
 		if _, err := newClient(t, target, Limits{}).Status(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -51,8 +53,8 @@ func TestAnotherDaemonThatSaysSoGetsNoKey(t *testing.T) {
 	_, err := c.Config(t.Context())
 	wantCode(t, err, fleet.CodeWrongDevice)
 	wantNoKey(t, f)
-	if c.Pin() != "" {
-		t.Fatalf("the certificate of another device was pinned: %s", c.Pin())
+	if c.knownPin() != "" {
+		t.Fatalf("the certificate of another device was pinned: %s", c.knownPin())
 	}
 }
 
@@ -73,7 +75,7 @@ func TestAnotherDaemonThatSaysNothingIsAskedForItsStatusAndNothingElse(t *testin
 			t.Fatalf("sent %s to another device", r)
 		}
 	}
-	if c.Pin() != "" {
+	if c.knownPin() != "" {
 		t.Fatal("the certificate of another device was pinned")
 	}
 }
@@ -119,19 +121,100 @@ func TestAnotherCertificateThanThePinnedOne(t *testing.T) {
 		wantCode(t, statusError(t, target), fleet.CodeWrongPin)
 		wantNoKey(t, f)
 	})
-	t.Run("is accepted when the sync port proves the device", func(t *testing.T) {
+	t.Run("nor when the sync port is the device's", func(t *testing.T) {
 		target.SyncAddresses = []string{other.Sync, f.Sync}
-		c := newClient(t, target, Limits{})
-		if _, err := c.Status(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if c.Pin() != f.Pin {
-			t.Fatalf("pin %q, want the new one %q", c.Pin(), f.Pin)
+		for _, introduced := range []fleet.Introduction{fleet.ByPerson, fleet.ByServer, fleet.ByAnybody} {
+			target.Introduced = introduced
+			c := newClient(t, target, Limits{})
+			for range 2 { // the second time the session is resumed
+				_, err := c.Status(t.Context())
+				wantCode(t, err, fleet.CodeWrongPin)
+			}
+			wantNoKey(t, f)
+			if shown, proven := c.Shown(); shown.Fingerprint != f.Pin || proven || c.knownPin() != other.Pin {
+				t.Fatalf("shown %+v, proven %t, pin %s", shown, proven, c.knownPin())
+			}
 		}
 	})
 }
 
-func TestADiscoveredAddressHasToBeProven(t *testing.T) {
+// What is found on anybody's word gets no key, whatever the sync port proves: it can be a relay.
+func TestAnAddressOnAnybodysWordIsUnconfirmed(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	target := f.target()
+	target.Introduced, target.SyncAddresses = fleet.ByAnybody, []string{f.Sync}
+	c := newClient(t, target, Limits{})
+	for range 2 {
+		_, err := c.Config(t.Context())
+		if e := wantCode(t, err, fleet.CodeUnconfirmed); !contains(e.Message, f.Pin) || !contains(e.Message, f.Address) {
+			t.Fatalf("%q names not the certificate and where it was shown", e.Message)
+		}
+	}
+	wantNoKey(t, f)
+	plain := newFake(t, fakeOptions{plain: true})
+	target = plain.target()
+	target.Introduced, target.AllowPlain = fleet.ByAnybody, true
+	wantCode(t, statusError(t, target), fleet.CodeUnconfirmed)
+	if got := plain.requests(); len(got) > 0 {
+		t.Fatalf("sent %v in clear", got)
+	}
+}
+
+// While the first certificate is being trusted no other one gets the key: of two that answer in turn one is not the
+// device's.
+func TestOnFirstUseOnlyOneCertificateGetsTheKey(t *testing.T) {
+	f, other := newFake(t, fakeOptions{}), newFake(t, fakeOptions{})
+	other.mu.Lock()
+	other.ID = f.ID
+	other.mu.Unlock()
+	asked, answer := make(chan struct{}), make(chan struct{})
+	answers := sync.OnceFunc(func() { close(answer) })
+	t.Cleanup(answers)
+	f.handle("/rest/system/status", func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-answer
+		_, _ = io.WriteString(w, `{"myID":"`+string(f.ID)+`"}`)
+	})
+	var turn atomic.Int32
+	target := f.target()
+	c := New(target, Options{Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		to := f.Address
+		if turn.Add(1) > 1 {
+			to = other.Address
+		}
+		return new(net.Dialer).DialContext(ctx, network, to)
+	}})
+	t.Cleanup(c.Close)
+	c.Keep() // the status runs on the kept connection, the write on a second one
+	first := make(chan error, 1)
+	go func() {
+		_, err := c.Status(t.Context())
+		first <- err
+	}()
+	<-asked
+	wantCode(t, c.Write(t.Context(), "PUT", "/rest/config", nil), fleet.CodeWrongPin)
+	answers()
+	if err := <-first; err != nil {
+		t.Fatal(err)
+	}
+	wantNoKey(t, other)
+	if c.knownPin() != f.Pin {
+		t.Fatalf("pin %s, want %s", c.knownPin(), f.Pin)
+	}
+}
+
+// A proxy of the environment would see where keys go, and terminates TLS in many networks.
+func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"} {
+		t.Setenv(name, "http://127.0.0.1:1")
+	}
+	if err := statusError(t, f.target()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADiscoveryServersAddressHasToBeProven(t *testing.T) {
 	f, other := newFake(t, fakeOptions{}), newFake(t, fakeOptions{})
 	noProtocol := syncPort(t, newCertificate(t), "h2")
 	silent := "tcp://" + acceptAll(t, listen(t), func(c net.Conn) { _, _ = c.Read(make([]byte, 1<<20)); _, _ = c.Read(make([]byte, 1)) })
@@ -154,13 +237,13 @@ func TestADiscoveredAddressHasToBeProven(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := f.target()
-			target.Explicit, target.SyncAddresses = false, c.announced
+			target.Introduced, target.SyncAddresses = fleet.ByServer, c.announced
 			before := len(f.requests())
 			client := newClient(t, target, Limits{Handshake: 300 * time.Millisecond})
 			_, err := client.Status(t.Context())
 			if c.code == "" {
-				if err != nil || client.Pin() != f.Pin {
-					t.Fatalf("got %v and pin %q", err, client.Pin())
+				if err != nil || client.knownPin() != f.Pin {
+					t.Fatalf("got %v and pin %q", err, client.knownPin())
 				}
 				return
 			}
@@ -183,7 +266,7 @@ func TestADiscoveredAddressIsCheckedByTheIPItLeadsTo(t *testing.T) {
 	if _, err := New(target, Options{Discovered: refuse}).Status(t.Context()); err != nil {
 		t.Fatalf("an explicit address: %v", err)
 	}
-	target.Explicit = false
+	target.Introduced = fleet.ByServer
 	before := f.dialled()
 	_, err := New(target, Options{Discovered: refuse}).Status(t.Context())
 	if e := wantCode(t, err, fleet.CodeUnavailable); !contains(e.Message, "not ") || f.dialled() != before {
@@ -199,8 +282,8 @@ func TestPlainHTTP(t *testing.T) {
 		if _, err := c.Version(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if c.Pin() != "" {
-			t.Fatalf("a pin from plain HTTP: %q", c.Pin())
+		if c.knownPin() != "" {
+			t.Fatalf("a pin from plain HTTP: %q", c.knownPin())
 		}
 		if f.dialled() != 3 {
 			t.Fatalf("%d connections, want two attempts of TLS and a plain one", f.dialled())
@@ -304,8 +387,8 @@ func TestTheCertificateIsAskedForInTheHandshakeOnlyOnceThenResumed(t *testing.T)
 		t.Fatal(err)
 	}
 	defer cn.close()
-	if state := cn.stream.(*tls.Conn).ConnectionState(); !state.DidResume || cn.fingerprint != f.Pin || !cn.identified {
-		t.Fatalf("resumed %t, fingerprint %s, identified %t", state.DidResume, cn.fingerprint, cn.identified)
+	if state := cn.stream.(*tls.Conn).ConnectionState(); !state.DidResume || cn.shown.Fingerprint != f.Pin || !cn.identified {
+		t.Fatalf("resumed %t, fingerprint %s, identified %t", state.DidResume, cn.shown.Fingerprint, cn.identified)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"muster/internal/fleet"
@@ -78,20 +79,39 @@ func plainForbidden(address string, err error) error {
 		Hint:    "Check the port: Syncthing's API always speaks TLS. For a proxy without TLS set allowPlain for this device."}
 }
 
-func plainButPinned(address string, err error) error {
+func plainButPinned(t Target, err error) error {
 	return &fleet.Error{Code: fleet.CodeWrongPin, During: "connect to the daemon", Err: err,
-		Message: fmt.Sprintf("%s no longer speaks TLS, but the device has shown a certificate before", address),
+		Message: fmt.Sprintf("%s no longer speaks TLS, but the device has shown a certificate before", t.Address),
 		Hint:    "If this is meant, forget the pin in the device's settings; otherwise somebody else answers there."}
 }
 
-func wrongPin(pinned, found string, err error) error {
-	if found == "" {
-		found = "none"
-	}
-	return &fleet.Error{Code: fleet.CodeWrongPin, During: "prove the daemon", Err: err,
-		Message: fmt.Sprintf("the daemon shows another certificate (%s) than the pinned one (%s)", found, pinned),
-		Hint:    "Syncthing renews its GUI certificate shortly before it expires or when https-cert.pem is missing. If that is the reason, accept the new pin in the device's settings; otherwise somebody else answers there."}
+func plainUnconfirmed(t Target, err error) error {
+	return &fleet.Error{Code: fleet.CodeUnconfirmed, During: "connect to the daemon", Err: err,
+		Message: fmt.Sprintf("something at %s is said to be the device, and does not speak TLS: it cannot be confirmed, and no API key is sent", t.Address),
+		Hint:    "Give the device an apiAddress."}
 }
+
+func wrongPin(t Target, pinned string, shown fleet.Certificate) error {
+	return &fleet.Error{Code: fleet.CodeWrongPin, During: "prove the daemon",
+		Message: fmt.Sprintf("what answers at %s shows another certificate (%s) than the pinned one (%s), so no API key is sent",
+			t.Address, describe(shown), pinned),
+		Hint: "Syncthing makes itself another one shortly before the old one ends, or when https-cert.pem is missing. If that is the reason, " +
+			"run `muster enroll` on the daemon's machine, or compare the fingerprint there and take it: " + trustCommand(t) +
+			". Otherwise somebody else answers there."}
+}
+
+func unconfirmed(t Target, shown fleet.Certificate) error {
+	return &fleet.Error{Code: fleet.CodeUnconfirmed, During: "prove the daemon",
+		Message: fmt.Sprintf("what answers at %s shows the certificate %s. The address was found on anybody's word, and nothing proves that "+
+			"the device answers there, so no API key is sent", t.Address, describe(shown)),
+		Hint: "Run `muster enroll` on the daemon's machine, or compare the fingerprint there and confirm it: " + trustCommand(t) + "."}
+}
+
+func describe(c fleet.Certificate) string {
+	return fmt.Sprintf("%s, valid from %s to %s", c.Fingerprint, c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
+}
+
+func trustCommand(t Target) string { return "`muster device trust " + t.Device.Short() + "`" }
 
 func unproven(address string, err error) error {
 	if fleet.CodeOf(err) == fleet.CodeWrongDevice {

@@ -18,7 +18,7 @@ import (
 )
 
 func target(d *daemon.Daemon) syncthing.Target {
-	return syncthing.Target{Device: d.ID, APIKey: fleet.NewSecret(d.APIKey), Address: d.HostPort(), Explicit: true,
+	return syncthing.Target{Device: d.ID, APIKey: fleet.NewSecret(d.APIKey), Address: d.HostPort(), Introduced: fleet.ByPerson,
 		SyncAddresses: []string{d.SyncAddress()}}
 }
 
@@ -70,8 +70,8 @@ func TestReadsWhatADaemonSays(t *testing.T) {
 				status.StartTime != said.StartTime || status.GoRoutines < 10 || status.Alloc < 1<<20 || status.DiscoveryEnabled {
 				t.Errorf("status %+v, the daemon says %+v", status, said)
 			}
-			if c.Pin() != d.Pin() {
-				t.Errorf("learnt pin %q, want %q", c.Pin(), d.Pin())
+			if shown, proven := c.Shown(); !proven || shown.Fingerprint != d.Pin() {
+				t.Errorf("learnt pin %q, want %q", shown, d.Pin())
 			}
 
 			version := must(c.Version(ctx))(t)
@@ -213,7 +213,7 @@ func TestKeysAndIdentities(t *testing.T) {
 	})
 	t.Run("the pinned certificate", func(t *testing.T) {
 		pinned := target(d)
-		pinned.Pin, pinned.Explicit, pinned.SyncAddresses = d.Pin(), false, nil
+		pinned.Pin, pinned.Introduced, pinned.SyncAddresses = d.Pin(), fleet.ByAnybody, nil
 		must(open(t, pinned).Status(ctx))(t)
 	})
 	t.Run("another certificate than the pinned one", func(t *testing.T) {
@@ -224,22 +224,22 @@ func TestKeysAndIdentities(t *testing.T) {
 	})
 	t.Run("a discovered address that the sync port proves", func(t *testing.T) {
 		found := target(d)
-		found.Explicit = false
+		found.Introduced = fleet.ByServer
 		c := open(t, found)
 		must(c.Status(ctx))(t)
-		if c.Pin() != d.Pin() {
-			t.Fatalf("pin %q, want %q", c.Pin(), d.Pin())
+		if shown, proven := c.Shown(); !proven || shown.Fingerprint != d.Pin() {
+			t.Fatalf("pin %q, want %q", shown, d.Pin())
 		}
 	})
 	t.Run("a discovered address whose sync port is another device's", func(t *testing.T) {
 		found := target(d)
-		found.Explicit, found.SyncAddresses = false, []string{guarded.SyncAddress()}
+		found.Introduced, found.SyncAddresses = fleet.ByServer, []string{guarded.SyncAddress()}
 		_, err := open(t, found).Status(ctx)
 		wantCode(t, err, fleet.CodeWrongDevice)
 	})
 	t.Run("a discovered address that nothing proves", func(t *testing.T) {
 		found := target(d)
-		found.Explicit, found.SyncAddresses = false, []string{"quic://127.0.0.1:1", "relay://127.0.0.1:2"}
+		found.Introduced, found.SyncAddresses = fleet.ByServer, []string{"quic://127.0.0.1:1", "relay://127.0.0.1:2"}
 		_, err := open(t, found).Status(ctx)
 		wantCode(t, err, fleet.CodeUnavailable)
 	})
@@ -250,7 +250,8 @@ func TestKeysAndIdentities(t *testing.T) {
 	})
 }
 
-func TestARenewedCertificateIsProvenByTheSyncPort(t *testing.T) {
+// The sync port is the device's beyond doubt, and can be relayed: it is no reason to believe another certificate.
+func TestARenewedCertificateIsNotBelievedForTheSyncPort(t *testing.T) {
 	d := daemon.Start(t, daemon.Options{TLS: true})
 	before := d.Pin()
 	d.Stop()
@@ -265,11 +266,17 @@ func TestARenewedCertificateIsProvenByTheSyncPort(t *testing.T) {
 	}
 	pinned := target(d)
 	pinned.Pin = before
-	c := open(t, pinned)
-	must(c.Status(t.Context()))(t)
-	if c.Pin() != d.Pin() {
-		t.Fatalf("pin %q, want the new one %q", c.Pin(), d.Pin())
+	for _, introduced := range []fleet.Introduction{fleet.ByPerson, fleet.ByServer, fleet.ByAnybody} {
+		pinned.Introduced = introduced
+		c := open(t, pinned)
+		_, err := c.Status(t.Context())
+		wantCode(t, err, fleet.CodeWrongPin)
+		if shown, proven := c.Shown(); proven || shown.Fingerprint != d.Pin() {
+			t.Fatalf("shown %q, proven %t, want the new one %q", shown.Fingerprint, proven, d.Pin())
+		}
 	}
+	pinned.Pin, pinned.Introduced = "", fleet.ByServer
+	must(open(t, pinned).Status(t.Context()))(t)
 	d.Get("/rest/cluster/pending/devices") // still answers
 	var pending map[string]any
 	d.GetJSON("/rest/cluster/pending/devices", &pending)

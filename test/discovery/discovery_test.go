@@ -113,7 +113,7 @@ func find(t *testing.T, d *discovery.Discovery, device fleet.Device) discovery.C
 	var found discovery.Candidate
 	until(t, "the device to be found", func() bool {
 		var err error
-		if found, err = d.Resolve(context.Background(), device); err == nil {
+		if found, err = d.Resolve(context.Background(), device, true); err == nil {
 			return true
 		}
 		if fleet.CodeOf(err) != fleet.CodeNotFound {
@@ -132,7 +132,7 @@ func record(d *daemon.Daemon) fleet.Device {
 // connect is what a watcher does with what was found.
 func connect(t *testing.T, d *discovery.Discovery, device fleet.Device, found discovery.Candidate) (fleet.Status, error) {
 	t.Helper()
-	client := syncthing.New(syncthing.Target{Device: device.ID, APIKey: device.APIKey, SyncAddresses: found.SyncAddresses,
+	client := syncthing.New(syncthing.Target{Device: device.ID, APIKey: device.APIKey, Introduced: found.Introduced, SyncAddresses: found.SyncAddresses,
 		Address: net.JoinHostPort(found.Host, fmt.Sprint(device.APIPort))}, syncthing.Options{Discovered: d.Control})
 	defer client.Close()
 	return client.Status(context.Background())
@@ -154,7 +154,7 @@ func TestADaemonThatAnnouncesItselfIsFoundAndProven(t *testing.T) {
 
 	t.Run("elsewhere a local answer is refused, twice", func(t *testing.T) {
 		strict := newDiscovery(t, discovery.Options{Servers: []string{s.url()}})
-		_, err := strict.Resolve(context.Background(), record(real))
+		_, err := strict.Resolve(context.Background(), record(real), false)
 		if fleet.CodeOf(err) != fleet.CodeNotFound || !strings.Contains(err.Error(), "on loopback") {
 			t.Errorf("resolve: %v", err)
 		}
@@ -165,14 +165,14 @@ func TestADaemonThatAnnouncesItselfIsFoundAndProven(t *testing.T) {
 
 	t.Run("a server with another certificate is not asked", func(t *testing.T) {
 		other := newDiscovery(t, discovery.Options{Servers: []string{fmt.Sprintf("https://%s/?id=%s", s.address, real.ID)}, AllowLocal: true})
-		if _, err := other.Resolve(context.Background(), record(real)); err == nil || !strings.Contains(err.Error(), "another certificate") {
+		if _, err := other.Resolve(context.Background(), record(real), false); err == nil || !strings.Contains(err.Error(), "another certificate") {
 			t.Errorf("resolve: %v", err)
 		}
 	})
 
 	t.Run("a device that nobody announces is told so", func(t *testing.T) {
 		nobody := fleet.Device{ID: fleet.DeviceIDOf(sha256.Sum256([]byte("nobody"))), APIPort: 8384}
-		_, err := d.Resolve(context.Background(), nobody)
+		_, err := d.Resolve(context.Background(), nobody, false)
 		if fleet.CodeOf(err) != fleet.CodeNotFound || !strings.Contains(err.Error(), s.address+" does not know it") {
 			t.Errorf("resolve: %v", err)
 		}

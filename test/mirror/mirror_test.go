@@ -134,8 +134,8 @@ func TestTwoRealDaemonsAreMirrored(t *testing.T) {
 	w.mu.Lock()
 	pins := map[fleet.DeviceID]string{}
 	for _, o := range w.kept {
-		if o.Pin != nil {
-			pins[o.Device] = *o.Pin
+		if o.Proven != nil {
+			pins[o.Device] = o.Proven.Fingerprint
 		}
 	}
 	w.mu.Unlock()

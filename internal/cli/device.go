@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type deviceCommand struct {
+	Trust deviceTrustCommand `cmd:"" help:"Show the certificate that a device's API shows beside the pinned one, and take it."`
+}
+
+// deviceTrustCommand's answers are given on the command line only: in the environment they would be a trust in everything.
+type deviceTrustCommand struct {
+	connection
+	Device      string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
+	Tag         string `env:"-" help:"All devices with this tag that show another certificate than the pinned one." placeholder:"TAG"`
+	Fingerprint string `env:"-" help:"Take the certificate only if it is this one, without asking: sha256:HEX, or as openssl prints it." placeholder:"HEX"`
+	Yes         bool   `env:"-" help:"Do not ask."`
+}
+
+// howToCompare is where a person finds the fingerprint of the daemon's own certificate.
+const howToCompare = "Compare it on the daemon's machine, in Syncthing's home: openssl x509 -noout -fingerprint -sha256 -in https-cert.pem. " +
+	"`muster enroll` there does the same."
+
+// presented is a device with the certificates that are known of it.
+type presented struct {
+	device api.Device
+	trust  api.DeviceTrust
+}
+
+// Run shows one device's certificates, or those of all devices with a tag that changed, and takes what a person trusts.
+func (c *deviceTrustCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	switch {
+	case (c.Device == "") == (c.Tag == ""):
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "whose certificate is meant?", Hint: "Name a device, or give --tag TAG."}
+	case c.Tag != "" && c.Fingerprint != "":
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "a fingerprint is that of one device", Hint: "Name the device instead of --tag."}
+	case c.Tag != "":
+		return c.many(ctx, env, server)
+	}
+	device, err := deviceNamed(ctx, server, c.Device)
+	if err != nil {
+		return err
+	}
+	return c.one(ctx, env, server, device)
+}
+
+func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *client.Client, device api.Device) error {
+	trust, err := server.DeviceTrust(ctx, device.DeviceID)
+	if err != nil {
+		return err
+	}
+	shown := trust.Presented.Fingerprint
+	printTrust(env.Out, presented{device, trust}, time.Now())
+	if c.Fingerprint != "" {
+		expected, err := fleet.ParsePin(fromOpenSSL(c.Fingerprint))
+		if err != nil {
+			return err
+		}
+		if shown != expected {
+			return &fleet.Error{Code: fleet.CodeConflict, Message: "the certificate that is shown is not the expected one: nothing was changed",
+				Hint: "If the expected one is right, somebody else answers at that address."}
+		}
+	}
+	switch {
+	case shown == "":
+		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "no certificate of this device was seen yet",
+			Hint: "`muster status " + quoted(c.Device) + "` says why. `muster enroll` on its machine pins the certificate beforehand."}
+	case shown == trust.Pinned.Fingerprint && trust.Origin == string(fleet.PinGiven):
+		fmt.Fprintln(env.Out, "There is nothing to do: it shows the pinned certificate.")
+		return nil
+	}
+	if !c.Yes && c.Fingerprint == "" {
+		fmt.Fprintln(env.Out, howToCompare)
+		if err := ask(env, "Trust the certificate that it shows? [y/N] "); err != nil {
+			return err
+		}
+	}
+	return take(ctx, env, server, presented{device, trust})
+}
+
+// many takes renewed certificates only: where the device was found on anybody's word, or has no pin yet, each fingerprint
+// has to be compared.
+func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server *client.Client) error {
+	devices, err := server.Devices(ctx, client.List{Tag: c.Tag})
+	if err != nil {
+		return err
+	}
+	if len(devices) == 0 {
+		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device has the tag %q", c.Tag), Hint: "`muster status --all` lists all devices."}
+	}
+	var renewed []presented
+	for _, device := range devices {
+		trust, err := server.DeviceTrust(ctx, device.DeviceID)
+		if err != nil {
+			return err
+		}
+		if trust.Presented.Fingerprint == "" || trust.Presented.Fingerprint == trust.Pinned.Fingerprint {
+			continue
+		}
+		one := presented{device, trust}
+		printTrust(env.Out, one, time.Now())
+		if trust.Pinned.Fingerprint == "" || onAnybodysWord(trust.Presented.FoundBy) {
+			fmt.Fprintf(env.Out, "  Left out: this one is to be compared by itself (`muster device trust %s`).\n", fleet.DeviceID(device.DeviceID).Short())
+			continue
+		}
+		renewed = append(renewed, one)
+	}
+	if len(renewed) == 0 {
+		fmt.Fprintf(env.Out, "Of %s with the tag %q none shows another certificate that can be taken here.\n", counted(len(devices), "device"), c.Tag)
+		return nil
+	}
+	if !c.Yes {
+		fmt.Fprintln(env.Out, howToCompare)
+		if err := ask(env, fmt.Sprintf("Trust the certificates of these %s? [y/N] ", counted(len(renewed), "device"))); err != nil {
+			return err
+		}
+	}
+	var failed error
+	for _, one := range renewed {
+		if err := take(ctx, env, server, one); err != nil {
+			fmt.Fprintf(env.Err, "%s: %v\n", printable(one.device.Label), err)
+			failed = err
+		}
+	}
+	return failed
+}
+
+func take(ctx context.Context, env *environment, server *client.Client, one presented) error {
+	stored, err := server.TrustDevice(ctx, one.device.DeviceID, one.trust.Presented.Fingerprint)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "%s: %s is pinned.\n", named(one.device), stored.Pinned.Fingerprint)
+	return nil
+}
+
+// ask is an error unless the person says yes.
+func ask(env *environment, question string) error {
+	fmt.Fprint(env.Out, question)
+	answer, err := bufio.NewReader(env.In).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(env.Out)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeConflict, Message: "nothing was changed", Hint: "Answer y, or give --fingerprint or --yes."}
+}
+
+// printTrust shows old and new certificate, and what can be told from them.
+func printTrust(out io.Writer, one presented, now time.Time) {
+	pinned, shown := one.trust.Pinned, one.trust.Presented
+	fmt.Fprintf(out, "%s\n  pinned: %s\n", named(one.device), describeCertificate(pinned))
+	if text := origins[one.trust.Origin]; text != "" {
+		fmt.Fprintf(out, "    %s\n", text)
+	}
+	fmt.Fprintf(out, "  shown:  %s\n", describeCertificate(shown.Certificate))
+	if shown.Fingerprint == "" {
+		return
+	}
+	fmt.Fprintf(out, "    at %s, %s\n", printable(shown.Address), finders[shown.FoundBy])
+	if shown.Fingerprint == pinned.Fingerprint || pinned.NotAfter == nil {
+		return
+	}
+	left := int(pinned.NotAfter.Sub(now) / (24 * time.Hour))
+	ends := fleet.Certificate{Fingerprint: pinned.Fingerprint, NotAfter: pinned.NotAfter.Time}
+	if ends.EndsSoon(now) {
+		fmt.Fprintf(out, "  The pinned one ends in %d days: a renewal is due.\n", left)
+		return
+	}
+	fmt.Fprintf(out, "  The pinned one is valid for another %d days: no renewal is due. Either https-cert.pem was removed, or somebody else answers.\n", left)
+}
+
+func named(d api.Device) string {
+	return nameOf(api.DeviceEffect{DeviceID: d.DeviceID, Label: d.Label})
+}
+
+func describeCertificate(c api.Certificate) string {
+	switch {
+	case c.Fingerprint == "":
+		return "none"
+	case c.NotBefore == nil || c.NotAfter == nil:
+		return printable(c.Fingerprint)
+	}
+	return fmt.Sprintf("%s, valid from %s to %s", printable(c.Fingerprint), c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
+}
+
+// origins say what a pin is worth.
+var origins = map[string]string{
+	string(fleet.PinFirstUse):  "trusted on first use: whether the daemon or somebody on the way answered then is not known",
+	string(fleet.PinGiven):     "given by an administrator, or by enroll on the daemon's machine",
+	string(fleet.PinForgotten): "forgotten by an administrator",
+}
+
+// finders say on whose word a device was looked for at an address.
+var finders = map[string]string{
+	"record": "the address in its record",
+	"global": "found by a discovery server",
+	"local":  "announced on the local network, WHERE ANYBODY CAN ANNOUNCE ANYTHING",
+	"fleet":  "said by another managed daemon, WHICH MAY LIE",
+}
+
+func onAnybodysWord(foundBy string) bool { return foundBy != "record" && foundBy != "global" }
+
+// fromOpenSSL makes the form of pins of what `openssl x509 -fingerprint` prints.
+func fromOpenSSL(text string) string {
+	if _, after, found := strings.Cut(text, "="); found {
+		text = after
+	}
+	if strings.HasPrefix(strings.ToLower(text), "sha256:") {
+		return text
+	}
+	return "sha256:" + strings.ReplaceAll(text, ":", "")
+}

@@ -166,6 +166,7 @@ func sealKey(o Options) (*seal.Key, error) {
 func (a *App) openStore(ctx context.Context, key *seal.Key) error {
 	opened, err := store.Open(ctx, store.Options{
 		DSN: a.o.Database, Home: a.o.Home, Seal: key, Log: a.log, Committed: a.committed, Reads: a.budget.Reads,
+		Taken: a.fail,
 	})
 	if err != nil {
 		return err
@@ -202,7 +203,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		return err
 	}
 	a.overview = &rollup{Overview: overview.New(), app: a}
-	a.health = newHealth(a.log, a.checks()...)
+	a.health = newHealth(a.log, a.checks(pool)...)
 	measured, err := a.newMetrics(pool)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)

@@ -41,15 +41,31 @@ func (d daemons) Session(ctx context.Context, id fleet.DeviceID) (reconcile.Sess
 	if err != nil {
 		return nil, err
 	}
-	return session{opened, id, d.mirror, d.mirror.Hold(id)}, nil
+	return session{opened, id, d.mirror, d.store, d.mirror.Hold(id)}, nil
 }
 
-// session passes the configurations that it reads through the mirror.
+// session passes the configurations that it reads through the mirror. It writes only while this server holds the lock of
+// its database: another server may write to the same daemon.
 type session struct {
 	*syncthing.Session
 	id      fleet.DeviceID
 	mirror  *mirror.Mirror
+	store   *store.Store
 	release func() // the watcher, which waits with what events announce
+}
+
+func (s session) SetIgnores(ctx context.Context, folder string, lines []string) error {
+	if err := s.store.CheckLock(ctx); err != nil {
+		return err
+	}
+	return s.Session.SetIgnores(ctx, folder, lines)
+}
+
+func (s session) Restart(ctx context.Context) error {
+	if err := s.store.CheckLock(ctx); err != nil {
+		return err
+	}
+	return s.Session.Restart(ctx)
 }
 
 func (s session) Close() {
@@ -64,6 +80,9 @@ func (s session) Config(ctx context.Context) (fleet.ObservedConfig, error) {
 const guiPath = "/rest/config/gui" // every change there restarts the daemon's API
 
 func (s session) Write(ctx context.Context, method, path string, body []byte) error {
+	if err := s.store.CheckLock(ctx); err != nil {
+		return err
+	}
 	if path != guiPath {
 		return s.Session.Write(ctx, method, path, body)
 	}

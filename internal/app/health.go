@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"muster/internal/budget"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/sandbox"
 )
 
 const (
@@ -105,10 +107,32 @@ func (h *health) Impairments() []fleet.Impairment {
 }
 
 // checks are what this server's health depends on.
-func (a *App) checks() []check {
+func (a *App) checks(pool *sandbox.Pool) []check {
 	return []check{
+		{fleet.PartDatabase, func(ctx context.Context) *fleet.Impairment {
+			return blocking(fleet.PartDatabase, a.store.Ready(ctx))
+		}},
+		{fleet.PartLock, func(context.Context) *fleet.Impairment {
+			return blocking(fleet.PartLock, a.store.LockLost())
+		}},
+		{fleet.PartWorkers, func(ctx context.Context) *fleet.Impairment {
+			return blocking(fleet.PartWorkers, pool.Ready(ctx))
+		}},
 		{fleet.PartDescriptors, func(context.Context) *fleet.Impairment { return a.checkDescriptors() }},
 	}
+}
+
+// blocking is the impairment of a part without which the service cannot do its work. The cause is in the log, and may
+// hold what is not for everybody.
+func blocking(part fleet.Part, err error) *fleet.Impairment {
+	if err == nil {
+		return nil
+	}
+	impaired := fleet.Impairment{Part: part, Blocking: true, Reason: "it does not work", Next: "The log says why."}
+	if known := (*fleet.Error)(nil); errors.As(err, &known) {
+		impaired.Reason, impaired.Next = known.Message, known.Hint
+	}
+	return &impaired
 }
 
 // checkDescriptors tells whether every daemon is followed.

@@ -38,6 +38,9 @@ func (d askers) DismissPending(ctx context.Context, id fleet.DeviceID, asks flee
 	if err != nil {
 		return err
 	}
+	if err := d.store.CheckLock(ctx); err != nil {
+		return err
+	}
 	return client.DismissPending(ctx, asks)
 }
 

@@ -18,10 +18,13 @@ type states struct {
 	engine   *reconcile.Engine
 	registry func() *fleet.Registry // nil where it cannot be read
 
-	whyVisited string // a daemon is not followed
+	whyVisited string       // a daemon is not followed
+	lockLost   func() error // nil while this server holds the lock of its database
 }
 
-func (a *App) states() states { return states{a.mirror, a.engine, a.registry, a.budget.Reason()} }
+func (a *App) states() states {
+	return states{a.mirror, a.engine, a.registry, a.budget.Reason(), a.store.LockLost}
+}
 
 // registry is the newest one, nil where it cannot be read.
 func (a *App) registry() *fleet.Registry {
@@ -59,12 +62,15 @@ func joined(by string, texts ...string) string {
 // State of a registered device. While the daemon cannot be reached that is what a person must hear first; else the
 // reason is that of the configuration.
 func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
-	state, err := s.joined(id)
+	state, err := s.ofDevice(id)
 	state.Reason, state.Next = s.named(state.Reason), s.named(state.Next)
+	if err == nil && s.lockLost() != nil {
+		state.Reason = joined("; ", "nothing is written: this server lost the lock of its database", state.Reason)
+	}
 	return state, err
 }
 
-func (s states) joined(id fleet.DeviceID) (fleet.State, error) {
+func (s states) ofDevice(id fleet.DeviceID) (fleet.State, error) {
 	snapshot := s.mirror.Snapshot(id)
 	if snapshot == nil {
 		return fleet.State{}, fleet.NotFoundf("device %s is not registered", id)

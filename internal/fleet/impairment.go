@@ -5,11 +5,14 @@ type Part string
 
 // The parts that are watched.
 const (
+	PartDatabase    Part = "database"
+	PartLock        Part = "databaseLock"
+	PartWorkers     Part = "workers"
 	PartDescriptors Part = "descriptors"
 )
 
 // Parts are all of them.
-var Parts = []Part{PartDescriptors}
+var Parts = []Part{PartDatabase, PartLock, PartWorkers, PartDescriptors}
 
 // Impairment says that a part of the service does not work as it should.
 type Impairment struct {

@@ -19,11 +19,26 @@ func (s *server) healthRoutes() []route {
 	}
 }
 
-func (s *server) readyz(r *request) (reply, error) {
-	if s.Ready != nil {
-		if err := s.Ready(r.Context()); err != nil {
-			return reply{}, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the service is not ready yet", Hint: "Wait a moment. If it stays, the server's log says why.", Err: err}
+func (s *server) readyz(*request) (reply, error) {
+	var broken []fleet.Detail
+	for _, i := range s.impairments() {
+		if i.Blocking {
+			broken = append(broken, fleet.Detail{Field: string(i.Part), Message: i.Reason + ". " + i.Next})
+		}
+	}
+	if len(broken) > 0 {
+		return reply{}, &fleet.Error{
+			Code:    fleet.CodeUnavailable,
+			Message: "the service cannot do its work: " + broken[0].Field + ": " + broken[0].Message,
+			Hint:    "`muster status` and the server's log say what does not work.", Details: broken,
 		}
 	}
 	return show(api.Health{Status: "ok"})
+}
+
+func (s *server) impairments() []fleet.Impairment {
+	if s.Health == nil {
+		return nil
+	}
+	return s.Health.Impairments()
 }

@@ -53,8 +53,14 @@ func (s *server) getOverview(r *request) (reply, error) {
 	}
 	if s.Rollouts != nil {
 		rollouts, err := s.Rollouts.Rollouts(r.Context())
-		if err != nil {
+		if err != nil && fleet.CodeOf(err) != fleet.CodeUnavailable {
 			return reply{}, err
+		}
+		if err != nil { // what else is known is in memory, and wanted now more than ever
+			_, known := classify(err)
+			out.Impairments = append(out.Impairments, api.Impairment{
+				Part: "rollouts", Reason: "they cannot be read: " + known.Message, Next: known.Hint,
+			})
 		}
 		for _, rollout := range rollouts {
 			if !rollout.Status.Over() {
@@ -71,11 +77,9 @@ func (s *server) getOverview(r *request) (reply, error) {
 			}
 		}
 	}
-	if s.Health != nil {
-		for _, i := range s.Health.Impairments() {
-			wire := api.Impairment{Part: string(i.Part), Blocking: i.Blocking, Reason: i.Reason, Next: i.Next}
-			out.Impairments = append(out.Impairments, wire)
-		}
+	for _, i := range s.impairments() {
+		wire := api.Impairment{Part: string(i.Part), Blocking: i.Blocking, Reason: i.Reason, Next: i.Next}
+		out.Impairments = append(out.Impairments, wire)
 	}
 	if s.Visited != nil {
 		out.Visited = s.Visited()

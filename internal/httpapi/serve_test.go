@@ -9,10 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"muster/api"
 	"muster/internal/fleet"
 )
 
@@ -204,14 +206,24 @@ func TestFailuresOfDaemonsAndDatabasesAreTemporary(t *testing.T) {
 
 func TestReadiness(t *testing.T) {
 	w := newWorld(t)
-	w.api.Ready = func(context.Context) error { return errors.New("reading the database") }
-	w.problem(http.StatusServiceUnavailable, call{method: http.MethodGet, path: "/readyz", token: "-"})
+	broken := fleet.Impairment{Part: fleet.PartDatabase, Blocking: true, Reason: "the disk is full", Next: "Make room."}
+	worse := fleet.Impairment{Part: fleet.PartDescriptors, Reason: "few are left", Next: "Raise the limit."}
+	w.api.Health = impaired{broken, worse}
+	problem := w.problem(http.StatusServiceUnavailable, call{method: http.MethodGet, path: "/readyz", token: "-"})
+	want := []api.ProblemDetail{{Field: "database", Message: "the disk is full. Make room."}}
+	if !slices.Equal(problem.Errors, want) {
+		t.Errorf("got %+v, want what keeps the service from its work: %+v", problem.Errors, want)
+	}
 	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/healthz", token: "-"}); got != `{"status":"ok"}` {
 		t.Errorf("got %s", got)
 	}
-	w.api.Ready = func(context.Context) error { return nil }
+	w.api.Health = impaired{worse}
 	w.want(http.StatusOK, call{method: http.MethodGet, path: "/readyz", token: "-"})
 }
+
+type impaired []fleet.Impairment
+
+func (i impaired) Impairments() []fleet.Impairment { return i }
 
 func TestEveryCodeHasAStatus(t *testing.T) {
 	for _, code := range []fleet.Code{

@@ -73,8 +73,6 @@ type Options struct {
 	// Ceiling is the mode that the server was started with: where it is stricter than what somebody sets, they are told.
 	// Blank: on.
 	Ceiling fleet.Mode
-	// Ready tells what the server still waits for; nil: it is ready as soon as it listens.
-	Ready func(ctx context.Context) error
 }
 
 // server answers the REST API.

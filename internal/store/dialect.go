@@ -2,9 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -33,7 +33,7 @@ type dialect interface {
 
 	// lockHome and lockSession keep a second server out. Where the lock is a session's it dies with the connection that
 	// writes: a server that lost it cannot write any more.
-	lockHome() (unlock func() error, err error)
+	lockHome() (*homeLock, error) // nil where a session has the lock
 	lockSession(ctx context.Context, conn *sql.Conn) error
 
 	begin() string             // starts a transaction that may write
@@ -58,7 +58,7 @@ func dialectOf(options Options) (dialect, error) {
 			Hint: "Give postgres://USER@HOST/NAME.", Err: err,
 		}
 	}
-	config.RuntimeParams["application_name"] = "muster"
+	config.RuntimeParams["application_name"] = "muster/" + rand.Text()[:10] // its own sessions are known by that
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 10 * time.Second
 	}
@@ -136,28 +136,7 @@ func (d sqliteDialect) pool(connections int, parameters ...string) (*sql.DB, err
 	return db, nil
 }
 
-func (d sqliteDialect) lockHome() (func() error, error) {
-	f, err := os.OpenFile(filepath.Join(d.home, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		hint := "Look whether the home directory belongs to the user that runs Muster."
-		if errors.Is(err, fs.ErrNotExist) {
-			hint = "Make the home directory first."
-		}
-		return nil, &fleet.Error{
-			Code: fleet.CodeUnavailable, During: "lock database", Message: "the lock file in the home directory cannot be made",
-			Hint: hint, Err: err,
-		}
-	}
-	taken, err := lockExclusive(f)
-	if err != nil || taken {
-		err = errors.Join(err, f.Close())
-		if taken {
-			return nil, inUse("home directory", err)
-		}
-		return nil, fmt.Errorf("lock %s: %w", lockFile, err)
-	}
-	return f.Close, nil
-}
+func (d sqliteDialect) lockHome() (*homeLock, error) { return lockHome(d.home) }
 
 func (sqliteDialect) lockSession(context.Context, *sql.Conn) error { return nil }
 
@@ -185,12 +164,20 @@ func (d postgresDialect) openReads() (*sql.DB, error) {
 	return db, nil
 }
 
-func (postgresDialect) lockHome() (func() error, error) { return nil, nil }
+func (postgresDialect) lockHome() (*homeLock, error) { return nil, nil } //nolint:nilnil // a session has the lock
 
 // advisoryLock is "muster" in ASCII. Advisory locks are counted per database.
 const advisoryLock = 0x6d7573746572
 
-// lockSession waits a moment: the session of a server that was killed right before may not have ended yet.
+// endOwnSessions ends other sessions of this server that hold the lock.
+const endOwnSessions = `
+	SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+	WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $1 AND l.objid = $2 AND l.pid <> pg_backend_pid()
+		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND a.application_name = current_setting('application_name')`
+
+// lockSession waits a moment: the session of a server that was killed right before may not have ended yet. One of this very
+// server whose connection was cut is ended: the database may not know for hours that nobody is there any more.
 func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
@@ -203,6 +190,10 @@ func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
 		}
 		if waited >= patience {
 			return inUse("database", nil)
+		}
+		const high, low = advisoryLock >> 32, advisoryLock & 0xffffffff
+		if _, err := conn.ExecContext(ctx, endOwnSessions, int64(high), int64(low)); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -32,7 +32,7 @@ func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 	if err := ask(check, &current); err != nil {
 		return settings, err
 	}
-	return settings, notKept(s.SwitchMode(ctx, fleet.ModeScope{Device: id}, settings.Mode))
+	return settings, s.notKept(s.SwitchMode(ctx, fleet.ModeScope{Device: id}, settings.Mode))
 }
 
 func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
@@ -115,7 +115,7 @@ func (s *Store) FleetMode(context.Context) (fleet.Mode, error) {
 // PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error is
 // fleet.ErrNotKept then.
 func (s *Store) PutFleetMode(ctx context.Context, mode fleet.Mode) error {
-	return notKept(s.SwitchMode(ctx, fleet.ModeScope{}, mode))
+	return s.notKept(s.SwitchMode(ctx, fleet.ModeScope{}, mode))
 }
 
 func (t *tx) putFleetMode(mode fleet.Mode) error {
@@ -141,7 +141,7 @@ func (s *Store) PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) 
 	if _, err := fleet.ParseTag(string(tag)); err != nil {
 		return err
 	}
-	return notKept(s.SwitchMode(ctx, fleet.ModeScope{Tag: tag}, mode))
+	return s.notKept(s.SwitchMode(ctx, fleet.ModeScope{Tag: tag}, mode))
 }
 
 func (t *tx) putTagMode(tag fleet.Tag, mode fleet.Mode) error {

@@ -38,6 +38,10 @@ type Options struct {
 	// Committed is called after each commit and before its writes are acknowledged, one call at a time, with all that
 	// the commit changed, and when a mode is put in force that cannot be kept. It must return quickly and must not write to the store: everybody who writes waits for it.
 	Committed func(fleet.Committed)
+
+	// Taken is called once, when another server has the database: nothing is written any more, and this server has to
+	// end.
+	Taken func(error)
 }
 
 // Store is one open database. All methods may be used at the same time.
@@ -50,7 +54,11 @@ type Store struct {
 	reads  *reads
 	model  model
 	writer *writer
-	lock   func() error // gives up the lock on the home; nil without one
+	home   *homeLock // nil without one
+	lock   lock
+
+	writable writable
+	taken    func(error)
 
 	keeping   sync.Mutex  // guards keepTimer
 	keepTimer *time.Timer // of the next attempt to keep modes that are in force; nil without one
@@ -62,7 +70,7 @@ type Store struct {
 // writer. It answers conflict when another server holds the database, when the database is newer than this program, and
 // when the seal key does not fit it.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{seal: options.Seal, log: options.Log, now: options.Now}
+	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -81,7 +89,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, options Options) (err error) {
-	if s.lock, err = s.dialect.lockHome(); err != nil {
+	if s.home, err = s.dialect.lockHome(); err != nil {
 		return err
 	}
 	s.writer = newWriter(s, options.Committed)
@@ -91,7 +99,15 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := migrate(ctx, s.dialect); err != nil {
 		return err
 	}
+	if s.home != nil {
+		if err := s.home.opened(); err != nil {
+			return err
+		}
+	}
 	if err := s.writer.checkSeal(ctx); err != nil {
+		return err
+	}
+	if err := s.writer.claim(ctx); err != nil {
 		return err
 	}
 	pool, err := s.dialect.openReads()
@@ -111,15 +127,6 @@ func (s *Store) Close() error {
 	return s.release()
 }
 
-// Ready tells whether the database is open and can be read.
-func (s *Store) Ready(ctx context.Context) error {
-	if s.writer.stopped() {
-		return shuttingDown("ask database")
-	}
-	var one int
-	return failure("ask database", s.reads.QueryRowContext(ctx, `SELECT 1`).Scan(&one))
-}
-
 func (s *Store) release() error {
 	var errs []error
 	if s.reads != nil {
@@ -128,9 +135,9 @@ func (s *Store) release() error {
 	if s.writer != nil {
 		errs = append(errs, s.writer.disconnect())
 	}
-	if s.lock != nil {
-		errs = append(errs, s.lock())
-		s.lock = nil
+	if s.home != nil {
+		errs = append(errs, s.home.release())
+		s.home = nil
 	}
 	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 
@@ -26,6 +27,9 @@ type override struct {
 // SwitchMode sets the mode of the fleet, a tag or a device, at once. kept tells whether a restart would still know it:
 // where the database cannot be written it is in force all the same, and kept when that is possible again.
 func (s *Store) SwitchMode(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode) (kept bool, err error) {
+	if err := s.lock.takenAway(); err != nil {
+		return false, err
+	}
 	if err := s.checkSwitch(scope, mode); err != nil {
 		return false, err
 	}
@@ -97,9 +101,18 @@ func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.
 }
 
 // notKept is the answer to whoever wants to know that a mode is on disk.
-func notKept(kept bool, err error) error {
+func (s *Store) notKept(kept bool, err error) error {
 	if err != nil || kept {
 		return err
+	}
+	if lost := s.LockLost(); lost != nil {
+		return &fleet.Error{
+			Code: fleet.CodeUnavailable, During: "keep mode", Err: errors.Join(fleet.ErrNotKept, lost),
+			Message: "the mode is in force in this server from now on, but it could not be kept: " +
+				"the lock of the database is lost",
+			Hint: "It is kept as soon as this server has the database again. Another server that takes the database, or a restart, " +
+				"does not know of it: then set it there.",
+		}
 	}
 	return &fleet.Error{
 		Code: fleet.CodeUnavailable, During: "keep mode", Err: fleet.ErrNotKept,

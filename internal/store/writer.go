@@ -32,7 +32,8 @@ type writer struct {
 	queue   chan *request
 	done    chan struct{} // closed when run has ended
 
-	session *session // of run, and of Open before it starts; nil without a connection
+	session  *session // of run, and of Open before it starts; nil without a connection
+	instance string   // what this process wrote into the database when it opened it
 
 	explained map[fleet.DeviceID]explanation // of configurations that were not seen yet; run's own
 	decided   map[fleet.ModeScope]int64      // the turn of the mode that was written last; run's own
@@ -130,18 +131,34 @@ func (w *writer) stopped() bool {
 
 func (w *writer) run() {
 	defer close(w.done)
-	for first := range w.queue {
-		batch := w.gather(first)
-		if len(batch) == 0 {
-			continue
-		}
-		err := w.commit(batch)
-		for _, b := range batch {
-			if b.err == nil {
-				b.err = err
+	idle := time.NewTicker(verifyEvery)
+	defer idle.Stop()
+	for {
+		select {
+		case first, open := <-w.queue:
+			if !open {
+				return
 			}
-			b.request.answer <- failure(b.request.during, b.err)
+			w.serve(first)
+		case <-idle.C:
+			w.verify()
 		}
+	}
+}
+
+func (w *writer) serve(first *request) {
+	batch := w.gather(first)
+	if len(batch) == 0 {
+		return
+	}
+	err := w.commit(batch)
+	for _, b := range batch {
+		if b.err == nil {
+			b.err = err
+		}
+		answer := failure(b.request.during, b.err)
+		w.store.writable.note(answer)
+		b.request.answer <- answer
 	}
 }
 
@@ -225,6 +242,12 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 // begin starts the transaction, on a new connection where the old one was cut while it was idle: nothing has happened
 // yet that could be lost.
 func (w *writer) begin(ctx context.Context) error {
+	if err := w.store.lock.takenAway(); err != nil {
+		return err
+	}
+	if err := w.checkHome(ctx); err != nil {
+		return err
+	}
 	if w.session != nil {
 		err := w.session.exec(ctx, w.store.dialect.begin())
 		var local *sqlite.Error // of the embedded database: there is no connection to lose
@@ -264,13 +287,27 @@ func (w *writer) startOver() {
 }
 
 func (w *writer) reconnect(ctx context.Context) error {
-	err := w.connect(ctx)
-	if err == nil {
-		var changed fleet.Committed
-		if changed, err = w.reload(ctx); err == nil {
-			w.tell(changed)
-			return nil
-		}
+	changed, err := w.connectAgain(ctx)
+	if fleet.CodeOf(err) == fleet.CodeConflict {
+		err = takenBy("database", err)
 	}
-	return errors.Join(err, w.disconnect())
+	if w.store.home == nil || errors.Is(err, errTaken) {
+		w.noteLock(err)
+	}
+	if err != nil {
+		return errors.Join(err, w.disconnect())
+	}
+	w.tell(changed)
+	return nil
+}
+
+// connectAgain also gives what others changed in the database meanwhile.
+func (w *writer) connectAgain(ctx context.Context) (changed fleet.Committed, err error) {
+	if err := w.connect(ctx); err != nil {
+		return changed, err
+	}
+	if err := w.checkClaim(ctx); err != nil {
+		return changed, err
+	}
+	return w.reload(ctx)
 }

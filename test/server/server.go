@@ -66,7 +66,7 @@ func serve() error {
 		BlastLimit: o.BlastLimit, Soak: o.Soak, Patience: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
 		Notify: app.NotifyOptions{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
-		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: killAt(o.KillAt),
+		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: stopAt(o),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Out: os.Stdout,
 	})
 	if err != nil {
@@ -75,11 +75,42 @@ func serve() error {
 	return server.Run(ctx)
 }
 
-func killAt(name string) func(string) {
+// stopAt kills the process at one step, and holds it up at another.
+func stopAt(o Options) func(string) {
 	return func(step string) {
-		if name != "" && step == name {
+		switch step {
+		case o.KillAt:
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
+		case o.HoldAt:
+			held := filepath.Join(o.Home, heldFile)
+			_ = os.WriteFile(held, nil, 0o600)
+			for again := time.NewTicker(waitEvery); exists(held); <-again.C {
+			}
+		}
+	}
+}
+
+const heldFile = "held" // in the home: there while a server waits at the step HoldAt
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// WaitHeld waits until the server has come to the step HoldAt, and gives what lets it go on.
+func (s *Server) WaitHeld() (release func()) {
+	s.t.Helper()
+	held := filepath.Join(s.Home, heldFile)
+	Until(s.t, func() string {
+		if exists(held) {
+			return ""
+		}
+		return "the server has not come to the step"
+	})
+	return func() {
+		if err := os.Remove(held); err != nil {
+			s.t.Fatal(err)
 		}
 	}
 }
@@ -90,6 +121,7 @@ type Options struct {
 	Database string // "postgres://..."; "" is SQLite in Home
 	Mode     fleet.Mode
 	KillAt   string // name of a step of an apply or a rollout; see reconcile.Options and rollout.Options
+	HoldAt   string // likewise; see WaitHeld
 	Demo     int
 
 	OpenFiles int // the limit of open files; 0: as this process has it
@@ -213,6 +245,12 @@ func (s *Server) WaitEnd() {
 		s.t.Fatalf("the server is still alive:\n%s", s.log)
 	}
 }
+
+// Log is the end of what the server logged.
+func (s *Server) Log() string { return s.log.String() }
+
+// ExitCode is that of a process that has ended.
+func (s *Server) ExitCode() int { return s.process.ProcessState.ExitCode() }
 
 // PID is the process's number.
 func (s *Server) PID() int { return s.process.Process.Pid }

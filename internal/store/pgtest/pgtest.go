@@ -27,9 +27,10 @@ import (
 // Server is one running PostgreSQL.
 type Server struct {
 	dir       string
-	process   *exec.Cmd
-	output    bytes.Buffer  // may be read when ended
-	ended     chan struct{} // closed when the process has ended
+	run       func() *exec.Cmd // makes a process of the server
+	process   *exec.Cmd        // nil while it does not run
+	output    bytes.Buffer     // may be read when ended
+	ended     chan struct{}    // closed when the process has ended
 	databases atomic.Int64
 }
 
@@ -45,7 +46,7 @@ func Start() (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir, ended: make(chan struct{})}
+	s := &Server{dir: dir}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Stop())
@@ -61,38 +62,65 @@ func Start() (_ *Server, err error) {
 	if output, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, output)
 	}
-	s.process = exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
-		"-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200") // nobody pulls the plug in these tests
-	s.process.Dir = dir
-	s.process.Stdout, s.process.Stderr = &s.output, &s.output
-	s.process.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Pdeathsig: syscall.SIGINT, Setpgid: true}
-	if err := s.process.Start(); err != nil {
-		s.process = nil
-		return nil, err
+	s.run = func() *exec.Cmd {
+		process := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
+			"-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200") // nobody pulls the plug in these tests
+		process.Dir = dir
+		process.Stdout, process.Stderr = &s.output, &s.output
+		process.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Pdeathsig: syscall.SIGINT, Setpgid: true}
+		return process
 	}
+	return s, s.begin()
+}
+
+func (s *Server) begin() error {
+	process, ended := s.run(), make(chan struct{})
+	if err := process.Start(); err != nil {
+		return err
+	}
+	s.process, s.ended = process, ended
 	go func() {
-		defer close(s.ended)
-		_ = s.process.Wait() // how it ended is in its output
+		defer close(ended)
+		_ = process.Wait() // how it ended is in its output
 	}()
-	return s, s.waitReady()
+	return s.waitReady()
+}
+
+// Halt ends the server, and every connection to it; the cluster stays.
+func (s *Server) Halt(tb testing.TB) {
+	tb.Helper()
+	if err := s.end(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Continue runs the server again after Halt.
+func (s *Server) Continue(tb testing.TB) {
+	tb.Helper()
+	if err := s.begin(); err != nil {
+		tb.Fatal(err)
+	}
 }
 
 // Stop ends the server and removes the cluster.
-func (s *Server) Stop() error {
-	var err error
-	if s.process != nil {
-		err = s.process.Process.Signal(syscall.SIGINT) // "fast shutdown"
-		select {
-		case <-s.ended:
-		case <-time.After(startLimit):
-			err = errors.Join(err, s.process.Process.Kill())
-			<-s.ended
-		}
-		if errors.Is(err, os.ErrProcessDone) {
-			err = nil
-		}
+func (s *Server) Stop() error { return errors.Join(s.end(), os.RemoveAll(s.dir)) }
+
+func (s *Server) end() error {
+	if s.process == nil {
+		return nil
 	}
-	return errors.Join(err, os.RemoveAll(s.dir))
+	err := s.process.Process.Signal(syscall.SIGINT) // "fast shutdown"
+	select {
+	case <-s.ended:
+	case <-time.After(startLimit):
+		err = errors.Join(err, s.process.Process.Kill())
+		<-s.ended
+	}
+	s.process = nil
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
 }
 
 // Database makes an empty database and gives its address.

@@ -36,11 +36,13 @@ import (
 // stopLimit is how long everything may take to stop.
 const stopLimit = 10 * time.Second
 
-// Limits of the API's connections. Replies have none: event streams last.
+// Limits of the API's connections. Replies as a whole have none, as event streams last; see httpapi for their pieces.
 const (
 	headerTimeout  = 10 * time.Second
 	bodyTimeout    = 2 * time.Minute
 	idleTimeout    = 2 * time.Minute
+	pingAfter      = 15 * time.Second // of silence, over HTTP/2: a client that reads nothing does not answer
+	pingTimeout    = 15 * time.Second
 	maxHeaderBytes = 64 << 10
 )
 
@@ -280,6 +282,7 @@ func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handle
 	a.life.background("health", a.health.Run, a.fail)
 	server := &http.Server{
 		Handler: closeWhenCrowded(handler), ConnContext: withConn,
+		HTTP2:             &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: pingTimeout},
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}

@@ -43,6 +43,14 @@ func (s *Subscription) Next(ctx context.Context) ([]*Event, error) {
 	}
 }
 
+// Late tells whether the reader will soon miss events, and how many there are that it has not read, picked or not.
+func (s *Subscription) Late() (waiting int64, late bool) {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	waiting = s.hub.next - s.cursor
+	return waiting, waiting > int64(len(s.hub.ring)/2)
+}
+
 // Close ends the subscription. Closing twice is fine.
 func (s *Subscription) Close() {
 	s.hub.mu.Lock()

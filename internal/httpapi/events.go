@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
 	"reflect"
 	"strconv"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"muster/internal/auth"
 	"muster/internal/event"
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 )
 
 // Events is where fleet events are read; see event.Hub.
@@ -27,12 +30,16 @@ type Events interface {
 // streaming is the times of event streams.
 type streaming struct {
 	heartbeat time.Duration // between two signs of life; proxies cut what is silent, often after a minute
-	life      time.Duration // of a stream, plus up to a tenth: clients come back to another server after a change of it
-	stuck     time.Duration // that a client may take for one batch; then it is gone, and resumes when it comes back
+	life      time.Duration // of a stream, plus up to a tenth: a client that is there comes back and goes on
 	retry     time.Duration // after which a client that lost its stream shall come back
 }
 
-var streamTimes = streaming{heartbeat: 15 * time.Second, life: time.Hour, stuck: 30 * time.Second, retry: 2 * time.Second}
+// A client that reads nothing shows only when the network's buffers are full, which heartbeats never fill: the life of a
+// stream is what ends it in a quiet fleet.
+var streamTimes = streaming{heartbeat: 15 * time.Second, life: 15 * time.Minute, retry: 2 * time.Second}
+
+// streamsPerToken is how many event streams one token may have open: one for each page of the console.
+const streamsPerToken = 50
 
 func (s *server) eventRoutes() []route {
 	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
@@ -63,15 +70,27 @@ func (s *server) followEvents(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	if !s.streams.enter(r.who.Name) {
+		return reply{}, tooManyStreams(s.streams.most)
+	}
 	events, err := s.Events.Subscribe(filter, after)
 	if err != nil {
+		s.streams.leave(r.who.Name)
 		return reply{}, err
 	}
 	stream := func(w http.ResponseWriter) {
+		defer s.streams.leave(r.who.Name)
 		defer events.Close()
 		s.stream(w, r, events)
 	}
 	return reply{stream: stream}, nil
+}
+
+func tooManyStreams(most int) error {
+	return &fleet.Error{
+		Code: fleet.CodeTooMany, Message: fmt.Sprintf("this token has %d event streams open, and may not have more", most),
+		Hint: "Close some: every open page of the console has one. Or give every program a token of its own.",
+	}
 }
 
 // eventQuery reads what a client wants to hear of. Without an ID to go on after that is what happens from now on.
@@ -122,7 +141,7 @@ func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscri
 	header.Set("Content-Type", api.EventStream)
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // nginx would gather what is to be sent at once
-	out := &eventWriter{w: w, conn: http.NewResponseController(w), stuck: s.streaming.stuck}
+	out := &eventWriter{w: w, conn: http.NewResponseController(w)}
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
 		return
@@ -133,7 +152,12 @@ func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscri
 	defer cancel()
 	permitted := time.Now() // last, at first by the route
 	out.begin(s.streaming.retry, events.Cursor())
-	for out.flush() == nil {
+	late := false // the client was told that it is
+	for {
+		if err := out.flush(); err != nil {
+			s.lost(r, err)
+			return
+		}
 		batch, err := next(ctx, events, s.streaming.heartbeat)
 		if time.Since(permitted) >= s.streaming.heartbeat { // also of a stream that is never idle
 			if _, err := s.permit(r.Request, auth.Read); err != nil {
@@ -146,11 +170,23 @@ func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscri
 			for _, e := range batch {
 				out.event(e)
 			}
+			waiting, isLate := events.Late()
+			if isLate && !late {
+				out.late(waiting)
+			}
+			late = isLate
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 			out.heartbeat(events.Cursor())
 		default:
 			return
 		}
+	}
+}
+
+// lost logs a client that took too long. It comes back with the ID of the last event that it has read.
+func (s *server) lost(r *request, err error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		s.log.Info("event stream ended: its client reads too slowly", logkey.Token, r.who.Name, logkey.Address, r.RemoteAddr)
 	}
 }
 
@@ -163,11 +199,10 @@ func next(ctx context.Context, events *event.Subscription, heartbeat time.Durati
 
 // eventWriter gathers a batch and sends it.
 type eventWriter struct {
-	w     http.ResponseWriter
-	conn  *http.ResponseController
-	stuck time.Duration
-	buf   bytes.Buffer
-	err   error // of encoding: a mistake, no request can cause it
+	w    http.ResponseWriter
+	conn *http.ResponseController
+	buf  bytes.Buffer
+	err  error // of encoding: a mistake, no request can cause it
 }
 
 // begin names the ID to come back with before there is an event: a block without data only sets it.
@@ -179,6 +214,11 @@ func (o *eventWriter) begin(retry time.Duration, cursor int64) {
 // heartbeat keeps the connection open, and the client's ID fresh while its filter lets nothing through.
 func (o *eventWriter) heartbeat(cursor int64) {
 	o.buf.WriteString(": still here\nid: " + strconv.FormatInt(cursor, 10) + "\n\n")
+}
+
+// late tells a client that it will miss events unless it reads faster. They are replaced by an event of type missed.
+func (o *eventWriter) late(waiting int64) {
+	o.buf.WriteString(": slow, " + strconv.FormatInt(waiting, 10) + " events wait; read faster or ask for fewer\n\n")
 }
 
 func (o *eventWriter) event(e *event.Event) {
@@ -194,12 +234,11 @@ func (o *eventWriter) event(e *event.Event) {
 	o.buf.WriteString("\n")
 }
 
-// flush sends what was gathered. Only the single write has a deadline; the stream has none.
+// flush sends what was gathered. Each write has a deadline, see recorder; the stream has none.
 func (o *eventWriter) flush() error {
 	if o.err != nil {
 		return o.err
 	}
-	_ = o.conn.SetWriteDeadline(time.Now().Add(o.stuck)) // not every ResponseWriter has one
 	if _, err := o.w.Write(o.buf.Bytes()); err != nil {
 		return err
 	}

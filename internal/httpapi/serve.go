@@ -18,7 +18,7 @@ import (
 // ServeHTTP answers a request, after the checks that hold for every path.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	rec := &recorder{ResponseWriter: w}
+	rec := s.newRecorder(w)
 	defer func() {
 		if failure := recover(); failure != nil {
 			if failure == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
@@ -141,32 +141,4 @@ func (s *server) hostAllowed(r *http.Request) bool {
 
 func normalHost(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-}
-
-// recorder remembers the status, for the log and to know whether an answer was begun.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *recorder) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func begun(w http.ResponseWriter) bool {
-	rec, ok := w.(*recorder)
-	return ok && rec.status != 0
 }

@@ -88,6 +88,8 @@ type server struct {
 	folderLists listCache[*fleet.FolderLabel]
 	states      stateCache
 	streaming   streaming
+	streams     places        // of event streams, by the name of the token
+	patience    time.Duration // see writePatience
 	whatIfs     chan struct{} // holds a token for each that is under way
 	openAPI     reply
 }
@@ -102,6 +104,8 @@ func newServer(options Options) *server {
 		mux:         http.NewServeMux(),
 		methods:     map[string][]string{},
 		streaming:   streamTimes,
+		streams:     places{most: streamsPerToken},
+		patience:    writePatience,
 		whatIfs:     make(chan struct{}, maxWhatIfs),
 		hosts:       allowedHosts(options.AllowedHosts),
 		crossOrigin: http.NewCrossOriginProtection(),

@@ -18,6 +18,7 @@ const (
 	Path      = "path"
 	Status    = "status"
 	Reason    = "reason"
+	Token     = "token" // its name
 	Next      = "next"
 	Part      = "part"
 	Limit     = "limit"

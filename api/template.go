@@ -2,7 +2,8 @@ package api
 
 import "encoding/json"
 
-// WarningHeader is the header of an answer to a template that was kept and holds a secret in clear.
+// WarningHeader is the header of an answer to a write that was done and may not be meant so: a secret in clear in a
+// template, another label of a device whose templates use it. Its text has escapes as a JSON string does.
 const WarningHeader = "Muster-Warning"
 
 // Template is a fragment of configuration that applies to the devices with which it shares a tag.

@@ -24,6 +24,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,10 +43,14 @@ const (
 
 // Client calls one server with one token. It may be used by several goroutines at once.
 type Client struct {
-	base  *url.URL
-	token string
-	http  *http.Client
+	base      *url.URL
+	token     string
+	http      *http.Client
+	onWarning func(text string)
 }
+
+// OnWarning has the warnings told that come with answers to writes. Set it before the first call.
+func (c *Client) OnWarning(tell func(text string)) { c.onWarning = tell }
 
 // New calls the server at an address like "http://127.0.0.1:2525", which may have a path before /api. An answer may take
 // two minutes. An address that is none is invalid; nothing is sent yet.
@@ -202,6 +207,12 @@ func (c *Client) call(ctx context.Context, method, at string, body, into any, co
 		return answer{}, c.unreachable(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if warning := resp.Header.Get(api.WarningHeader); warning != "" && c.onWarning != nil {
+		if text, err := strconv.Unquote(`"` + strings.ReplaceAll(warning, `"`, `\"`) + `"`); err == nil {
+			warning = text
+		}
+		c.onWarning(warning)
+	}
 	return answer{resp.StatusCode, resp.Header}, c.read(resp, into)
 }
 

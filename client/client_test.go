@@ -149,3 +149,18 @@ func TestSegmentsAreEncoded(t *testing.T) {
 		}
 	}
 }
+
+func TestWarningsOfAnswersAreTold(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(api.WarningHeader, `the label was "B\u00fcro"`)
+		_, _ = fmt.Fprint(w, `{}`)
+	})
+	var told []string
+	c.OnWarning(func(text string) { told = append(told, text) })
+	if _, _, err := c.PutDevice(t.Context(), "x", api.PutDevice{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{`the label was "Büro"`}; !slices.Equal(told, want) {
+		t.Errorf("got %q, want %q", told, want)
+	}
+}

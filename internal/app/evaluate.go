@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
@@ -76,6 +77,11 @@ func (c checker) Warnings(ctx context.Context, t fleet.Template) (warnings []str
 
 func (c checker) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
 	return c.engine.Contradictions(ctx, t)
+}
+
+func (c checker) ReadsLabel(ctx context.Context, text string) bool {
+	reads, err := c.pool.Describe(ctx, text)
+	return err == nil && (reads.Device.All || slices.Contains(reads.Device.Names, "label"))
 }
 
 // onSample is what the template makes for a sample device; the zero Result where it fails.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"muster/api"
@@ -31,6 +32,9 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if c.Label != nil && strings.TrimSpace(*c.Label) == "" {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the label is blank", Hint: "Give one, or leave --label out: the stored one stays."}
+	}
 	for _, tag := range c.Tag {
 		if _, err := fleet.ParseTag(tag); err != nil {
 			return err
@@ -40,6 +44,7 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	server.OnWarning(func(text string) { fmt.Fprintln(env.Err, "Warning:", text) })
 	body, err := c.registration(daemon)
 	if err != nil {
 		return err

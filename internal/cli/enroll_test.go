@@ -67,6 +67,8 @@ func TestEnrollWritesNothingBeforeEverythingIsRight(t *testing.T) {
 		"no address":         {[]string{"--home", elsewhere, "--server", address}, "host and port"},
 		"no scheme":          {[]string{"--home", home, "--server", strings.TrimPrefix(address, "http://")}, "looks like http://"},
 		"a tag that is none": {[]string{"--home", home, "--server", address, "--tag", "good", "--tag", "a\tb"}, "control characters"},
+		"a blank label":      {[]string{"--home", home, "--server", address, "--label", ""}, "the label is blank"},
+		"a label of blanks":  {[]string{"--home", home, "--server", address, "--label", "  "}, "the label is blank"},
 		"a server elsewhere": {[]string{"--home", home, "--server", "http://muster.example"}, "--address"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -39,7 +40,7 @@ func (s *server) deviceRoutes() []route {
 		{method: http.MethodGet, path: one, name: "getDevice", summary: "One device", permission: auth.Read,
 			reply: device, handle: s.getDevice},
 		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device", permission: auth.WriteDevices,
-			body: reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true, handle: s.putDevice},
+			body: reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true, warns: true, handle: s.putDevice},
 		{method: http.MethodDelete, path: one, name: "deleteDevice", summary: "Forget a device; its daemon stays as it is", permission: auth.WriteDevices,
 			conditional: true, handle: s.deleteDevice},
 		{method: http.MethodGet, path: tags, name: "getDeviceTags", summary: "Tags of a device", permission: auth.Read,
@@ -127,11 +128,59 @@ func (s *server) putDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	stored, created, err := s.Devices.PutPinnedDevice(r.Context(), device, pin, condition(r, r.shownDevice))
+	var old *fleet.Device
+	asked := condition(r, r.shownDevice)
+	stored, created, err := s.Devices.PutPinnedDevice(r.Context(), device, pin, func(current *fleet.Device) error {
+		if old = current; asked != nil {
+			if err := asked(current); err != nil {
+				return err
+			}
+		}
+		if current == nil {
+			return nil
+		}
+		return notBlank(body)
+	})
 	if err != nil {
 		return reply{}, err
 	}
-	return showCreated(wireDevice(stored, r.who), created, devicePath(id))
+	out, err := showCreated(wireDevice(stored, r.who), created, devicePath(id))
+	if old != nil && old.Label != stored.Label {
+		out.warning = s.warnOfRenaming(r.Context(), *old, stored)
+	}
+	return out, err
+}
+
+// warnOfRenaming names the templates that make something of the label: of a renamed device they may move folders.
+func (s *server) warnOfRenaming(ctx context.Context, old, renamed fleet.Device) string {
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil {
+		return ""
+	}
+	var using []string
+	for _, t := range registry.TemplatesOf(renamed.ID) {
+		if s.Checker.ReadsLabel(ctx, t.Text) {
+			using = append(using, strings.TrimSpace(fmt.Sprintf("%d %s", t.ID, t.Label)))
+		}
+	}
+	if len(using) == 0 {
+		return ""
+	}
+	const most = 5
+	return headerText([]string{fmt.Sprintf("the label was %s and is %s: %d of the device's templates use device.label (%s); "+
+		"see what they change in devices/%s/plan", old.Label, renamed.Label, len(using),
+		strings.Join(using[:min(len(using), most)], ", "), renamed.ID)})
+}
+
+// notBlank refuses a replacement that says nothing about the device: it would take address and label away.
+func notBlank(body api.PutDevice) error {
+	if body.APIKey != nil || body.APIPort != nil || body.APIAddress != nil || body.Label != nil {
+		return nil
+	}
+	return &fleet.Error{
+		Code: fleet.CodeInvalid, Message: "the body has no field of a device",
+		Hint: "A PUT replaces the whole device: send apiKey, apiPort, apiAddress and label as they shall be.",
+	}
 }
 
 // deviceFrom makes a device of a body. Its key is blank when the stored one is to be kept.

@@ -2,12 +2,14 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"muster/api"
 	"muster/internal/fleet"
 )
 
@@ -82,6 +84,65 @@ func TestPutDeviceCreatesThenReplaces(t *testing.T) {
 	}
 	if after["apiPort"] != 9000.0 || after["apiAddress"] != "host.example" || after["label"] != "two" {
 		t.Errorf("got %v", after)
+	}
+}
+
+// A body that says nothing about the device emptied its address and its label.
+func TestABodyWithoutAnyFieldWipesNothing(t *testing.T) {
+	w := newWorld(t)
+	path := Prefix + "/devices/" + string(idA)
+	w.put(path, `{"apiKey":"`+key+`","apiAddress":"host.example","label":"one"}`)
+	before := w.get(path)
+	for _, body := range []string{
+		`{}`, `{"createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z"}`, `{"deviceID":"` + string(idA) + `"}`,
+		`{"label":null,"apiAddress":null}`,
+	} {
+		p := w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: path, body: body})
+		if !strings.Contains(p.Detail, "no field") || !strings.Contains(p.Hint, "apiAddress") {
+			t.Errorf("%s: got %+v", body, p)
+		}
+	}
+	if after := w.get(path); after != before {
+		t.Errorf("got %s, want %s", after, before)
+	}
+	w.put(Prefix+"/devices/"+string(idA), `{"label":""}`) // said, and so done
+	w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/templates", body: `{"op":"set","key":"options.natEnabled","template":"true"}`})
+	for _, body := range []string{`{}`, `{"id":7,"createdAt":"2026-01-01T00:00:00Z"}`} {
+		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: Prefix + "/templates/1", body: body})
+	}
+}
+
+// Another label may move folders, where templates make paths of it: the answer names them.
+func TestRenamingSaysWhichTemplatesUseTheLabel(t *testing.T) {
+	w := newWorld(t)
+	path := Prefix + "/devices/" + string(idA)
+	w.device(idA, "one")
+	for label, text := range map[string]string{"paths": "'/srv/' + device.label", "other": "device.label", "plain": "'x'"} {
+		made := decoded(t, w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/templates",
+			body: `{"op":"set","key":"gui.theme","label":"` + label + `","template":"` + text + `"}`}))
+		if label != "other" {
+			w.put(fmt.Sprintf("%s/templates/%v/tags/x", Prefix, made["id"]), "")
+		}
+	}
+	w.put(path+"/tags/x", "")
+	rename := func(label string) string {
+		resp := w.do(call{method: http.MethodPut, path: path, body: `{"label":"` + label + `"}`})
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("got %d", resp.StatusCode)
+		}
+		return resp.Header.Get(api.WarningHeader)
+	}
+	warning := rename("two")
+	for _, want := range []string{"was one and is two", "device.label", "paths"} {
+		if !strings.Contains(warning, want) {
+			t.Errorf("%q lacks %q", warning, want)
+		}
+	}
+	if strings.Contains(warning, "other") || strings.Contains(warning, "plain") {
+		t.Errorf("%q names templates that do not apply or do not look at the label", warning)
+	}
+	if warning := rename("two"); warning != "" {
+		t.Errorf("the same label: %q", warning)
 	}
 }
 

@@ -145,7 +145,7 @@ func (rt route) headers(op *huma.Operation) map[int]map[string]*huma.Header {
 	headers[http.StatusCreated]["Location"] = &huma.Header{Description: "Path of what was created", Schema: text}
 	if rt.warns {
 		for _, status := range []int{http.StatusOK, http.StatusCreated} {
-			headers[status][api.WarningHeader] = &huma.Header{Description: "What is most probably a mistake: a secret in clear, a misspelled field, a template that overrules another", Schema: text}
+			headers[status][api.WarningHeader] = &huma.Header{Description: "What is most probably a mistake: a secret in clear, a misspelled field, a template that overrules another, another label of a device whose templates use it", Schema: text}
 		}
 	}
 	for _, param := range rt.query {

@@ -35,6 +35,8 @@ type Checker interface {
 	Warnings(ctx context.Context, template fleet.Template) []string
 	// Contradictions say for which keys another template of the same devices asks another value, and which one counts.
 	Contradictions(ctx context.Context, template fleet.TaggedTemplate) []string
+	// ReadsLabel tells whether a template's text is a program that looks at the label of its device.
+	ReadsLabel(ctx context.Context, text string) bool
 }
 
 func (s *server) templateRoutes() []route {

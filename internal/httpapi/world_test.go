@@ -277,6 +277,9 @@ func (f *fakes) Contradictions(_ context.Context, t fleet.TaggedTemplate) []stri
 	}
 	return f.contradictions(t)
 }
+func (f *fakes) ReadsLabel(_ context.Context, text string) bool {
+	return strings.Contains(text, "device.label")
+}
 func (f *fakes) Evaluate(_ context.Context, t fleet.TaggedTemplate, id fleet.DeviceID) (Evaluation, error) {
 	return f.evaluate(t, id)
 }

@@ -1,237 +1,95 @@
 package desired
 
 import (
-	"fmt"
 	"slices"
-
-	"golang.org/x/crypto/bcrypt"
 
 	"muster/internal/fleet"
 	"muster/internal/stconfig"
 )
 
-// entry is a fleet.BaseEntry, read.
-type entry struct {
-	fleet.BaseEntry
-	key                     stconfig.Key
-	base, written, intended stconfig.Value
-}
-
-// load reads entries, parents before what lies in them.
-func load(stored []fleet.BaseEntry) ([]entry, error) {
-	entries := make([]entry, 0, len(stored))
-	for _, s := range stored {
-		e := entry{BaseEntry: s}
-		var err error
-		if e.key, err = stconfig.ParseKey(s.Key); err != nil {
-			return nil, fmt.Errorf("base entry %q: %w", s.Key, err)
-		}
-		for _, part := range []struct {
-			to   *stconfig.Value
-			from []byte
-		}{{&e.base, s.Base}, {&e.written, s.Written}, {&e.intended, s.Intended}} {
-			if part.from == nil {
-				continue
-			}
-			if *part.to, err = stconfig.Parse(part.from); err != nil {
-				return nil, fmt.Errorf("base entry %q: %w", s.Key, err)
-			}
-		}
-		entries = append(entries, e)
-	}
-	slices.SortFunc(entries, func(a, b entry) int { return a.key.Compare(b.key) })
-	return entries, nil
-}
-
-// store is the inverse of load.
-func store(entries []entry) []fleet.BaseEntry {
-	stored := make([]fleet.BaseEntry, 0, len(entries))
-	for _, e := range entries {
-		e.BaseEntry.Key = e.key.String()
-		e.BaseEntry.Base, e.BaseEntry.Written, e.BaseEntry.Intended = bytesOf(e.base), bytesOf(e.written), nil
-		if e.State == fleet.BaseSending {
-			e.BaseEntry.Intended = bytesOf(e.intended)
-		}
-		stored = append(stored, e.BaseEntry)
-	}
-	return stored
-}
-
-func bytesOf(v stconfig.Value) []byte {
-	if !v.Exists() {
-		return nil
-	}
-	return v.JSON()
-}
-
-// settle says of every entry whose value stands at its key in a document that was just read. acknowledged names the
-// keys that the daemon took with success a moment ago: what stands there is ours, however the daemon normalised it.
-func settle(entries []entry, doc stconfig.Value, own fleet.DeviceID, acknowledged map[string]bool) []entry {
-	var settled []entry
-	for i, e := range entries {
-		if folder, ok := ignoresOf(e.key); ok && folderOf(doc, folder).Exists() && !doc.Get("ignores").Get(folder).Exists() {
-			settled = append(settled, e) // not read this time: as before
-			continue
-		}
-		if !stconfig.Lookup(doc, e.key.Parent()).Exists() {
-			continue // what it lay in was taken away, and its base with it
-		}
-		if e.State == fleet.BaseOurs {
-			e.written = e.writtenBelow(entries[i+1:], doc, own)
-		}
-		e = settleOne(e, doc, own, acknowledged[e.key.String()])
-		if e.State == fleet.BaseOurs && !e.Implied && alike(e.key, e.base, e.written, own) {
-			continue // back at base
-		}
-		settled = append(settled, split(e, own)...)
-	}
-	return settled
-}
-
-func settleOne(e entry, doc stconfig.Value, own fleet.DeviceID, acknowledged bool) entry {
-	now := stconfig.Lookup(doc, e.key)
-	theirs := func() entry {
-		e.State, e.base, e.intended = fleet.BaseTheirs, now, stconfig.Value{}
-		return e
-	}
-	switch e.State {
-	case fleet.BaseTheirs:
-		return theirs()
-	case fleet.BaseSending:
-		if alike(e.key, e.written, now, own) { // not taken, or nothing to take
-			e.State, e.intended, e.Sent = fleet.BaseOurs, stconfig.Value{}, nil
-			return e
-		}
-		took := e.took(doc, now, own)
-		if !took && !acknowledged {
-			return theirs()
-		}
-		if !took {
-			e.Sent = nil // of a password: the daemon's hash is of another text
-		}
-		e.State, e.written, e.intended = fleet.BaseOurs, now, stconfig.Value{}
-		return e
-	}
-	if alike(e.key, e.written, now, own) {
-		return e
-	}
-	return theirs()
-}
-
-// writtenBelow is what Muster wrote at a member's key, with what it wrote since at keys inside that have entries of their
-// own: these answer for themselves. They are the first of the entries that follow.
-func (e entry) writtenBelow(following []entry, doc stconfig.Value, own fleet.DeviceID) stconfig.Value {
-	if len(following) == 0 || !following[0].key.HasPrefix(e.key) ||
-		e.written.Kind() != stconfig.Object || !stconfig.Lookup(doc, e.key).Exists() {
-		return e.written
-	}
-	was := stconfig.Replace(doc, e.key, e.written)
-	for _, inner := range following {
-		if !inner.key.HasPrefix(e.key) {
-			break
-		}
-		if inner.State == fleet.BaseTheirs {
-			continue
-		}
-		now := stconfig.Lookup(doc, inner.key)
-		if inner.State == fleet.BaseSending || alike(inner.key, inner.written, now, own) {
-			was = stconfig.Replace(was, inner.key, now)
-		}
-	}
-	return stconfig.Lookup(was, e.key)
-}
-
-// took tells whether what stands there is what was sent. The daemon keeps a hash of gui.password.
-func (e entry) took(doc, now stconfig.Value, own fleet.DeviceID) bool {
-	if e.key.Equal(password) {
-		return now.Str() == e.intended.Str() ||
-			bcrypt.CompareHashAndPassword([]byte(now.Str()), []byte(e.intended.Str())) == nil
-	}
-	return alike(e.key, e.intended, now, own)
-}
-
-var password = stconfig.Key{}.Child("gui").Child("password")
-
-// split turns an entry of a member that was there before, and is there changed, into entries of what changed in it: so
-// a person's edit of one field makes that field theirs, not the whole member.
-func split(e entry, own fleet.DeviceID) []entry {
-	if e.State != fleet.BaseOurs || e.base.Kind() != stconfig.Object || e.written.Kind() != stconfig.Object {
-		return []entry{e}
-	}
-	var parts []entry
-	for _, c := range stconfig.DiffAt(e.key, e.base, e.written) {
-		if saysNothing(c, own) {
-			continue
-		}
-		part := e
-		part.key, part.base, part.written = c.Key, c.From, c.To
-		parts = append(parts, part)
-	}
-	return parts
-}
-
-// rewind puts every key where Muster's value stands back to its base.
-func rewind(observed stconfig.Value, entries []entry) stconfig.Value {
+// rewind is what a document is without Muster: what it made is out, what it removed is in, and its leaves are at their base.
+func rewind(observed stconfig.Value, records []record) stconfig.Value {
 	var back []stconfig.Change
-	for _, e := range entries {
-		if e.State != fleet.BaseOurs {
+	for _, r := range records {
+		if _, ok := ignoresOf(r.key); ok && !stconfig.Lookup(observed, r.key).Exists() {
 			continue
 		}
-		if _, ok := ignoresOf(e.key); ok && !stconfig.Lookup(observed, e.key).Exists() {
-			continue
+		if r.Kind == fleet.BaseMade || r.outOfBase(observed) {
+			back = append(back, stconfig.Change{Key: r.key, To: r.base})
 		}
-		back = append(back, stconfig.Change{Key: e.key, To: e.base})
 	}
 	return stconfig.Patch(observed, back)
 }
 
-// prune drops entries of keys that a person wrote over and nobody asks for any more, and of devices that were brought
-// along and that no folder will need again.
-func (r Result) prune(entries []entry) []entry {
-	var shared map[string]bool // by the base; made when it is needed
-	return slices.DeleteFunc(entries, func(e entry) bool {
-		gone := e.State == fleet.BaseOurs && e.Implied && !e.written.Exists()
-		if gone && shared == nil {
-			shared = sharedBy(r.Base)
-		}
-		gone = gone && !shared[e.key.At(1).Name]
-		return gone || e.State == fleet.BaseTheirs && len(askers(r.asked, e.key)) == 0
-	})
+// outOfBase tells whether a leaf, or a removed member, is not what it is without Muster.
+func (r record) outOfBase(observed stconfig.Value) bool {
+	if r.Kind == fleet.BaseRemoved && r.State == fleet.BaseSending {
+		return !stconfig.Lookup(observed, r.key).Exists()
+	}
+	return r.State != fleet.BaseTheirs && r.State != fleet.BaseReturned
 }
 
-// alike compares two values of one key as the daemon's owner would: a field that only one of them has (the daemon is
-// newer, or older) says nothing, nor does a name that the daemon learnt by itself, nor the daemon's own entry in a
-// folder's list. Entries of free maps and members of lists count.
-func alike(key stconfig.Key, a, b stconfig.Value, own fleet.DeviceID) bool {
-	if a.Exists() != b.Exists() {
-		return false
+// start is what a member that templates make starts from: the defaults, with what people and the daemon set in it since
+// Muster made it. A device is called by its label.
+func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Value {
+	if stconfig.Lookup(f.base, member).Exists() {
+		return defaults
 	}
-	if a.Kind() != stconfig.Object || b.Kind() != stconfig.Object {
-		return a.Equal(b)
-	}
-	for _, c := range stconfig.DiffAt(key, a, b) {
-		learnt := c.Key.HasPrefix(devices) && c.Key.Len() == 3 && c.Key.At(2).Name == "name" && c.From.Str() == ""
-		if !learnt && !saysNothing(c, own) {
-			return false
+	if member.Len() == 2 && member.HasPrefix(devices) {
+		if label := f.nameOf(fleet.DeviceID(member.At(1).Name)); label != "" {
+			defaults = defaults.With("name", stconfig.Text(label))
 		}
 	}
-	return true
+	for _, r := range f.records {
+		if r.Kind != fleet.BaseMade || len(r.inner) == 0 || !member.HasPrefix(r.key) {
+			continue
+		}
+		for _, e := range r.inner {
+			if e.key.HasPrefix(member) && e.key.Len() > member.Len() {
+				defaults = stconfig.ReplaceAt(member, defaults, e.key, e.base)
+			}
+		}
+	}
+	return defaults
 }
 
-func saysNothing(c stconfig.Change, own fleet.DeviceID) bool {
-	n := c.Key.Len()
-	if n < 2 {
-		return false
+// nameOf is what a device is called: by its label, else as the daemon has it.
+func (f *fold) nameOf(id fleet.DeviceID) string {
+	if label := f.Registered[id]; label != "" {
+		return label
 	}
-	last, parent := c.Key.At(n-1).Name, c.Key.At(n-2).Name
-	oneSided := c.From.Exists() != c.To.Exists()
-	switch {
-	case c.Key.HasPrefix(folders) && n == 4 && parent == "devices":
-		return last == string(own)
-	case !oneSided || isFree(parent):
-		return false
+	return stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()
+}
+
+// prune drops the records that say nothing any more, and has those rest that no template asks about.
+func (r Result) prune(records []record) []record {
+	var kept []record
+	for _, rec := range records {
+		there := stconfig.Lookup(r.observed, rec.key).Exists()
+		stale := rec.State == fleet.BaseTheirs || rec.State == fleet.BaseSending &&
+			(rec.Kind == fleet.BaseMade && !there || rec.Kind == fleet.BaseRemoved && there)
+		switch stale = stale && len(askers(r.asked, rec.key)) == 0; {
+		case stale && rec.Kind == fleet.BaseLeaf && len(rec.Earlier) > 0:
+			rec.State = fleet.BaseReturned
+		case stale, rec.forgettable():
+			continue
+		}
+		kept = append(kept, rec)
 	}
-	return c.Key.At(0).Name != "remoteIgnoredDevices" && parent != "ignoredFolders"
+	return kept
+}
+
+// forgettable tells a record of a place at rest where Muster's earlier values are not known: nothing can be told from it.
+func (r record) forgettable() bool { return r.State == fleet.BaseReturned && len(r.Earlier) == 0 }
+
+// imply notes of the devices that Muster made whether any template names them, as long as one wants them there.
+func (r *Result) imply(records []record) {
+	for i := range records {
+		rec := &records[i]
+		if rec.Kind == fleet.BaseMade && rec.key.Len() == 2 && rec.key.HasPrefix(devices) && stconfig.Lookup(r.Desired, rec.key).Exists() {
+			rec.Implied = r.Implied[fleet.DeviceID(rec.key.At(1).Name)]
+		}
+	}
 }
 
 // Sent is one change that is about to be sent.
@@ -247,86 +105,131 @@ func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 	for i, s := range sent {
 		changes[i] = stconfig.Change{Key: s.Key, To: s.To}
 	}
-	after := stconfig.Patch(r.observed, changes)
-	entries := slices.Clone(r.entries)
+	b := beginning{Result: r, after: stconfig.Patch(r.observed, changes), records: slices.Clone(r.records)}
 	for _, s := range sent {
-		key := r.entryKey(s.Key)
-		e := entry{key: key, base: stconfig.Lookup(r.Base, key)}
-		whole := key.Equal(s.Key) && (e.base.Kind() == stconfig.Object || s.To.Kind() == stconfig.Object)
-		if was := r.broughtAlong(key); was || r.keptAlong(key) || r.impliedBy(key) && !e.base.Exists() {
-			e.Implied, e.base = key.Len() == 2, stconfig.Value{} // what keepAlong puts there is no base of its own
+		b.record(s)
+	}
+	slices.SortFunc(b.records, func(a, b record) int { return a.key.Compare(b.key) })
+	return store(b.records)
+}
+
+// beginning is one Begin under way.
+type beginning struct {
+	Result
+	after   stconfig.Value
+	records []record
+}
+
+func (b *beginning) record(s Sent) {
+	if at := slices.IndexFunc(b.records, func(r record) bool { return r.Kind == fleet.BaseMade && s.Key.HasPrefix(r.key) }); at >= 0 {
+		b.records[at].sending(s, b)
+		return
+	}
+	base := stconfig.Lookup(b.Base, s.Key)
+	at := slices.IndexFunc(b.records, func(r record) bool { return r.key.Equal(s.Key) })
+	if at < 0 {
+		at = len(b.records)
+		b.records = append(b.records, record{entry: entry{key: s.Key, base: base, BaseEntry: fleet.BaseEntry{Kind: kindOf(s, base), Version: versionOf(b.observed)}}})
+	}
+	switch r := &b.records[at]; r.Kind {
+	case fleet.BaseMade:
+		r.sending(s, b)
+	case fleet.BaseRemoved:
+		if r.State == fleet.BaseTheirs {
+			r.base = base
 		}
-		entries = slices.DeleteFunc(entries, func(old entry) bool {
-			return old.key.Equal(key) || whole && old.key.HasPrefix(key)
-		})
-		e.State = fleet.BaseSending
-		e.written, e.intended = stconfig.Lookup(r.observed, key), stconfig.Lookup(after, key)
-		e.Templates, e.Sent = askers(r.asked, key), s.Digest
-		entries = append(entries, e)
+		r.State, r.intended, r.Templates = fleet.BaseSending, s.To, askers(b.asked, s.Key)
+		if s.To.Exists() { // it comes back, with what templates say of it now
+			for _, c := range stconfig.DiffAt(s.Key, r.base, s.To) {
+				b.record(Sent{Key: c.Key, To: c.To})
+			}
+		}
+	default:
+		for _, v := range []stconfig.Value{stconfig.Lookup(b.observed, s.Key), s.To} {
+			if !same(v, r.base) {
+				r.remember(s.Key, v)
+			}
+		}
+		r.State, r.intended, r.Sent, r.Templates = fleet.BaseSending, s.To, s.Digest, askers(b.asked, s.Key)
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return a.key.Compare(b.key) })
-	return store(entries)
 }
 
-// broughtAlong tells whether a key is that of a device which is, or was, there because a folder needed it.
-func (r Result) broughtAlong(key stconfig.Key) bool {
-	return slices.ContainsFunc(r.entries, func(e entry) bool {
-		return e.Implied && e.State == fleet.BaseOurs && e.key.Equal(key)
-	})
+func kindOf(s Sent, base stconfig.Value) fleet.BaseKind {
+	switch {
+	case !s.Key.NamesMember():
+		return fleet.BaseLeaf
+	case !base.Exists():
+		return fleet.BaseMade
+	}
+	return fleet.BaseRemoved
 }
 
-// keptAlong tells whether a key is that of a device that a template made, and that is there for the sake of a person's
-// folder: it is so from now on, and comes and goes with the folder.
-func (r Result) keptAlong(key stconfig.Key) bool {
-	if key.Len() != 2 || !key.HasPrefix(devices) || !r.registered[fleet.DeviceID(key.At(1).Name)] || !stconfig.Lookup(r.Base, key).Exists() {
-		return false
+// sending notes a change of a member that Muster made, or of something in it.
+func (r *record) sending(s Sent, b *beginning) {
+	now := stconfig.Lookup(b.observed, s.Key)
+	if r.State != fleet.BaseSending {
+		r.State, r.intended, r.Templates = fleet.BaseSending, r.written, askers(b.asked, r.key)
 	}
-	return slices.ContainsFunc(r.entries, func(e entry) bool {
-		return e.State == fleet.BaseOurs && e.key.Equal(key) && !e.base.Exists()
-	})
+	r.intended = stconfig.ReplaceAt(r.key, r.intended, s.Key, s.To)
+	switch {
+	case !r.key.Equal(s.Key):
+		r.sendingInside(s, now)
+	case s.To.Exists():
+		r.Implied = isDevice(r.key) && b.Implied[fleet.DeviceID(r.key.At(1).Name)]
+		r.written, r.inner = stconfig.Value{}, nil
+	default:
+		r.remember(r.key, now)
+		r.remember(r.key, r.written)
+	}
 }
 
-// entryKey is the key under which a change is kept: the outermost member that was not there before Muster, or the
-// changed key itself.
-func (r Result) entryKey(changed stconfig.Key) stconfig.Key {
-	var prefixes []stconfig.Key
-	for key := changed; !key.IsRoot(); key = key.Parent() {
-		prefixes = append(prefixes, key)
-	}
-	for _, key := range slices.Backward(prefixes) {
-		if !stconfig.Lookup(r.Base, key).Exists() {
-			return key
+// sendingInside notes what is remembered as Muster's: what it sends, and what it sends that over unless a person set it.
+func (r *record) sendingInside(s Sent, now stconfig.Value) {
+	theirs := false
+	for i := range r.inner {
+		if e := &r.inner[i]; related(e.key, s.Key) {
+			theirs = theirs || e.State == fleet.BaseTheirs
+			e.State = fleet.BaseOurs
 		}
 	}
-	return changed
+	if !theirs {
+		r.remember(s.Key, now)
+	}
+	r.remember(s.Key, s.To)
 }
 
 // Finish gives the device's entries after the daemon was read again. acknowledged names the keys that went out in
-// writes which the daemon answered with success; whatever else is still being sent is told by what stands there now.
+// writes which the daemon answered with success; whatever else is still being sent is told by what is there now.
 func Finish(stored []fleet.BaseEntry, readBack stconfig.Value, own fleet.DeviceID, acknowledged []stconfig.Key) ([]fleet.BaseEntry, error) {
-	entries, err := load(stored)
+	records, err := load(stored)
 	if err != nil {
 		return nil, err
 	}
-	ours := map[string]bool{}
-	for _, e := range entries {
-		ours[e.key.String()] = slices.ContainsFunc(acknowledged, func(k stconfig.Key) bool { return related(k, e.key) })
-	}
-	return store(settle(entries, readBack, own, ours)), nil
+	return store(settle(records, readBack, own, acknowledged)), nil
 }
 
-// Keep gives the device's entries after a person chose to keep what is there: at and below these keys, what is there
-// is the new base; for a device that includes its places in the folders' lists.
-func Keep(stored []fleet.BaseEntry, keys []stconfig.Key) ([]fleet.BaseEntry, error) {
-	entries, err := load(stored)
+// Keep gives the device's entries after a person chose to keep what a document holds at these keys: it is the base.
+func Keep(stored []fleet.BaseEntry, keys []stconfig.Key, doc stconfig.Value) ([]fleet.BaseEntry, error) {
+	records, err := load(stored)
 	if err != nil {
 		return nil, err
 	}
-	entries = slices.DeleteFunc(entries, func(e entry) bool {
-		return slices.ContainsFunc(keys, func(kept stconfig.Key) bool {
-			share := kept.Len() == 2 && kept.HasPrefix(devices) && e.key.Len() == 4 && e.key.HasPrefix(folders) && e.key.At(3) == kept.At(1)
-			return share || e.key.HasPrefix(kept)
-		})
-	})
-	return store(entries), nil
+	for _, key := range keys {
+		records = slices.DeleteFunc(records, func(r record) bool { return r.key.HasPrefix(key) || r.placeIn(key) })
+		for i := range records {
+			if r := &records[i]; key.HasPrefix(r.key) {
+				value := stconfig.Lookup(doc, key)
+				r.forget(key, value)
+				r.adopt(key, value)
+				slices.SortFunc(r.inner, func(a, b entry) int { return a.key.Compare(b.key) })
+			}
+		}
+	}
+	return store(records), nil
+}
+
+// placeIn tells a place in a folder's list that a template removed together with a device that a person keeps away.
+func (r record) placeIn(device stconfig.Key) bool {
+	return r.Kind == fleet.BaseRemoved && device.Len() == 2 && device.HasPrefix(devices) &&
+		r.key.Len() == 4 && r.key.HasPrefix(folders) && r.key.At(3) == device.At(1)
 }

@@ -106,7 +106,11 @@ func member(v stconfig.Value, name string) stconfig.Value {
 		return v.Get(name)
 	}
 	for one := range v.Values() {
-		if one.Get("id").Str() == name || one.Get("deviceID").Str() == name {
+		id := one.Get("deviceID").Str()
+		if canonical, err := fleet.ParseDeviceID(id); err == nil {
+			id = string(canonical)
+		}
+		if id == name || one.Get("id").Str() == name {
 			return one
 		}
 	}

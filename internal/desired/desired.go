@@ -40,11 +40,11 @@ type Result struct {
 	Doubts    []Doubt
 	Conflicts []Conflict
 
-	device     fleet.DeviceID
-	observed   stconfig.Value
-	entries    []entry
-	registered map[fleet.DeviceID]bool // of those that have entries
-	asked      []asked
+	device   fleet.DeviceID
+	observed stconfig.Value
+	records  []record
+	asked    []asked
+	laid     []laid
 }
 
 // Skipped is a change that a template asks for and this device cannot take.
@@ -57,18 +57,12 @@ type Skipped struct {
 // Fold makes the desired configuration. An error stops the whole device; where a template is to blame it has
 // CodeInvalid and names the template.
 func Fold(in Input) (Result, error) {
-	entries, err := load(in.Entries)
+	records, err := load(in.Entries)
 	if err != nil {
 		return Result{}, err
 	}
-	entries = settle(entries, in.Observed, in.Device, nil)
-	f := fold{Input: in, ignores: map[string]bool{}}
-	f.base = rewind(in.Observed, entries)
-	if err := f.keepAlong(entries); err != nil {
-		return Result{}, err
-	}
-	f.base = stconfig.Refit(f.base, in.Observed) // bases and written values may be of an earlier version
-	f.doc = f.base
+	records = settle(records, in.Observed, in.Device, nil)
+	f := newFold(in, records)
 	for _, t := range in.Templates {
 		if err := f.template(t); err != nil {
 			return Result{}, err
@@ -77,31 +71,24 @@ func Fold(in Input) (Result, error) {
 	conflicts := f.conflicts()
 	f.everyIgnores()
 	f.unshare()
-	implied, err := f.share()
-	if err != nil {
+	if err := f.share(); err != nil {
 		return Result{}, err
 	}
 	f.unignore()
 	f.fill()
 	f.force()
-	for _, e := range entries {
-		if folder, ok := ignoresOf(e.key); ok {
+	r := Result{
+		Desired: f.doc, Base: f.base, Skipped: f.skipped, Doubts: f.doubts, Conflicts: conflicts, Implied: f.implied,
+		device: in.Device, observed: in.Observed, asked: f.asked, laid: f.laid,
+	}
+	r.imply(records)
+	r.records = r.prune(records)
+	for _, rec := range r.records {
+		if folder, ok := ignoresOf(rec.key); ok && rec.State != fleet.BaseReturned {
 			f.ignores[folder] = true
 		}
 	}
-	r := Result{
-		Desired: f.doc, Base: f.base, Skipped: f.skipped, Doubts: f.doubts, Conflicts: conflicts, Ignores: sortedNames(f.ignores), Implied: implied,
-		device: in.Device, observed: in.Observed, asked: f.asked,
-	}
-	r.entries = r.prune(entries)
-	r.registered = map[fleet.DeviceID]bool{}
-	for _, e := range r.entries {
-		if e.key.Len() == 2 && e.key.HasPrefix(devices) {
-			id := fleet.DeviceID(e.key.At(1).Name)
-			_, r.registered[id] = in.Registered[id]
-		}
-	}
-	r.Entries = store(r.entries)
+	r.Ignores, r.Entries = sortedNames(f.ignores), store(r.records)
 	return r, nil
 }
 

@@ -14,6 +14,7 @@ import (
 // fold is the work in progress of Fold.
 type fold struct {
 	Input
+	records []record
 	base    stconfig.Value
 	doc     stconfig.Value
 	asked   []asked
@@ -21,7 +22,15 @@ type fold struct {
 	laid    []laid
 	doubts  []Doubt
 	ignores map[string]bool
-	every   []int64 // templates about the ignore patterns of every folder
+	every   []int64                 // templates about the ignore patterns of every folder
+	implied map[fleet.DeviceID]bool // devices that are there because a folder is shared with them
+	revoked map[fleet.DeviceID]int  // devices that a template removed, with its place in the order of the fold
+}
+
+func newFold(in Input, records []record) *fold {
+	base := stconfig.Refit(rewind(in.Observed, records), in.Observed) // bases may be of an earlier version
+	return &fold{Input: in, records: records, base: base, doc: base,
+		ignores: map[string]bool{}, implied: map[fleet.DeviceID]bool{}, revoked: map[fleet.DeviceID]int{}}
 }
 
 // template folds one template over the document.
@@ -64,7 +73,8 @@ func (f *fold) template(t fleet.Template) error {
 		f.asked = append(f.asked, asked{key: c.Key, templates: []int64{t.ID}})
 	}
 	f.doc = after
-	return nil
+	f.nameDevices(changes)
+	return f.bringAlong()
 }
 
 // target is where a template's value goes, and what the template may do there.
@@ -79,7 +89,7 @@ func (f *fold) apply(doc stconfig.Value, t target, value stconfig.Value) (stconf
 	if err != nil {
 		return stconfig.Value{}, nil, err
 	}
-	return stconfig.Apply(doc, t.op, t.key, value, f.Device)
+	return stconfig.ApplyFrom(doc, t.op, t.key, value, f.Device, f.start)
 }
 
 // settles checks that a program which reads the configuration says the same over its own result: one that adds 1 to

@@ -38,7 +38,7 @@ func (f *fold) movesNone(doc stconfig.Value, t target, value stconfig.Value) err
 	if t.adminSaved || f.Secret == nil {
 		return nil
 	}
-	after, _, err := stconfig.Apply(doc, t.op, t.key, value, f.Device)
+	after, _, err := stconfig.ApplyFrom(doc, t.op, t.key, value, f.Device, f.start)
 	if err != nil {
 		return err
 	}

@@ -15,53 +15,141 @@ var (
 	ignores = stconfig.Key{}.Child("ignores")
 )
 
-// share makes devices and the share lists of folders agree, as the daemon would do silently: a registered device that a
-// folder is shared with is brought along, an unknown one is an error, and a device that a template removes leaves the
-// folders that nobody but the base shares with it.
-func (f *fold) share() (map[fleet.DeviceID]bool, error) {
-	implied := map[fleet.DeviceID]bool{}
+// nameDevices notes what the template that was just folded says of devices: one that it names is there because of it, one
+// that it removes is not brought along by those before it.
+func (f *fold) nameDevices(changes []stconfig.Change) {
+	last := len(f.laid) - 1
+	l := f.laid[last]
+	if l.target.op == fleet.OpRemove {
+		for _, id := range devicesIn(l.target.key, l.value) {
+			f.revoke(id, last)
+		}
+		for _, c := range changes {
+			if isDevice(c.Key) {
+				f.revoke(fleet.DeviceID(c.Key.At(1).Name), last)
+			}
+		}
+		return
+	}
+	for _, id := range devicesIn(l.target.key, l.value) {
+		delete(f.implied, id)
+		delete(f.revoked, id)
+		f.asked = append(f.asked, asked{key: devices.Child(string(id)), templates: []int64{l.template.ID}})
+	}
+}
+
+func (f *fold) revoke(id fleet.DeviceID, step int) {
+	f.revoked[id] = step
+	delete(f.implied, id)
+}
+
+func isDevice(key stconfig.Key) bool { return key.Len() == 2 && key.HasPrefix(devices) }
+
+// placeInFolder is one share: a device in a folder's list.
+type placeInFolder struct {
+	key stconfig.Key
+	id  fleet.DeviceID
+}
+
+// strangers are the shares with devices that the document does not have.
+func (f *fold) strangers() []placeInFolder {
 	known := idsIn(f.doc.Get("devices"))
 	known[string(f.Device)] = true
-	var along []stconfig.Value
+	var found []placeInFolder
 	for folder := range f.doc.Get("folders").Values() {
 		shares := folders.Child(folder.Get("id").Str()).Child("devices")
-		var before map[string]bool // of the base; made when it is needed
 		for share := range folder.Get("devices").Values() {
-			id := share.Get("deviceID").Str()
-			if known[id] {
-				continue
+			if id := share.Get("deviceID").Str(); !known[id] {
+				found = append(found, placeInFolder{shares.Child(id), fleet.DeviceID(id)})
 			}
-			if before == nil {
-				before = idsIn(stconfig.Lookup(f.base, shares))
-			}
-			if before[id] {
-				f.drop(shares.Child(id), devices.Child(id))
-				continue
-			}
-			label, err := f.labelOf(fleet.DeviceID(id), shares.Child(id))
-			if err != nil {
-				return nil, err
-			}
-			known[id], implied[fleet.DeviceID(id)] = true, true
-			along = append(along, f.broughtAlong(fleet.DeviceID(id), label))
 		}
 	}
-	var err error
-	f.doc, err = f.add(f.doc, along)
-	f.askForImplied(implied)
-	return implied, err
+	return found
+}
+
+// bringAlong adds the registered devices that folders are shared with, after each template: those that come later see them
+// in the configuration. One that a template removed is not brought along again.
+func (f *fold) bringAlong() error {
+	var along []stconfig.Value
+	for _, s := range f.strangers() {
+		_, registered := f.Registered[s.id]
+		_, revoked := f.revoked[s.id]
+		if wanted := registered && !f.isBase(s) || f.isPersons(s); wanted && !revoked && !f.implied[s.id] {
+			f.implied[s.id] = true
+			along = append(along, implied(s.id))
+		}
+	}
+	return f.add(along)
+}
+
+// isBase tells a share that is there without Muster.
+func (f *fold) isBase(s placeInFolder) bool { return stconfig.Lookup(f.base, s.key).Exists() }
+
+// isPersons tells a share of a person's, or of the daemon's, with a device that is there because Muster made it.
+func (f *fold) isPersons(s placeInFolder) bool {
+	if stconfig.Lookup(f.base, devices.Child(string(s.id))).Exists() {
+		return false
+	}
+	return f.isBase(s) || slices.ContainsFunc(f.records, func(r record) bool {
+		return r.Kind == fleet.BaseMade && slices.ContainsFunc(r.inner, func(e entry) bool { return e.key.Equal(s.key) })
+	})
+}
+
+// unsharedBy takes a share out because a template removed its device. A template that comes later and shares the folder with
+// it all the same contradicts that one.
+func (f *fold) unsharedBy(s placeInFolder, removed int) {
+	for _, l := range slices.Backward(f.laid[removed+1:]) {
+		if l.target.op == fleet.OpRemove || !l.names(s.key) {
+			continue
+		}
+		f.doc = stconfig.Replace(f.doc, s.key, stconfig.Value{})
+		f.skipped = append(f.skipped, Skipped{Template: l.template.ID, Key: s.key, Reason: fmt.Sprintf(
+			"%s shares the folder with the device, and %s removes the device: take it out of one of them",
+			named(l.template), named(f.laid[removed].template))})
+		return
+	}
+	f.drop(s.key, devices.Child(string(s.id)))
+}
+
+// share is bringAlong once all templates are folded: what is still not known is an error, and what is not needed goes.
+func (f *fold) share() error {
+	if err := f.bringAlong(); err != nil {
+		return err
+	}
+	for _, s := range f.strangers() {
+		switch removed, revoked := f.revoked[s.id]; {
+		case revoked:
+			f.unsharedBy(s, removed)
+		case f.isBase(s):
+			f.drop(s.key, devices.Child(string(s.id)))
+		default:
+			return f.unknown(s)
+		}
+	}
+	shared := map[string]bool{}
+	for folder := range f.doc.Get("folders").Values() {
+		maps.Copy(shared, idsIn(folder.Get("devices")))
+	}
+	for id := range f.implied {
+		if !shared[string(id)] {
+			f.doc = stconfig.Replace(f.doc, devices.Child(string(id)), stconfig.Value{})
+			delete(f.implied, id)
+		}
+	}
+	f.askForImplied()
+	return nil
 }
 
 // askForImplied notes who needs the devices that were brought along: one that is there because one folder needs it is
 // needed by all folders that share it.
-func (f *fold) askForImplied(implied map[fleet.DeviceID]bool) {
-	if len(implied) == 0 {
+func (f *fold) askForImplied() {
+	if len(f.implied) == 0 {
 		return
 	}
 	for folder := range f.doc.Get("folders").Values() {
 		shares := folders.Child(folder.Get("id").Str()).Child("devices")
 		for share := range folder.Get("devices").Values() {
-			if id := share.Get("deviceID").Str(); implied[fleet.DeviceID(id)] {
+			if id := share.Get("deviceID").Str(); f.implied[fleet.DeviceID(id)] {
 				f.asked = append(f.asked, asked{key: devices.Child(id), templates: f.askers(shares.Child(id)), implied: true})
 			}
 		}
@@ -83,93 +171,39 @@ func (f *fold) drop(share, device stconfig.Key) {
 	f.asked = append(f.asked, asked{key: share, templates: f.askers(device), with: device.String()})
 }
 
-// labelOf is the label of a registered device that a folder is shared with.
-func (f *fold) labelOf(id fleet.DeviceID, share stconfig.Key) (string, error) {
-	if label, registered := f.Registered[id]; registered {
-		return label, nil
-	}
+// unknown says that a folder is shared with a device that is neither known nor registered.
+func (f *fold) unknown(s placeInFolder) error {
 	err := &fleet.Error{
 		Code:    fleet.CodeInvalid,
-		Message: fmt.Sprintf("folder %q is shared with %s, which is neither among the device's `devices` nor registered", share.At(1).Name, id),
+		Message: fmt.Sprintf("folder %q is shared with %s, which is neither among the device's `devices` nor registered", s.key.At(1).Name, s.id),
 		Hint:    "Register the device, add it to `devices` in a template, or take it out of the folder's list.",
 	}
 	for _, t := range f.Templates {
-		if askers := f.askers(share); len(askers) > 0 && askers[len(askers)-1] == t.ID {
-			return "", inTemplate(t, err)
+		if askers := f.askers(s.key); len(askers) > 0 && askers[len(askers)-1] == t.ID {
+			return inTemplate(t, err)
 		}
 	}
-	return "", err
+	return err
 }
 
-// broughtAlong is the entry of a device that a folder brings along.
-func (f *fold) broughtAlong(id fleet.DeviceID, label string) stconfig.Value {
-	if label == "" { // then the daemon learns one
-		label = stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()
-	}
+// implied is the entry of a device that a folder brings along; its name is what start says.
+func implied(id fleet.DeviceID) stconfig.Value {
 	return stconfig.Obj(
 		stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(id))},
-		stconfig.Member{Name: "name", Value: stconfig.Text(label)},
 		stconfig.Member{Name: "addresses", Value: stconfig.List(stconfig.Text("dynamic"))},
 	)
 }
 
-// add is the document with these devices.
-func (f *fold) add(doc stconfig.Value, entries []stconfig.Value) (stconfig.Value, error) {
+// add puts devices into the document.
+func (f *fold) add(entries []stconfig.Value) (err error) {
 	if len(entries) == 0 {
-		return doc, nil
+		return nil
 	}
-	doc, _, err := stconfig.Apply(doc, fleet.OpAppend, devices, stconfig.List(entries...), f.Device)
+	f.doc, _, err = stconfig.ApplyFrom(f.doc, fleet.OpAppend, devices, stconfig.List(entries...), f.Device, f.start)
 	if err != nil {
-		return doc, fmt.Errorf("bring devices along: %w", err)
+		return fmt.Errorf("bring devices along: %w", err)
 	}
-	return doc, nil
-}
-
-// keepAlong puts into the base the devices that Muster made and that a folder needs which is a person's: who took over
-// a folder did not mean to lose its devices.
-func (f *fold) keepAlong(entries []entry) error {
-	var along []stconfig.Value
-	var shared map[string]bool // by the base; made when it is needed
-	for _, e := range entries {
-		device := e.key.Len() == 2 && e.key.HasPrefix(devices)
-		if !device || e.State != fleet.BaseOurs || stconfig.Lookup(f.base, e.key).Exists() {
-			continue
-		}
-		if shared == nil {
-			shared = sharedBy(f.base)
-		}
-		if !shared[e.key.At(1).Name] {
-			continue
-		}
-		if !e.Implied && !e.written.Exists() {
-			continue
-		}
-		if !e.Implied {
-			f.base = stconfig.Replace(f.base, e.key, e.written)
-			f.base = rewind(f.base, slices.DeleteFunc(slices.Clone(entries), func(inner entry) bool {
-				return inner.key.Len() <= e.key.Len() || !inner.key.HasPrefix(e.key)
-			}))
-			continue
-		}
-		id := fleet.DeviceID(e.key.At(1).Name)
-		label, registered := f.Registered[id]
-		if !registered {
-			label = e.written.Get("name").Str()
-		}
-		along = append(along, f.broughtAlong(id, label))
-	}
-	var err error
-	f.base, err = f.add(f.base, along)
-	return err
-}
-
-// sharedBy are the devices that any folder of a document is shared with.
-func sharedBy(doc stconfig.Value) map[string]bool {
-	ids := map[string]bool{}
-	for folder := range doc.Get("folders").Values() {
-		maps.Copy(ids, idsIn(folder.Get("devices")))
-	}
-	return ids
+	return nil
 }
 
 // fill gives members that only Muster made the fields that the daemon has added to them since: nobody named these, and

@@ -9,12 +9,14 @@ import (
 
 // Why says where a difference between the observed and the desired configuration comes from.
 type Why struct {
-	Templates []int64 // that asked for it, in the order of the fold; none: it returns to base
-	Implied   bool    // a device that a shared folder brings along, or no longer needs
-	Returns   bool    // no template asks: what stood there before Muster comes back
-	Recreates bool    // a member that Muster removed comes back
-	Drift     bool    // what Muster wrote was written over, and is asked for still
-	With      string  // key of the change that brings this one along; "" when it stands alone
+	Templates  []int64 // that asked for it, in the order of the fold; none: it returns to base
+	Implied    bool    // a device that a shared folder brings along, or no longer needs
+	Returns    bool    // no template asks: what is there without Muster comes back
+	Recreates  bool    // a member that Muster removed comes back
+	Drift      bool    // what Muster wrote was written over, and is asked for still
+	Earlier    bool    // the daemon has a value that Muster wrote earlier, and no template names the place
+	Introducer string  // the device that adds again what templates have revoked
+	With       string  // key of the change that brings this one along; "" when it stands alone
 }
 
 // asked is one key that templates changed in the fold.
@@ -55,30 +57,58 @@ func (r Result) Why(key stconfig.Key) Why {
 		}
 	}
 	why.Implied = r.impliedBy(key) && !slices.ContainsFunc(r.asked, func(a asked) bool { return !a.implied && related(a.key, key) })
-	why.Returns = len(why.Templates) == 0 && !why.Implied
 	why.Recreates = !stconfig.Lookup(r.observed, key).Exists() && stconfig.Lookup(r.Base, key).Exists()
-	for _, e := range r.entries {
-		if e.State == fleet.BaseTheirs && related(e.key, key) && r.wroteDesired(e, key) {
-			why.Drift = true
+	for _, rec := range r.records {
+		if related(rec.key, key) {
+			r.explain(&why, rec, key)
 		}
 	}
+	why.Returns = len(why.Templates) == 0 && !why.Implied || why.Earlier
 	return why
 }
 
-// impliedBy tells whether a change at key is about a device that is or was brought along.
+// explain says what a record tells of a change.
+func (r Result) explain(why *Why, rec record, key stconfig.Key) {
+	at := key
+	if rec.key.HasPrefix(key) {
+		at = rec.key
+	}
+	now, want := stconfig.Lookup(r.observed, at), stconfig.Lookup(r.Desired, at)
+	wrote := rec.written
+	if rec.Kind != fleet.BaseLeaf {
+		wrote = stconfig.LookupAt(rec.key, rec.written, at)
+	}
+	if rec.State != fleet.BaseOurs || rec.Kind == fleet.BaseMade {
+		why.Drift = why.Drift || same(wrote, want) && !same(wrote, now) || rec.Kind == fleet.BaseMade && rec.State == fleet.BaseTheirs && want.Exists()
+	}
+	if rec.Kind == fleet.BaseLeaf {
+		why.Earlier = why.Earlier || rec.State == fleet.BaseEarlier && !r.named(at)
+		return
+	}
+	if !at.NamesMember() {
+		why.Earlier = why.Earlier || rec.State == fleet.BaseOurs && !same(wrote, now) && rec.wrote(at, now) && !r.named(at)
+		return
+	}
+	if by := now.Get("introducedBy").Str(); by != "" && !want.Exists() && rec.wrote(at, now) || by != "" && at.Equal(rec.key) && !want.Exists() && rec.State != fleet.BaseOurs {
+		why.Introducer, why.Drift = by, true
+	}
+}
+
+// named tells whether any template says something of a place.
+func (r Result) named(key stconfig.Key) bool {
+	return slices.ContainsFunc(r.laid, func(l laid) bool { return l.names(key) })
+}
+
+// impliedBy tells whether a change at key is about a device that is or was brought along, and that no person edited.
 func (r Result) impliedBy(key stconfig.Key) bool {
 	if key.Len() < 2 || !key.HasPrefix(devices) {
 		return false
 	}
-	return r.Implied[fleet.DeviceID(key.At(1).Name)] || r.broughtAlong(key)
-}
-
-// wroteDesired tells whether what is desired at key is what Muster had written there.
-func (r Result) wroteDesired(e entry, key stconfig.Key) bool {
-	want := stconfig.Lookup(r.Desired, key)
-	if e.key.HasPrefix(key) {
-		return alike(e.key, e.written, stconfig.Lookup(r.Desired, e.key), r.device)
+	if r.Implied[fleet.DeviceID(key.At(1).Name)] {
+		return true
 	}
-	had := stconfig.Lookup(stconfig.Replace(r.observed, e.key, e.written), key)
-	return want.Exists() == had.Exists() && want.Equal(had)
+	return slices.ContainsFunc(r.records, func(rec record) bool {
+		edited := slices.ContainsFunc(rec.inner, func(e entry) bool { return e.Kind == fleet.BasePerson })
+		return rec.Kind == fleet.BaseMade && rec.Implied && !edited && key.HasPrefix(rec.key)
+	})
 }

@@ -38,8 +38,10 @@ func (s story) asBefore() {
 	for _, c := range stconfig.Diff(s.before, s.observed) {
 		s.t.Errorf("%s is %s, was %s", c.Key, shown(c.To), shown(c.From))
 	}
-	if len(s.entries) > 0 {
-		s.t.Errorf("%d entries left", len(s.entries))
+	for _, e := range s.entries {
+		if e.Stands() {
+			s.t.Errorf("Muster's value is still at %s", e.Key)
+		}
 	}
 }
 
@@ -151,6 +153,8 @@ func TestAnUpgradeIsNoEdit(t *testing.T) {
 	s := newStory(t)
 	made := fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "made", "path": "/srv/x", "devices": [{"deviceID": "` + nora + `"}]}]`}
 	s.write([]fleet.Template{made})
+	s.observed = s.observed.With("version", stconfig.Literal("99"))
+	s.before = s.before.With("version", stconfig.Literal("99"))
 	s.observed = stconfig.Replace(s.observed, keyOf(t, "folders.made").Child("brandNew"), stconfig.Boolean(true))
 	s.observed = stconfig.Replace(s.observed, keyOf(t, "devices."+nora).Child("brandNew"), stconfig.Boolean(true))
 	if p := s.write([]fleet.Template{made}); len(p.Changes) > 0 {
@@ -174,34 +178,33 @@ func TestALearntNameIsNoEdit(t *testing.T) {
 	s.asBefore()
 }
 
-// A device that a template made stays for a person's folder that is shared with it. A template that takes it out leaves it
-// the folder's affair all the same: it comes back with the folder, and goes with it.
+// A device that a template made stays for a person's folder that is shared with it. A template that takes it out takes it out
+// of that folder; without that template it comes back with the share, and it goes when the share goes.
 func TestADeviceThatStayedForAFolderGoesWithIt(t *testing.T) {
-	made := []fleet.Template{
-		{ID: 1, Priority: 10, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora + `", "compression": "always"}]`},
-		{ID: 2, Priority: 20, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "made", "path": "/srv/x", "devices": [{"deviceID": "` + nora + `"}]}]`},
-	}
+	made := []fleet.Template{{ID: 1, Priority: 10, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora + `", "compression": "always"}]`}}
 	out := fleet.Template{ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
-	for name, folderStays := range map[string]bool{"the folder stays": true, "the folder goes": false} {
+	for name, shareStays := range map[string]bool{"the share stays": true, "the share goes": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
 			s.write(made)
-			s.edit(fleet.OpSet, "folders.made.rescanIntervalS", "100") // it is the person's now
+			s.edit(fleet.OpMerge, "folders.photos-x4kd.devices", `[{"deviceID": "`+nora+`"}]`)
 			s.write(made)
 			s.write(append(slices.Clone(made), out))
 			s.has("devices."+nora, "absent")
-			s.has("folders.made.devices."+nora, "absent")
-			if !folderStays {
-				s.edit(fleet.OpRemove, "folders.made", "true")
+			s.has("folders.photos-x4kd.devices."+nora, "absent")
+			s.write(made)
+			s.has("folders.photos-x4kd.devices."+nora+".deviceID", `"`+nora+`"`)
+			if !shareStays {
+				s.edit(fleet.OpRemove, "folders.photos-x4kd.devices", `["`+nora+`"]`)
 			}
 			s.write(nil)
 			s.write(nil)
-			if !folderStays {
+			if !shareStays {
 				s.asBefore()
 				return
 			}
 			s.has("devices."+nora+".name", `"Nora"`)
-			s.has("folders.made.devices."+nora+".deviceID", `"`+nora+`"`)
+			s.has("folders.photos-x4kd.devices."+nora+".deviceID", `"`+nora+`"`)
 		})
 	}
 }

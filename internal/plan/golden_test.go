@@ -230,6 +230,19 @@ func (c *scene) write(templates []fleet.Template) plan.Plan {
 	return p
 }
 
+// keep is a person's answer to what would return.
+func (c *scene) keep(keys ...string) {
+	c.t.Helper()
+	var parsed []stconfig.Key
+	for _, key := range keys {
+		parsed = append(parsed, keyOf(c.t, key))
+	}
+	var err error
+	if c.entries, err = desired.Keep(c.entries, parsed, c.observed); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 func (c *scene) describe(templates []fleet.Template) string {
 	var out bytes.Buffer
 	_, p, err := c.plan(templates)

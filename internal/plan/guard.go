@@ -147,6 +147,10 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	c.Reason = strings.Join(reasons, "; ")
 	c.Access = isKey(c.Key, "gui", "address") || isKey(c.Key, "gui", "useTLS") || isKey(c.Key, "gui", "apiKey")
 	switch {
+	case c.introducer != "" && !c.To.Exists() && c.Class == Held:
+		c.Class, c.Reason = Free, "the introducer "+c.introducer+" adds it again, and templates have revoked it"
+	case c.Class == Free && c.earlier:
+		c.Class, c.Reason = Held, "Muster's earlier value was put back, and no template asks for it: return it to what it was, or keep it"
 	case c.Class == Free && member && c.recreates:
 		c.Class, c.Reason = Held, "a template had taken it away and no longer does: it would be made again"
 	case c.Class == Free && c.implied, c.Class == Held && c.implied && member && !c.To.Exists():

@@ -40,10 +40,12 @@ type Change struct {
 	Stopped   bool   // held because writing it again and again is of no use
 	Consented bool   // held, and a person said yes
 
-	implied   bool
-	recreates bool
-	with      string
-	send      stconfig.Value // To with its secrets, and as it is sent first
+	implied    bool
+	recreates  bool
+	earlier    bool   // the daemon has a value that Muster wrote earlier, and no template names the place
+	introducer string // the device that adds again what templates have revoked
+	with       string
+	send       stconfig.Value // To with its secrets, and as it is sent first
 
 	startsPaused bool // a new folder that waits for its ignore patterns
 	resumes      bool // such a folder starts
@@ -51,6 +53,9 @@ type Change struct {
 
 // Sending is To with the secrets that it names. A new folder that waits for its ignore patterns is sent paused.
 func (c Change) Sending() stconfig.Value { return c.send }
+
+// Introducer is the device that adds again what templates have revoked; "" when none does.
+func (c Change) Introducer() string { return c.introducer }
 
 // Shown is From and To as a person may see them.
 func (c Change) Shown() (from, to stconfig.Value) {
@@ -104,10 +109,12 @@ type Facts struct {
 
 // Why says where a change comes from; see desired.Why.
 type Why struct {
-	Templates []int64
-	Implied   bool
-	Returns   bool
-	Recreates bool
-	Drift     bool
-	With      string
+	Templates  []int64
+	Implied    bool
+	Returns    bool
+	Recreates  bool
+	Drift      bool
+	Earlier    bool
+	Introducer string
+	With       string
 }

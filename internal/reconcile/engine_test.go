@@ -48,8 +48,10 @@ func TestReturnsToBase(t *testing.T) {
 		b.changed()
 		b.want("options.natEnabled", "true")
 		b.wantState(fleet.ConfigUnmanaged, "")
-		if left := b.store.entries[b.id]; len(left) > 0 {
-			t.Errorf("entries left: %v", left)
+		for _, left := range b.store.entries[b.id] {
+			if left.Stands() {
+				t.Errorf("Muster's value is still at %v", left.Key)
+			}
 		}
 	})
 }

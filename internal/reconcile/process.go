@@ -185,7 +185,7 @@ func (e *Engine) take(ctx context.Context, j *job, r *request) error {
 		if err := e.read(ctx, j); err != nil {
 			return err
 		}
-		if j.entries, err = desired.Keep(j.entries, keep); err != nil {
+		if j.entries, err = desired.Keep(j.entries, keep, withIgnores(j.doc, j.m.mem.lastIgnores())); err != nil {
 			return err
 		}
 		if err := e.o.Store.PutBaseEntries(ctx, j.m.id, j.entries); err != nil {
@@ -290,8 +290,9 @@ func (e *Engine) keepEntries(ctx context.Context, j *job) error {
 
 func sameEntries(a, b []fleet.BaseEntry) bool {
 	return slices.EqualFunc(a, b, func(x, y fleet.BaseEntry) bool {
-		return x.Key == y.Key && x.State == y.State && x.Implied == y.Implied && slices.Equal(x.Templates, y.Templates) &&
-			bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) && bytes.Equal(x.Sent, y.Sent)
+		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied && x.Version == y.Version &&
+			slices.Equal(x.Templates, y.Templates) && bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) &&
+			bytes.Equal(x.Earlier, y.Earlier) && bytes.Equal(x.Sent, y.Sent)
 	})
 }
 

@@ -272,7 +272,7 @@ func (w *restoring) exempt(c stconfig.Change, entries []fleet.BaseEntry) (why st
 	}
 	for _, e := range entries {
 		key, err := stconfig.ParseKey(e.Key)
-		if err == nil && (c.Key.HasPrefix(key) || key.HasPrefix(c.Key)) {
+		if err == nil && e.Stands() && (c.Key.HasPrefix(key) || key.HasPrefix(c.Key)) {
 			return "templates write it: change those", true
 		}
 	}

@@ -17,11 +17,15 @@ type Skip struct {
 // done on this device is skipped and said; what can be done on none is an error. Doing it twice is doing it once. Only
 // what lies on the way to the key is copied.
 func Apply(doc Value, op fleet.Op, key Key, value Value, own fleet.DeviceID) (Value, []Skip, error) {
+	return apply(doc, op, key, value, &applier{own: string(own)})
+}
+
+func apply(doc Value, op fleet.Op, key Key, value Value, a *applier) (Value, []Skip, error) {
 	op, err := fleet.ParseOp(string(op))
 	if err != nil {
 		return doc, nil, err
 	}
-	a := &applier{op: op, key: key, value: value, own: string(own), defaults: doc.Get("defaults")}
+	a.op, a.key, a.value, a.defaults = op, key, value, doc.Get("defaults")
 	if doc.kind != Object {
 		return doc, nil, a.fail("the configuration is %s, not an object", kindText(doc.kind))
 	}
@@ -44,6 +48,7 @@ type applier struct {
 	defaults Value  // the document's; the new ones once the change has set them
 	path     []Part // to where the work is, every `*` replaced by a member's name
 	skips    []Skip
+	from     Start // nil: new members start from the defaults alone
 }
 
 // place is where the work is.
@@ -120,7 +125,7 @@ func (a *applier) walkList(p place, i int) (Value, error) {
 	if at := p.find(part.Name); at >= 0 {
 		return a.descend(p, a.memberOf(p, at), part.Name, at, i)
 	}
-	return a.walkMissing(p, a.newMember(p.shape), i)
+	return a.walkMissing(p, a.newMember(p.shape, part.Name), i)
 }
 
 // walkMissing is for a member or entry that the document does not have: ops that make one may do so at the key's end.

@@ -86,7 +86,7 @@ func (a *applier) setMembers(p place, v Value) (Value, error) {
 		if !isNew {
 			continue
 		}
-		made, err := a.setMember(a.newMember(p.shape), id, next)
+		made, err := a.setMember(a.newMember(p.shape, id), id, next)
 		if err != nil {
 			return Value{}, err
 		}
@@ -118,7 +118,7 @@ func (a *applier) mergeMembers(p place, v Value) (Value, error) {
 		have[p.shape.identityOf(member)] = at
 	}
 	for _, id := range wanted.order {
-		child := a.newMember(p.shape)
+		child := a.newMember(p.shape, id)
 		at, there := have[id]
 		if there {
 			child.value = values[at]

@@ -50,14 +50,18 @@ func maySpell(member Value, id string) bool {
 
 // memberOf is the place of the identified list's member at position at.
 func (a *applier) memberOf(p place, at int) place {
-	child := a.newMember(p.shape)
+	child := a.newMember(p.shape, p.shape.identityOf(p.value.At(at)))
 	child.value = p.value.At(at)
 	return child
 }
 
-// newMember is the place of a member that the identified list does not have yet.
-func (a *applier) newMember(list *shape) place {
-	return place{shape: list.entry, base: a.start(list), laid: true, list: list, entry: true}
+// newMember is the place of a member that the identified list does not have yet. The work is at the list.
+func (a *applier) newMember(list *shape, id string) place {
+	base := a.start(list)
+	if a.from != nil {
+		base = a.from(Key{a.path}.Child(id), base)
+	}
+	return place{shape: list.entry, base: base, laid: true, list: list, entry: true}
 }
 
 // start is what a new member of the list starts from.

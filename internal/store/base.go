@@ -18,7 +18,7 @@ func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.Bas
 		return nil, err
 	}
 	entries, err := collect(ctx, pool{s.reads}, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
-		SELECT key, base, written, intended, sent, templates, state, implied FROM base_entries
+		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, implied FROM base_entries
 		WHERE device_id = $1`, string(id))
 	slices.SortFunc(entries, func(a, b fleet.BaseEntry) int { return strings.Compare(a.Key, b.Key) })
 	return entries, failure("read base", err)
@@ -68,16 +68,16 @@ func (t *tx) insertBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 		return t.store.seal.Seal("base_entries", baseRow(id, e.Key), column, plain)
 	}
 	return t.exec(`
-		INSERT INTO base_entries (device_id, key, base, written, intended, sent, templates, state, implied)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		string(id), e.Key, sealed("base", e.Base), sealed("written", e.Written), sealed("intended", e.Intended), sealed("sent", e.Sent),
-		string(templates), string(e.State), e.Implied)
+		INSERT INTO base_entries (device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, implied)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written), sealed("intended", e.Intended),
+		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Implied)
 }
 
 func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {
-	var base, written, intended, sent []byte
+	var base, written, intended, earlier, sent []byte
 	var templates string
-	err = row.Scan(&e.Key, &base, &written, &intended, &sent, &templates, (*string)(&e.State), &e.Implied)
+	err = row.Scan(&e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version, &templates, (*string)(&e.State), &e.Implied)
 	if err != nil {
 		return e, err
 	}
@@ -85,7 +85,8 @@ func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err
 		name   string
 		sealed []byte
 		into   *[]byte
-	}{{"base", base, &e.Base}, {"written", written, &e.Written}, {"intended", intended, &e.Intended}, {"sent", sent, &e.Sent}} {
+	}{{"base", base, &e.Base}, {"written", written, &e.Written}, {"intended", intended, &e.Intended},
+		{"earlier", earlier, &e.Earlier}, {"sent", sent, &e.Sent}} {
 		if column.sealed == nil {
 			continue
 		}

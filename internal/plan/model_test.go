@@ -1,0 +1,534 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"muster/internal/desired"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+// The reference model of ownership: a second document, alone, that only people (and the daemon) change, and the values
+// that people set in members that Muster made. What the daemon is to have is the fold of the templates over alone, with no
+// record of anything. The implementation has records and never sees alone.
+
+// storage is a device of the sample, with which its folders are shared in clear.
+const storage = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"
+
+// otto is a device that nobody registered: an introducer brings it.
+const otto = "MFZWI3D-BONSGYC-YLTMRWG-C43ENR5-QXGZDMM-FZWI3DP-BONSGYY-LTMRWAD"
+
+// pool holds templates that overlap in every way: same keys, members and what lies in them, additions and removals.
+var pool = []fleet.Template{
+	{ID: 1, Priority: 10, Op: fleet.OpSet, Key: "options.maxSendKbps", Text: "100"},
+	{ID: 2, Priority: 20, Op: fleet.OpSet, Key: "options.maxSendKbps", Text: "200"},
+	{ID: 3, Priority: 10, Op: fleet.OpMerge, Key: "", Text: `{"options": {"maxSendKbps": 300, "natEnabled": false}}`},
+	{ID: 4, Priority: 30, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "new", "path": "/srv/new", "devices": [{"deviceID": "` + nora + `"}]}]`},
+	{ID: 5, Priority: 40, Op: fleet.OpSet, Key: "folders.new.rescanIntervalS", Text: "60"},
+	{ID: 6, Priority: 40, Op: fleet.OpSet, Key: "folders.*.label", Text: `"same"`},
+	{ID: 7, Priority: 50, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora + `", "compression": "always"}]`},
+	{ID: 8, Priority: 60, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`},
+	{ID: 9, Priority: 60, Op: fleet.OpRemove, Key: "folders", Text: `["photos-x4kd"]`},
+	{ID: 10, Priority: 5, Op: fleet.OpMerge, Key: "folders.photos-x4kd.versioning.params", Text: `{"keep": "9", "extra": "1"}`},
+	{ID: 11, Priority: 5, Op: fleet.OpAppend, Key: "options.listenAddresses", Text: `["tcp://:9"]`},
+	{ID: 12, Priority: 70, Op: fleet.OpMerge, Key: "folders.photos-x4kd.devices", Text: `[{"deviceID": "` + nora + `"}]`},
+	{ID: 13, Priority: 80, Op: fleet.OpMerge, Key: "defaults.folder", Text: `{"rescanIntervalS": 33}`},
+	{ID: 14, Priority: 55, Op: fleet.OpSet, Key: "devices." + storage + ".untrusted", Text: "true"},
+	{ID: 15, Priority: 55, Op: fleet.OpAppend, Key: "remoteIgnoredDevices", Text: `[{"deviceID": "` + nora + `"}]`},
+	{ID: 16, Priority: 90, Op: fleet.OpAppend, Key: "devices." + storage + ".ignoredFolders", Text: `[{"id": "new"}, {"id": "photos-x4kd"}]`},
+	{ID: 17, Priority: 35, Op: fleet.OpMerge, Key: "folders.new.devices", Text: `[{"deviceID": "` + storage + `"}]`},
+	{ID: 18, Priority: 45, Op: fleet.OpSet, Key: "folders.new.paused", Text: "true"},
+	{ID: 19, Priority: 46, Op: fleet.OpRemove, Key: "folders.new.devices", Text: `["` + nora + `"]`},
+}
+
+// world is a daemon with Muster, and what the model says of it.
+type world struct {
+	*scene
+	templates []fleet.Template
+
+	alone       stconfig.Value              // the document as people alone would have made it
+	inside      map[string]stconfig.Value   // what people set in members that alone does not have, by key; Absent: taken away
+	took        map[string]bool             // members that Muster took away
+	wrote       map[string][]stconfig.Value // what Muster wrote at a leaf; of a member: at each leaf
+	history     []stconfig.Value            // documents that were there
+	onlyImplied bool                        // nora was there only because a folder was shared with her
+	values      int                         // for values that nobody ever wrote
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{scene: newScene(t), inside: map[string]stconfig.Value{}, wrote: map[string][]stconfig.Value{}, took: map[string]bool{}}
+	w.registered[fleet.DeviceID(nora)] = "Nora"
+	w.alone = w.observed
+	return w
+}
+
+// With any sequence of changes of templates, people's edits, whole documents put back, introducers, upgrades, and writes
+// that get lost, the daemon has what the templates make of what people alone would have; without templates, just that.
+func TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t)
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			w.act(rt)
+			w.history = append(w.history, w.observed)
+			w.bring(rt)
+			w.asModelled(rt)
+		}
+		w.templates = nil
+		w.bring(rt)
+		w.asModelled(rt)
+		for _, e := range w.entries {
+			if e.Stands() && !w.keptAlong(e.Key) {
+				rt.Errorf("Muster's value is still at %s", e.Key)
+			}
+		}
+	})
+}
+
+// keptAlong tells a device that stays for a share that a person made.
+func (w *world) keptAlong(key string) bool {
+	return key == "devices."+nora && sharedWith(w.alone, nora)
+}
+
+func sharedWith(doc stconfig.Value, id string) bool {
+	for folder := range doc.Get("folders").Values() {
+		for share := range folder.Get("devices").Values() {
+			if share.Get("deviceID").Str() == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *world) act(rt *rapid.T) {
+	acts := map[string]func(*rapid.T){
+		"template": w.changesTemplate, "template again": w.changesTemplate, "template once more": w.changesTemplate,
+		"edit": w.edits, "edit again": w.edits, "pause": w.pauses, "member": w.movesMember, "share": w.movesShare,
+		"put back": w.putsBack, "introducer": w.introduces, "upgrade": w.upgrades, "loss": w.losesWrites,
+	}
+	names := make([]string, 0, len(acts))
+	for name := range acts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	acts[rapid.SampledFrom(names).Draw(rt, "act")](rt)
+}
+
+func (w *world) changesTemplate(rt *rapid.T) {
+	picked := pool[rapid.IntRange(0, len(pool)-1).Draw(rt, "template")]
+	at := slices.IndexFunc(w.templates, func(t fleet.Template) bool { return t.ID == picked.ID })
+	if at >= 0 {
+		w.templates = slices.Delete(slices.Clone(w.templates), at, at+1)
+		return
+	}
+	w.templates = append(slices.Clone(w.templates), picked)
+	slices.SortFunc(w.templates, fleet.CompareTemplates)
+}
+
+// edits sets a leaf to a value that was never there.
+func (w *world) edits(rt *rapid.T) {
+	key := rapid.SampledFrom([]string{"options.maxSendKbps", "options.maxRecvKbps", "folders.new.rescanIntervalS", "folders.new.label",
+		"folders.photos-x4kd.rescanIntervalS", "folders.photos-x4kd.label", "folders.photos-x4kd.versioning.params.keep",
+		"devices." + nora + ".name", "devices." + nora + ".maxSendKbps"}).Draw(rt, "key")
+	w.values++
+	value := stconfig.Literal(fmt.Sprint(1000 + w.values))
+	if !strings.HasSuffix(key, "Kbps") && !strings.HasSuffix(key, "IntervalS") {
+		value = stconfig.Text(value.Str())
+	}
+	w.personSets(keyOf(w.t, key), value)
+}
+
+// pauses pauses a folder, or lets it go on.
+func (w *world) pauses(rt *rapid.T) {
+	key := keyOf(w.t, rapid.SampledFrom([]string{"folders.new.paused", "folders.photos-x4kd.paused"}).Draw(rt, "folder"))
+	w.personSets(key, stconfig.Boolean(!stconfig.Lookup(w.observed, key).IsTrue()))
+}
+
+// movesMember takes a folder or device away, or makes it by hand.
+func (w *world) movesMember(rt *rapid.T) {
+	w.values++
+	name := stconfig.Text(fmt.Sprint("by hand ", w.values))
+	switch rapid.SampledFrom([]string{"new", "photos-x4kd", "docs-7hq2", "nora"}).Draw(rt, "member") {
+	case "new":
+		w.moves("folders.new", w.folderByHand("new", name))
+	case "photos-x4kd":
+		w.moves("folders.photos-x4kd", w.folderByHand("photos-x4kd", name))
+	case "docs-7hq2":
+		w.moves("folders.docs-7hq2", w.folderByHand("docs-7hq2", name))
+	case "nora":
+		device := w.observed.Get("defaults").Get("device").With("deviceID", stconfig.Text(nora)).With("name", name)
+		w.moves("devices."+nora, device)
+	}
+}
+
+func (w *world) folderByHand(id string, label stconfig.Value) stconfig.Value {
+	return w.observed.Get("defaults").Get("folder").With("id", stconfig.Text(id)).With("path", stconfig.Text("/hand/"+id)).
+		With("label", label).With("devices", stconfig.List(share(string(w.own), "")))
+}
+
+func share(id, introducer string) stconfig.Value {
+	return stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(id)},
+		stconfig.Member{Name: "introducedBy", Value: stconfig.Text(introducer)},
+		stconfig.Member{Name: "encryptionPassword", Value: stconfig.Text("")})
+}
+
+func (w *world) moves(key string, value stconfig.Value) {
+	k := keyOf(w.t, key)
+	if stconfig.Lookup(w.observed, k).Exists() {
+		value = stconfig.Value{}
+	}
+	w.personSets(k, value)
+}
+
+// movesShare shares a folder with a device that is there, or no longer.
+func (w *world) movesShare(rt *rapid.T) {
+	folder := rapid.SampledFrom([]string{"new", "photos-x4kd", "docs-7hq2"}).Draw(rt, "folder")
+	id := rapid.SampledFrom([]string{nora, storage}).Draw(rt, "device")
+	if !stconfig.Lookup(w.observed, keyOf(w.t, "devices."+id)).Exists() {
+		return
+	}
+	w.moves("folders."+folder+".devices."+id, share(id, ""))
+}
+
+// introduces has an introducer add a device, or share a folder with it.
+func (w *world) introduces(rt *rapid.T) {
+	id := rapid.SampledFrom([]string{nora, otto}).Draw(rt, "device")
+	key := keyOf(w.t, "devices."+id)
+	if !stconfig.Lookup(w.observed, key).Exists() {
+		device := w.observed.Get("defaults").Get("device").With("deviceID", stconfig.Text(id)).With("introducedBy", stconfig.Text(storage))
+		w.othersSet(key, device)
+	}
+	folder := rapid.SampledFrom([]string{"new", "photos-x4kd"}).Draw(rt, "folder")
+	if place := keyOf(w.t, "folders."+folder+".devices."+id); !stconfig.Lookup(w.observed, place).Exists() {
+		w.othersSet(place, share(id, storage))
+	}
+}
+
+// putsBack sends a whole document that was there before: the newest, or any.
+func (w *world) putsBack(rt *rapid.T) {
+	if len(w.history) == 0 {
+		return
+	}
+	old := w.history[rapid.IntRange(0, len(w.history)-1).Draw(rt, "document")]
+	if !old.Get("version").Equal(w.observed.Get("version")) {
+		return
+	}
+	for _, c := range stconfig.Diff(w.observed, old) {
+		w.personSets(c.Key, c.To)
+	}
+}
+
+// upgrades gives the document another version: a field comes, another goes.
+func (w *world) upgrades(*rapid.T) {
+	if w.observed.Get("version").Str() == "99" {
+		return
+	}
+	w.observed, w.alone = upgraded(w.observed), upgraded(w.alone)
+	for _, c := range stconfig.Diff(w.alone, w.observed) { // what the daemon adds to a member of Muster's is no person's
+		if added := c.Key.Child("group"); c.Key.NamesMember() && stconfig.Lookup(w.observed, added).Exists() {
+			w.wrote[added.String()] = append(w.wrote[added.String()], stconfig.Text(""))
+		}
+	}
+	for key := range w.inside {
+		if k := keyOf(w.t, key); k.NamesMember() {
+			w.inside[key] = upgradedMember(w.inside[key])
+		}
+	}
+}
+
+func upgraded(doc stconfig.Value) stconfig.Value {
+	doc = doc.With("version", stconfig.Literal("99"))
+	for _, list := range []string{"folders", "devices"} {
+		var members []stconfig.Value
+		for member := range doc.Get(list).Values() {
+			members = append(members, upgradedMember(member))
+		}
+		doc = doc.With(list, stconfig.List(members...))
+	}
+	defaults := doc.Get("defaults")
+	defaults = defaults.With("folder", upgradedMember(defaults.Get("folder"))).With("device", upgradedMember(defaults.Get("device")))
+	return doc.With("defaults", defaults)
+}
+
+func upgradedMember(v stconfig.Value) stconfig.Value {
+	if !v.Get("paused").Exists() {
+		return v
+	}
+	return v.With("group", stconfig.Text("")).Without("numConnections").Without("weakHashThresholdPct")
+}
+
+// losesWrites has the daemon take some changes of the next plan and not say so, and lose others.
+func (w *world) losesWrites(rt *rapid.T) {
+	w.changesTemplate(rt)
+	r, p := w.planned(rt)
+	var sent []desired.Sent
+	for _, c := range p.Sendable() {
+		sent = append(sent, desired.Sent{Key: c.Key, To: c.Sending()})
+	}
+	before := w.observed
+	w.entries = r.Begin(sent)
+	for _, c := range p.Sendable() {
+		if arrives := rapid.Bool().Draw(rt, "arrives"); arrives || c.Key.NamesMember() && c.To.Exists() && stconfig.Lookup(w.alone, c.Key).Exists() {
+			w.musterSets(c.Key, c.Sending())
+		}
+	}
+	w.tidy()
+	if rapid.Bool().Draw(rt, "is read back") {
+		var err error
+		if w.entries, err = desired.Finish(w.entries, w.observed, w.own, nil); err != nil {
+			rt.Fatal(err)
+		}
+		if rapid.Bool().Draw(rt, "is lost with a restart") {
+			w.observed = before
+			w.losesReturns(p)
+		}
+	}
+}
+
+// losesReturns notes what comes of a member of people's that Muster put back, and that the daemon lost again: its absence
+// stands, as if a person had taken it away.
+func (w *world) losesReturns(p plan.Plan) {
+	for _, c := range p.Sendable() {
+		if c.Key.NamesMember() && c.To.Exists() && stconfig.Lookup(w.alone, c.Key).Exists() {
+			w.alone = stconfig.Replace(w.alone, c.Key, stconfig.Value{})
+			if c.Key.At(0).Name == "devices" {
+				w.unshare(c.Key.At(1).Name)
+			}
+		}
+	}
+}
+
+// personSets is a change by a person; Absent takes away.
+func (w *world) personSets(key stconfig.Key, value stconfig.Value) { w.othersSet(key, value) }
+
+// othersSet is a change by anybody but Muster: what the model knows of ownership.
+func (w *world) othersSet(key stconfig.Key, value stconfig.Value) {
+	now := stconfig.Lookup(w.observed, key)
+	if !stconfig.Lookup(w.observed, key.Parent()).Exists() || same(now, value) {
+		return
+	}
+	w.observed = stconfig.Replace(w.observed, key, value)
+	theirs := stconfig.Lookup(w.alone, key.Parent()).Exists()
+	if key.NamesMember() && !stconfig.Lookup(w.alone, key).Exists() && !w.isMusters(key, value) {
+		w.forgetWrites(key) // whoever makes it anew owns it
+	}
+	switch {
+	case theirs && !value.Exists() && !now.Exists():
+	case w.undoes(key, value):
+		delete(w.inside, key.String())
+	case w.isMusters(key, value): // put back: it is as if nobody had
+	case theirs && value.Exists() && stconfig.Lookup(w.alone, key).Exists(): // Muster had it taken away
+		for _, c := range stconfig.DiffAt(key, stconfig.Lookup(w.alone, key), value) {
+			if !w.isMusters(c.Key, c.To) && (c.To.Exists() || !w.took[c.Key.String()]) {
+				w.alone = stconfig.Replace(w.alone, c.Key, c.To)
+			}
+		}
+	case theirs:
+		w.alone = stconfig.Replace(w.alone, key, value)
+	default:
+		w.inside[key.String()] = value
+	}
+	if !value.Exists() && key.NamesMember() {
+		w.forget(key)
+		if key.Len() == 2 && key.At(0).Name == "devices" {
+			w.unshare(key.At(1).Name)
+		}
+	}
+	w.tidy()
+}
+
+// undoes tells whether a person takes back what they set in a member that Muster made.
+func (w *world) undoes(key stconfig.Key, value stconfig.Value) bool {
+	_, set := w.inside[key.String()]
+	wrote := w.wrote[key.String()]
+	return set && len(wrote) > 0 && same(wrote[len(wrote)-1], value)
+}
+
+// isMusters tells whether a value is one that Muster wrote at the key, where it may still do so.
+func (w *world) isMusters(key stconfig.Key, value stconfig.Value) bool {
+	if !value.Exists() {
+		return false
+	}
+	if same(stconfig.Lookup(w.alone, key), value) {
+		return false
+	}
+	introduced := value.Get("introducedBy").Str() != ""
+	if introduced && key.Len() == 2 && w.onlyImplied && !stconfig.Lookup(w.alone, key).Exists() {
+		return false // nobody revoked it
+	}
+	if key.NamesMember() && introduced && (len(w.wrote[key.String()]) > 0 || stconfig.Lookup(w.alone, key).Exists()) {
+		return true // templates revoked it
+	}
+	all := true
+	stconfig.Leaves(key, value, func(at stconfig.Key, leaf stconfig.Value) {
+		note := !at.Equal(key) && at.At(at.Len()-1).Name == "introducedBy"
+		if !note && !slices.ContainsFunc(w.wrote[at.String()], func(v stconfig.Value) bool { return same(v, leaf) }) {
+			all = false
+		}
+	})
+	return all
+}
+
+func same(a, b stconfig.Value) bool { return a.Exists() == b.Exists() && (!a.Exists() || a.Equal(b)) }
+
+// forget drops what the model knows of what lay in a member that is gone.
+func (w *world) forget(member stconfig.Key) {
+	for key := range w.inside {
+		if keyOf(w.t, key).HasPrefix(member) {
+			delete(w.inside, key)
+		}
+	}
+}
+
+func (w *world) forgetWrites(member stconfig.Key) {
+	for key := range w.wrote {
+		if keyOf(w.t, key).HasPrefix(member) {
+			delete(w.wrote, key)
+		}
+	}
+}
+
+// unshare does what daemons do when a device goes.
+func (w *world) unshare(id string) {
+	for folder := range w.observed.Get("folders").Values() {
+		key := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").Child(id)
+		w.observed = stconfig.Replace(w.observed, key, stconfig.Value{})
+		w.alone = stconfig.Replace(w.alone, key, stconfig.Value{})
+		delete(w.inside, key.String())
+	}
+}
+
+// tidy drops shares with devices that are not there.
+func (w *world) tidy() {
+	has := map[string]bool{}
+	for device := range w.observed.Get("devices").Values() {
+		has[device.Get("deviceID").Str()] = true
+	}
+	for folder := range w.observed.Get("folders").Values() {
+		for share := range folder.Get("devices").Values() {
+			if id := share.Get("deviceID").Str(); !has[id] {
+				w.observed = stconfig.Replace(w.observed, keyOf(w.t, "folders."+folder.Get("id").Str()+".devices."+id), stconfig.Value{})
+			}
+		}
+	}
+}
+
+// musterSets is a write of Muster's that arrives.
+func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
+	if key.NamesMember() && !value.Exists() && !stconfig.Lookup(w.alone, key).Exists() { // as it was when it went
+		stconfig.Leaves(key, stconfig.Lookup(w.observed, key), func(at stconfig.Key, leaf stconfig.Value) {
+			w.wrote[at.String()] = append(w.wrote[at.String()], leaf)
+		})
+	}
+	w.observed = stconfig.Replace(w.observed, key, value)
+	if w.took[key.String()] = !value.Exists(); !value.Exists() {
+		if key.NamesMember() {
+			w.forget(key)
+		}
+		return
+	}
+	if key.NamesMember() && !stconfig.Lookup(w.alone, key).Exists() {
+		w.wrote[key.String()] = append(w.wrote[key.String()], value)
+	}
+	stconfig.Leaves(key, value, func(at stconfig.Key, leaf stconfig.Value) {
+		if same(stconfig.Lookup(w.alone, at), leaf) {
+			return // it is put back
+		}
+		w.wrote[at.String()] = append(w.wrote[at.String()], leaf)
+	})
+}
+
+func (w *world) planned(rt *rapid.T) (desired.Result, plan.Plan) {
+	w.consent = func(plan.Change) bool { return true }
+	r, p, err := w.plan(w.templates)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return r, p
+}
+
+// bring does what the engine does until nothing is left, with consent to all that is asked.
+func (w *world) bring(rt *rapid.T) {
+	for range 5 {
+		r, p := w.planned(rt)
+		if len(p.Sendable()) == 0 {
+			w.entries = r.Entries
+			if stconfig.Lookup(w.observed, keyOf(w.t, "devices."+nora)).Exists() {
+				w.onlyImplied = !slices.ContainsFunc(w.templates, func(t fleet.Template) bool { return t.ID == 7 })
+			}
+			return
+		}
+		var sent []desired.Sent
+		var keys []stconfig.Key
+		for _, c := range p.Sendable() {
+			sent, keys = append(sent, desired.Sent{Key: c.Key, To: c.Sending()}), append(keys, c.Key)
+			w.musterSets(c.Key, c.Sending())
+		}
+		w.tidy()
+		var err error
+		if w.entries, err = desired.Finish(r.Begin(sent), w.observed, w.own, keys); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	_, p := w.planned(rt)
+	rt.Fatalf("it does not come to rest: %v", p.Sendable()[0].Key)
+}
+
+// asModelled compares the daemon with the fold over what people alone would have.
+func (w *world) asModelled(rt *rapid.T) {
+	model := *w.scene
+	model.observed, model.entries = w.alone, nil
+	r, _, err := model.plan(w.templates)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	want := r.Desired
+	for text, value := range w.inside {
+		if key := keyOf(w.t, text); !stconfig.Lookup(w.alone, key.Parent()).Exists() && !w.named(text) {
+			want = w.mended(stconfig.Replace(want, key, value), key)
+		}
+	}
+	for _, c := range stconfig.Diff(want, w.observed) {
+		rt.Errorf("%s is %s, want %s", c.Key, shown(c.To), shown(c.From))
+	}
+}
+
+// mended does what daemons do about a share that a person added: an untrusted device gets none in clear, and no folder is
+// both shared and ignored.
+func (w *world) mended(doc stconfig.Value, key stconfig.Key) stconfig.Value {
+	if key.Len() != 4 || key.At(2).Name != "devices" || !stconfig.Lookup(doc, key).Exists() {
+		return doc
+	}
+	device := stconfig.Key{}.Child("devices").Child(key.At(3).Name)
+	if stconfig.Lookup(doc, device.Child("untrusted")).IsTrue() {
+		return stconfig.Replace(doc, key, stconfig.Value{})
+	}
+	return stconfig.Replace(doc, device.Child("ignoredFolders").Child(key.At(1).Name), stconfig.Value{})
+}
+
+// named tells whether a template of the pool that applies says something of a place.
+func (w *world) named(key string) bool {
+	for _, t := range w.templates {
+		switch {
+		case t.ID == 4 && key == "folders.new.path", t.ID == 5 && key == "folders.new.rescanIntervalS", t.ID == 6 && key == "folders.new.label",
+			t.ID == 7 && key == "devices."+nora+".compression", t.ID == 18 && key == "folders.new.paused", t.ID == 4 && key == "folders.new.devices."+nora,
+			t.ID == 17 && key == "folders.new.devices."+storage, (t.ID == 8 || t.ID == 19) && key == "folders.new.devices."+nora:
+			return true
+		}
+	}
+	return false
+}
+
+func keyOf(t *testing.T, text string) stconfig.Key {
+	key, err := stconfig.ParseKey(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}

@@ -288,10 +288,9 @@ func (w *watcher) lost(err error, wait time.Duration) {
 	w.update(func(s *Snapshot) Aspect {
 		s.NextTry = time.Now().Add(wait)
 		s.Restarting = false
-		if w.daemon != nil {
-			if shown, _ := w.daemon.Shown(); shown.Fingerprint != "" {
-				s.Shown = fleet.Shown{Certificate: shown, Address: s.Address, FoundBy: s.FoundBy, At: time.Now()}
-			}
+		if w.daemon != nil && trustable[state] {
+			shown, _ := w.daemon.Shown()
+			s.Shown = fleet.Shown{Certificate: shown, Address: s.Address, FoundBy: s.FoundBy, At: time.Now()}
 		}
 		if s.Connection == state && s.Reason == reason {
 			return 0
@@ -304,6 +303,10 @@ func (w *watcher) lost(err error, wait time.Duration) {
 		return ConnectionChanged
 	})
 }
+
+// trustable are the states in which the certificate that was shown may be the device's. One that is known to be another
+// daemon's is not offered to anybody.
+var trustable = map[fleet.Connection]bool{fleet.PinMismatch: true, fleet.Unconfirmed: true, fleet.KeyRefused: true}
 
 func explain(err error) (fleet.Connection, string, string) {
 	reason, hint := "the daemon could not be followed", "Muster tries again by itself."

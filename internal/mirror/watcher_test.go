@@ -488,3 +488,50 @@ func TestOneFolderThatCannotBeReadIsLeftOut(t *testing.T) {
 		w.wantConnection(d, fleet.Unreachable)
 	})
 }
+
+// After a person forgot the pin, only an address that a person typed is trusted on first use.
+func TestAForgottenPinIsNotLearntFromADiscoveryServer(t *testing.T) {
+	for introduced, want := range map[fleet.Introduction]fleet.Introduction{
+		fleet.ByServer: fleet.ByAnybody, fleet.ByPerson: fleet.ByPerson, fleet.ByAnybody: fleet.ByAnybody,
+	} {
+		inWorld(t, nil, func(t *testing.T, w *world) {
+			w.resolveWith(func(fleet.Device) (Found, error) { return Found{Host: "192.0.2.7", Introduced: introduced}, nil })
+			w.set(func() { w.daemons[id(1)] = newFake(1) })
+			d := device(1)
+			d.Settings.PinOrigin = fleet.PinForgotten
+			w.m.Put(d, false)
+			synctest.Wait()
+			if got := w.dialled()[0].Introduced; got != want {
+				t.Errorf("found on the word of %q, dialled on that of %q", introduced, got)
+			}
+			d.Settings.PinOrigin, d.Settings.Pin = fleet.PinNone, "sha256:bb"
+			w.m.Put(d, false)
+			synctest.Wait()
+			if got := w.dialled()[1].Introduced; got != introduced {
+				t.Errorf("with a pin: dialled on the word of %q, found on that of %q", got, introduced)
+			}
+		})
+	}
+}
+
+// The certificate of another daemon is not offered to be trusted.
+func TestWhatIsShownIsRememberedUnlessItIsAnotherDaemons(t *testing.T) {
+	for code, want := range map[fleet.Code]string{
+		fleet.CodeWrongPin: "sha256:aa", fleet.CodeUnconfirmed: "sha256:aa", fleet.CodeKeyRefused: "sha256:aa", fleet.CodeWrongDevice: "",
+	} {
+		inWorld(t, nil, func(t *testing.T, w *world) {
+			f := newFake(1)
+			f.fail["status"] = &fleet.Error{Code: code, Message: "why", Hint: "what to do"}
+			d := w.put(1, f)
+			shown := w.snapshot(d).Shown
+			if shown.Fingerprint != want || (want != "") != (shown.Address == "daemon.example:8384" && shown.FoundBy == "record") {
+				t.Errorf("%s: shown %+v", code, shown)
+			}
+			f.set("status", nil)
+			pass(time.Minute)
+			if s := w.snapshot(d); s.Proven.Fingerprint != "sha256:aa" || s.Shown.Fingerprint != "sha256:aa" {
+				t.Errorf("%s: proven by %+v", code, s.Proven)
+			}
+		})
+	}
+}

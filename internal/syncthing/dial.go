@@ -168,6 +168,9 @@ func (c *Client) prove(ctx context.Context, cn *conn) error {
 		cn.identified = pin == verified
 		return nil
 	case pin != "":
+		if err := c.probe(ctx, cn); fleet.CodeOf(err) == fleet.CodeWrongDevice { // nobody is to be asked to trust that one
+			return err
+		}
 		return wrongPin(c.target, pin, cn.shown)
 	case c.target.Introduced == fleet.ByServer:
 		if err := c.proveBySyncPort(ctx, cn); err != nil {

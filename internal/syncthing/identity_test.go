@@ -138,6 +138,15 @@ func TestAnotherCertificateThanThePinnedOne(t *testing.T) {
 	})
 }
 
+// Another daemon got the address: a person is not asked to trust its certificate.
+func TestAnotherDaemonThatSaysSoIsNoRenewedCertificate(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	target := f.target()
+	target.Device, target.Pin = newFake(t, fakeOptions{}).ID, newFake(t, fakeOptions{}).Pin
+	wantCode(t, statusError(t, target), fleet.CodeWrongDevice)
+	wantNoKey(t, f)
+}
+
 // What is found on anybody's word gets no key, whatever the sync port proves: it can be a relay.
 func TestAnAddressOnAnybodysWordIsUnconfirmed(t *testing.T) {
 	f := newFake(t, fakeOptions{})

@@ -9,7 +9,9 @@ import (
 
 // PutPinnedDevice is PutDevice with the certificate that the daemon's API has to show, "sha256:<hex>", also on first
 // contact. It replaces the pin that is there.
-func (c *Client) PutPinnedDevice(ctx context.Context, id string, device api.PutDevice, pin string, conditions ...Condition) (stored api.Device, created bool, err error) {
+func (c *Client) PutPinnedDevice(
+	ctx context.Context, id string, device api.PutDevice, pin string, conditions ...Condition,
+) (stored api.Device, created bool, err error) {
 	return c.PutDevice(ctx, id, device, append(conditions, func(h http.Header) { h.Set(api.PinHeader, pin) })...)
 }
 
@@ -20,5 +22,6 @@ func (c *Client) DeviceTrust(ctx context.Context, id string) (api.DeviceTrust, e
 
 // TrustDevice pins the certificate that the device showed last. 409: it showed another one than this by now.
 func (c *Client) TrustDevice(ctx context.Context, id, fingerprint string) (api.DeviceTrust, error) {
-	return send[api.DeviceTrust](ctx, c, http.MethodPost, path("devices", id, "trust"), api.TrustDevice{Fingerprint: &fingerprint})
+	body := api.TrustDevice{Fingerprint: &fingerprint}
+	return send[api.DeviceTrust](ctx, c, http.MethodPost, path("devices", id, "trust"), body)
 }

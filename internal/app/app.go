@@ -241,7 +241,8 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: observed{a.store}, Folders: folders{a.store, a.overview.Overview}, States: a.states(), Trust: trust{a.store, a.mirror}, Plans: a.engine,
+		Mirror: observed{a.store}, Folders: folders{a.store, a.overview.Overview}, States: a.states(), Plans: a.engine,
+		Trust:  trust{a.store, a.mirror},
 		WhatIf: whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
 		Checker: checker{pool, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,

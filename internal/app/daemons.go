@@ -143,7 +143,8 @@ func (d daemons) TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.
 		Pin: device.Settings.Pin, AllowPlain: device.Settings.AllowPlain,
 	}
 	snapshot := d.mirror.Snapshot(id)
-	if target.Pin == "" && snapshot != nil && device.Settings.PinOrigin != fleet.PinForgotten { // of the first use it may not be kept yet
+	if target.Pin == "" && snapshot != nil && device.Settings.PinOrigin != fleet.PinForgotten {
+		// The pin of the first use may not be kept yet.
 		target.Pin = snapshot.Proven.Fingerprint
 	}
 	if device.APIAddress != "" {

@@ -23,8 +23,8 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 		now:       time.Now,
 	}
 	return discovery.New(discovery.Options{
-		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listener: a.listener.Addr(), LocalPort: discovery.DefaultLocalPort,
-		Neighbours: neighbours{a, near}, Log: a.log,
+		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listener: a.listener.Addr(),
+		LocalPort: discovery.DefaultLocalPort, Neighbours: neighbours{a, near}, Log: a.log,
 	})
 }
 
@@ -36,7 +36,9 @@ func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool)
 	if err != nil {
 		return mirror.Found{}, err
 	}
-	return mirror.Found{Host: found.Host, By: found.By, Introduced: found.Introduced, SyncAddresses: found.SyncAddresses}, nil
+	return mirror.Found{
+		Host: found.Host, By: found.By, Introduced: found.Introduced, SyncAddresses: found.SyncAddresses,
+	}, nil
 }
 
 // neighbours are the managed daemons that are online: they know where others are.

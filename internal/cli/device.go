@@ -27,8 +27,8 @@ type deviceTrustCommand struct {
 }
 
 // howToCompare is where a person finds the fingerprint of the daemon's own certificate.
-const howToCompare = "Compare it on the daemon's machine, in Syncthing's home: openssl x509 -noout -fingerprint -sha256 -in https-cert.pem. " +
-	"`muster enroll` there does the same."
+const howToCompare = "Compare it on the daemon's machine, in Syncthing's home: " +
+	"openssl x509 -noout -fingerprint -sha256 -in https-cert.pem. `muster enroll` there does the same."
 
 // presented is a device with the certificates that are known of it.
 type presented struct {
@@ -70,8 +70,10 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 			return err
 		}
 		if shown != expected {
-			return &fleet.Error{Code: fleet.CodeConflict, Message: "the certificate that is shown is not the expected one: nothing was changed",
-				Hint: "If the expected one is right, somebody else answers at that address."}
+			return &fleet.Error{
+				Code: fleet.CodeConflict, Message: "the certificate that is shown is not the expected one: nothing was changed",
+				Hint: "If the expected one is right, somebody else answers at that address.",
+			}
 		}
 	}
 	switch {
@@ -99,7 +101,8 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 		return err
 	}
 	if len(devices) == 0 {
-		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device has the tag %q", c.Tag), Hint: "`muster status --all` lists all devices."}
+		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device has the tag %q", c.Tag),
+			Hint: "`muster status --all` lists all devices."}
 	}
 	var renewed []presented
 	for _, device := range devices {
@@ -113,18 +116,21 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 		one := presented{device, trust}
 		printTrust(env.Out, one, time.Now())
 		if trust.Pinned.Fingerprint == "" || onAnybodysWord(trust.Presented.FoundBy) {
-			fmt.Fprintf(env.Out, "  Left out: this one is to be compared by itself (`muster device trust %s`).\n", fleet.DeviceID(device.DeviceID).Short())
+			fmt.Fprintf(env.Out, "  Left out: this one is to be compared by itself (`muster device trust %s`).\n",
+				fleet.DeviceID(device.DeviceID).Short())
 			continue
 		}
 		renewed = append(renewed, one)
 	}
 	if len(renewed) == 0 {
-		fmt.Fprintf(env.Out, "Of %s with the tag %q none shows another certificate that can be taken here.\n", counted(len(devices), "device"), c.Tag)
+		fmt.Fprintf(env.Out, "Of %s with the tag %q none shows another certificate that can be taken here.\n",
+			counted(len(devices), "device"), c.Tag)
 		return nil
 	}
 	if !c.Yes {
 		fmt.Fprintln(env.Out, howToCompare)
-		if err := ask(env, fmt.Sprintf("Trust the certificates of these %s? [y/N] ", counted(len(renewed), "device"))); err != nil {
+		question := fmt.Sprintf("Trust the certificates of these %s? [y/N] ", counted(len(renewed), "device"))
+		if err := ask(env, question); err != nil {
 			return err
 		}
 	}
@@ -182,7 +188,8 @@ func printTrust(out io.Writer, one presented, now time.Time) {
 		fmt.Fprintf(out, "  The pinned one ends in %d days: a renewal is due.\n", left)
 		return
 	}
-	fmt.Fprintf(out, "  The pinned one is valid for another %d days: no renewal is due. Either https-cert.pem was removed, or somebody else answers.\n", left)
+	fmt.Fprintf(out, "  The pinned one is valid for another %d days: no renewal is due. "+
+		"Either https-cert.pem was removed, or somebody else answers.\n", left)
 }
 
 func named(d api.Device) string {
@@ -196,7 +203,8 @@ func describeCertificate(c api.Certificate) string {
 	case c.NotBefore == nil || c.NotAfter == nil:
 		return printable(c.Fingerprint)
 	}
-	return fmt.Sprintf("%s, valid from %s to %s", printable(c.Fingerprint), c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
+	return fmt.Sprintf("%s, valid from %s to %s",
+		printable(c.Fingerprint), c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 
 // origins say what a pin is worth.

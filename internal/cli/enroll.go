@@ -77,20 +77,23 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 }
 
 // register tells the server, and says what becomes of the pin.
-func (c *enrollCommand) register(ctx context.Context, env *environment, server *client.Client, daemon *localDaemon, body api.PutDevice) (api.Device, bool, error) {
+func (c *enrollCommand) register(
+	ctx context.Context, env *environment, server *client.Client, daemon *localDaemon, body api.PutDevice,
+) (stored api.Device, created bool, err error) {
 	id := string(daemon.ID)
 	if c.NoPin {
 		return server.PutDevice(ctx, id, body)
 	}
 	if daemon.Pin == "" {
-		fmt.Fprintln(env.Err, "The daemon has no https-cert.pem yet: unless a certificate is pinned already, the first one that is shown at its address is trusted.")
+		fmt.Fprintln(env.Err, "The daemon has no https-cert.pem yet: unless a certificate is pinned already, the first one that is "+
+			"shown at its address is trusted.")
 		return server.PutDevice(ctx, id, body)
 	}
 	before, err := server.DeviceTrust(ctx, id)
 	if err != nil && fleet.CodeOf(err) != fleet.CodeNotFound { // not registered yet
 		return api.Device{}, false, err
 	}
-	stored, created, err := server.PutPinnedDevice(ctx, id, body, daemon.Pin)
+	stored, created, err = server.PutPinnedDevice(ctx, id, body, daemon.Pin)
 	if err == nil && before.Pinned.Fingerprint != "" && before.Pinned.Fingerprint != daemon.Pin {
 		fmt.Fprintf(env.Out, "Pinned its certificate %s, in place of %s\n", daemon.Pin, printable(before.Pinned.Fingerprint))
 	}

@@ -67,7 +67,9 @@ func readSyncthingHome(home string) (*localDaemon, error) {
 	if err != nil {
 		return nil, fleet.Invalidf("gui.address", "the daemon's GUI port %q is no number; give --port", port)
 	}
-	daemon := &localDaemon{ID: id, APIKey: fleet.NewSecret(config.GUI.APIKey), Host: host, Port: number, Enabled: config.GUI.Enabled != "false", Pin: pin}
+	daemon := &localDaemon{
+		ID: id, APIKey: fleet.NewSecret(config.GUI.APIKey), Host: host, Port: number, Enabled: config.GUI.Enabled != "false", Pin: pin,
+	}
 	for _, d := range config.Devices {
 		if own, err := fleet.ParseDeviceID(d.ID); err == nil && own == id {
 			daemon.Name = d.Name

@@ -38,7 +38,8 @@ type Certificate struct {
 
 // CertificateOf describes a certificate that was shown.
 func CertificateOf(c *x509.Certificate) Certificate {
-	return Certificate{Fingerprint: fmt.Sprintf("sha256:%x", sha256.Sum256(c.Raw)), NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC()}
+	sum := sha256.Sum256(c.Raw)
+	return Certificate{Fingerprint: fmt.Sprintf("sha256:%x", sum), NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC()}
 }
 
 // Shown is a certificate that was shown, and where.
@@ -63,7 +64,8 @@ var pinForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 func ParsePin(text string) (string, error) {
 	pin := strings.ToLower(strings.TrimSpace(text))
 	if !pinForm.MatchString(pin) {
-		return "", Invalidf("pin", "a pin is sha256: and the 64 hexadecimal digits of the certificate's SHA-256; in settings a blank one forgets it")
+		return "", Invalidf("pin",
+			"a pin is sha256: and the 64 hexadecimal digits of the certificate's SHA-256; in settings a blank one forgets it")
 	}
 	return pin, nil
 }

@@ -22,10 +22,10 @@ func (s *server) trustRoutes() []route {
 	const path = Prefix + "/devices/{deviceID}/trust"
 	trust := reflect.TypeFor[api.DeviceTrust]()
 	return []route{
-		{method: http.MethodGet, path: path, name: "getDeviceTrust", summary: "The certificate that proves a device, and the one that was shown last", permission: auth.Read,
-			reply: trust, off: s.Trust == nil, handle: s.getTrust},
-		{method: http.MethodPost, path: path, name: "trustDevice", summary: "Pin the certificate that a device showed last", permission: auth.WriteSettings,
-			body: reflect.TypeFor[api.TrustDevice](), reply: trust, conflicts: true, off: s.Trust == nil, handle: s.trustDevice},
+		{method: http.MethodGet, path: path, name: "getDeviceTrust", summary: "The certificate that proves a device, and the one that was shown last",
+			permission: auth.Read, reply: trust, off: s.Trust == nil, handle: s.getTrust},
+		{method: http.MethodPost, path: path, name: "trustDevice", summary: "Pin the certificate that a device showed last",
+			permission: auth.WriteSettings, body: reflect.TypeFor[api.TrustDevice](), reply: trust, conflicts: true, off: s.Trust == nil, handle: s.trustDevice},
 	}
 }
 
@@ -61,8 +61,9 @@ func (s *server) trustDevice(r *request) (reply, error) {
 		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no certificate of this device was seen yet",
 			Hint: "Its state says why. To pin one before the first contact, PUT it as pin to " + devicePath(device.ID) + "/settings."}
 	default:
-		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "another certificate was shown last: " + shown.Fingerprint + " at " + shown.Address,
-			Hint: "GET " + devicePath(device.ID) + "/trust, compare it with the daemon's own, and trust that one."}
+		return reply{}, &fleet.Error{Code: fleet.CodeConflict,
+			Message: "another certificate was shown last: " + shown.Fingerprint + " at " + shown.Address,
+			Hint:    "GET " + devicePath(device.ID) + "/trust, compare it with the daemon's own, and trust that one."}
 	}
 	settings, err := s.Trust.TrustDevice(r.Context(), device.ID, fingerprint)
 	if err != nil {
@@ -99,7 +100,8 @@ func pinOf(r *request) (string, error) {
 	}
 	pin, err := fleet.ParsePin(values[0])
 	if err != nil || len(values) > 1 {
-		return "", fleet.Invalidf(api.PinHeader, "the header %s is sha256: and the 64 hexadecimal digits of the certificate's SHA-256, once", api.PinHeader)
+		return "", fleet.Invalidf(api.PinHeader,
+			"the header %s is sha256: and the 64 hexadecimal digits of the certificate's SHA-256, once", api.PinHeader)
 	}
 	return pin, nil
 }

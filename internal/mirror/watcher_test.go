@@ -517,7 +517,8 @@ func TestAForgottenPinIsNotLearntFromADiscoveryServer(t *testing.T) {
 // The certificate of another daemon is not offered to be trusted.
 func TestWhatIsShownIsRememberedUnlessItIsAnotherDaemons(t *testing.T) {
 	for code, want := range map[fleet.Code]string{
-		fleet.CodeWrongPin: "sha256:aa", fleet.CodeUnconfirmed: "sha256:aa", fleet.CodeKeyRefused: "sha256:aa", fleet.CodeWrongDevice: "",
+		fleet.CodeWrongPin: "sha256:aa", fleet.CodeUnconfirmed: "sha256:aa", fleet.CodeKeyRefused: "sha256:aa",
+		fleet.CodeWrongDevice: "",
 	} {
 		inWorld(t, nil, func(t *testing.T, w *world) {
 			f := newFake(1)

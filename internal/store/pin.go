@@ -50,7 +50,8 @@ func (t *tx) observeProven(id fleet.DeviceID, proven fleet.Certificate, firstUse
 	}
 	return t.exec(`
 		INSERT INTO certificates (device_id, fingerprint, not_before, not_after) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (device_id) DO UPDATE SET fingerprint = excluded.fingerprint, not_before = excluded.not_before, not_after = excluded.not_after`,
+		ON CONFLICT (device_id) DO UPDATE SET fingerprint = excluded.fingerprint,
+			not_before = excluded.not_before, not_after = excluded.not_after`,
 		string(id), proven.Fingerprint, millis(proven.NotBefore), millis(proven.NotAfter))
 }
 

@@ -87,8 +87,9 @@ func plainButPinned(t Target, err error) error {
 
 func plainUnconfirmed(t Target, err error) error {
 	return &fleet.Error{Code: fleet.CodeUnconfirmed, During: "connect to the daemon", Err: err,
-		Message: fmt.Sprintf("something at %s is said to be the device, and does not speak TLS: it cannot be confirmed, and no API key is sent", t.Address),
-		Hint:    "Give the device an apiAddress."}
+		Message: fmt.Sprintf("something at %s is said to be the device, and does not speak TLS: it cannot be confirmed, "+
+			"and no API key is sent", t.Address),
+		Hint: "Give the device an apiAddress."}
 }
 
 func wrongPin(t Target, pinned string, shown fleet.Certificate) error {

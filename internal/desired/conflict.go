@@ -38,6 +38,9 @@ type laid struct {
 	skips    []stconfig.Skip
 }
 
+// maxConflicts bounds what is said about one device.
+const maxConflicts = 20
+
 // conflicts finds what templates name and a later one made otherwise: where a template's value, laid over the result once
 // more, would change it. What a template does not name is no conflict, also where `set` gives it the daemon's default.
 func (f *fold) conflicts() []Conflict {
@@ -52,6 +55,9 @@ func (f *fold) conflicts() []Conflict {
 			continue
 		}
 		for _, c := range stconfig.Diff(f.doc, again) {
+			if len(found) == maxConflicts {
+				return found
+			}
 			if last := f.lastAsker(later, c.Key); last != nil && one.names(c.Key) {
 				found = append(found, Conflict{Key: c.Key, Last: *last, Overruled: one.template})
 			}

@@ -50,6 +50,7 @@ type WhatIfTag struct {
 type WhatIfPlan struct {
 	Generation   int64           `json:"generation" doc:"Of the templates and tags that it was compared with"`
 	NewTemplates []int64         `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
+	Warnings     []string        `json:"warnings" nullable:"false" doc:"What is most probably a mistake in the new and changed templates"`
 	Touched      Touched         `json:"touched"`
 	Blast        string          `json:"blast" doc:"Why all of it would wait for consent: it touches more devices than --blast-limit allows; blank when it does not"`
 	Folders      []TouchedFolder `json:"folders" nullable:"false" doc:"Most devices first; at most 1,000"`

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -43,7 +44,11 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 		return showPlan(ctx, env.Out, server, device, state)
 	}
 	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent, Keep: c.Keep})
-	if err != nil {
+	switch {
+	case fleet.CodeOf(err) == fleet.CodeConflict:
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now: nothing was done",
+			Hint: fmt.Sprintf("`muster apply %s` shows the new one, and the command that applies it.", quoted(c.Device))}
+	case err != nil:
 		return err
 	}
 	return printApplied(&painter{w: env.Out, label: labels(ctx, server)}, device, made)
@@ -61,6 +66,8 @@ func showPlan(ctx context.Context, out io.Writer, server *client.Client, device 
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeNotFound: // never read; the state says why
 		return nil
+	case fleet.CodeOf(err) == fleet.CodeInvalid: // a template fails; the state names it
+		return noPlan(out, err)
 	case err != nil:
 		return err
 	}
@@ -78,13 +85,26 @@ func showPlan(ctx context.Context, out io.Writer, server *client.Client, device 
 		p.change(change)
 	}
 	subject := "It is"
-	if p.answers(device, made) {
+	if p.answers(device, made, known) {
 		subject = "What is not held is"
 	}
 	if slices.ContainsFunc(made.Changes, goesByItself) {
 		p.line(plain, subject+" sent by itself"+whenSent(known, len(stops) > 0))
 	}
 	return p.err
+}
+
+// noPlan says that a template has to be corrected before there is a plan, and where its program failed.
+func noPlan(out io.Writer, err error) error {
+	fmt.Fprintln(out, "There is no plan until that is corrected.")
+	var e *fleet.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	for line := range strings.Lines(e.Traceback) {
+		fmt.Fprintln(out, "  "+printable(strings.TrimRight(line, "\n")))
+	}
+	return nil
 }
 
 func goesByItself(change api.PlannedChange) bool {
@@ -102,8 +122,9 @@ func whenSent(online, stopped bool) string {
 	return ": nothing has to be done for it."
 }
 
-// answers prints the command that has done what waits for a person, and tells whether there is such a thing.
-func (p *painter) answers(device api.Device, made api.Plan) (held bool) {
+// answers prints the command that has done what waits for a person, and tells whether there is such a thing. A daemon
+// that cannot be reached cannot be written to: there is no command then.
+func (p *painter) answers(device api.Device, made api.Plan, online bool) (held bool) {
 	short, _, _ := strings.Cut(device.DeviceID, "-")
 	command, returns := "muster apply "+short+" --digest "+made.Digest, false
 	for _, change := range made.Changes {
@@ -111,6 +132,10 @@ func (p *painter) answers(device api.Device, made api.Plan) (held bool) {
 			command += " --consent " + quoted(change.Key)
 			held, returns = true, returns || change.Returns
 		}
+	}
+	if held && !online {
+		p.line(plain, "What is held waits for a person, who can consent to it when the daemon can be reached again.")
+		return held
 	}
 	if held {
 		p.line(plain, "What is held waits for a person. To have all of it done:")

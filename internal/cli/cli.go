@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -124,8 +125,17 @@ func hintFor(e *fleet.Error, answer *client.Error) string {
 	if answer != nil && answer.Status == http.StatusUnauthorized {
 		return howToGiveAToken
 	}
-	return e.Hint
+	return commandsForPaths.Replace(e.Hint)
 }
+
+// commandsForPaths puts a command in the place of a request in the hints of the server.
+var commandsForPaths = strings.NewReplacer(
+	"GET /api/v1/devices lists all; PUT registers one.", "`muster status --all` lists all; `muster enroll` registers one.",
+	"GET /api/v1/rollouts lists all.", "`muster rollout list` lists all.",
+	"GET /api/v1/pending lists what does.", "`muster pending list` lists what does.",
+	"GET /api/v1/secrets lists all.", "`muster secret list` lists all.",
+	"GET /api/v1/tokens lists all.", "`muster token list` lists all.",
+)
 
 func place(d fleet.Detail) string {
 	switch {

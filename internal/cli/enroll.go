@@ -211,7 +211,7 @@ func notOnline(last api.DeviceState, after time.Duration) error {
 	}
 	hint := last.Next
 	if hint == "" {
-		hint = "GET the device's state a little later: it says what is in the way."
+		hint = "`muster status` says a little later what is in the way."
 	}
 	return &fleet.Error{Code: fleet.CodeUnavailable, Message: message, Hint: hint}
 }

@@ -72,6 +72,9 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 	if err := printWhatIf(p, made); err != nil {
 		return err
 	}
+	for _, text := range made.Warnings {
+		fmt.Fprintf(env.Err, "Warning: %s\n", printable(text))
+	}
 	return warnOfTags(ctx, env, server, body)
 }
 

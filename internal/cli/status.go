@@ -81,6 +81,11 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if len(states) > 0 {
 		fmt.Fprintf(env.Out, "  Connection:    %s\n  Configuration: %s\n", byState(connections), byState(configurations))
 	}
+	if len(devices) == 0 && c.Tag != "" {
+		if err := warnOfTag(ctx, env, server, c.Tag); err != nil {
+			return err
+		}
+	}
 	overview, err := server.Overview(ctx)
 	if err != nil {
 		return err

@@ -165,6 +165,8 @@ func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
 		"by itself, later":       {away, nil, []api.PlannedChange{free}, "It is sent by itself as soon as the daemon can be reached.\n", false},
 		"by itself, but stopped": {online, stop, []api.PlannedChange{free}, "It is sent by itself once the stops above have ended.\n", false},
 		"held":                   {online, nil, []api.PlannedChange{held}, command, true},
+		"held, and away": {away, nil, []api.PlannedChange{held},
+			"What is held waits for a person, who can consent to it when the daemon can be reached again.\n", false},
 		"held and what goes by itself": {online, nil, []api.PlannedChange{free, held},
 			command + "What is not held is sent by itself: nothing has to be done for it.\n", true},
 	} {
@@ -197,5 +199,68 @@ func TestAKeyNamesItsDeviceByLabel(t *testing.T) {
 	if code != exitDone || !strings.Contains(out, "+ folders.p.devices.laptop (AIR6LPZ) {}\n") ||
 		!strings.HasSuffix(out, "--consent 'folders.p.devices."+idLaptop+"'\n") {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
+	}
+}
+
+// A template that fails is the state's to say: no error of the command, and nothing to be sent again.
+func TestStatusOfADeviceWhoseTemplateFailsIsNoError(t *testing.T) {
+	at := "/api/v1/devices/" + idNAS
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		values := map[string]any{
+			at: api.Device{DeviceID: idNAS, Label: "nas"}, at + "/tags": []string{}, "/api/v1/overview": api.Overview{},
+			at + "/state": api.DeviceState{Connection: "online", Configuration: "failed", Reason: "template 4 fails", Next: "Correct it."},
+		}
+		value := values[r.URL.Path]
+		if value == nil {
+			w.Header().Set("Content-Type", api.ProblemType)
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			value = api.Problem{Status: http.StatusUnprocessableEntity, Detail: "template 4 fails", Traceback: "Traceback:\n  line 2"}
+		}
+		_ = json.NewEncoder(w).Encode(value)
+	}))
+	defer server.Close()
+	code, out, errs := run(t, "status", idNAS, "--token", "x", "--server", server.URL)
+	const want = "nas (P56IOI7): online, failed\n  template 4 fails\n  Correct it.\nThere is no plan until that is corrected.\n  Traceback:\n    line 2\n"
+	if code != exitDone || errs != "" || out != want {
+		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
+	}
+}
+
+func TestStatusOfAMistypedTagIsWarnedOf(t *testing.T) {
+	server := answering(t, map[string]any{
+		"GET /api/v1/devices": []api.Device{}, "GET /api/v1/states": []api.ListedState{}, "GET /api/v1/overview": api.Overview{},
+		"GET /api/v1/tags/ofice/devices": []api.Device{},
+	})
+	code, out, errs := run(t, "status", "--tag", "ofice", "--token", "x", "--server", server.URL)
+	if code != exitDone || !strings.HasPrefix(out, "0 devices") || errs != "Warning: no device carries the tag \"ofice\".\n" {
+		t.Errorf("got %d and\n%s%s", code, out, errs)
+	}
+}
+
+// What the server says for those who send requests is said for those who type commands.
+func TestHintsNameCommandsInsteadOfRequests(t *testing.T) {
+	at := "/api/v1/devices/" + idNAS
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var value any = api.Device{DeviceID: idNAS, Label: "nas"}
+		if r.URL.Path != at {
+			w.Header().Set("Content-Type", api.ProblemType)
+			problem := api.Problem{Status: http.StatusNotFound, Detail: "there is no rollout 7", Hint: "GET /api/v1/rollouts lists all."}
+			if r.Method == http.MethodPost {
+				problem = api.Problem{Status: http.StatusConflict, Detail: "the plan is another by now", Hint: "GET " + at + "/plan, look at it."}
+			}
+			w.WriteHeader(problem.Status)
+			value = problem
+		}
+		_ = json.NewEncoder(w).Encode(value)
+	}))
+	defer server.Close()
+	for want, args := range map[string][]string{
+		"`muster rollout list` lists all.\n":       {"rollout", "show", "7"},
+		"`muster apply '" + idNAS + "'` shows the": {"apply", idNAS, "--digest", "d"},
+	} {
+		code, out, errs := run(t, append(args, "--token", "x", "--server", server.URL)...)
+		if code != exitRefused || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "GET ") {
+			t.Errorf("got %d and\n%s%swant %s", code, out, errs, want)
+		}
 	}
 }

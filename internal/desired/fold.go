@@ -195,7 +195,7 @@ func inTemplate(t fleet.Template, err error) error {
 	if len(e.Details) > 0 && e.Details[0].Line > 0 && !strings.Contains(e.Message, "line") {
 		copied.During = fmt.Sprintf("%s, line %d, column %d", named, e.Details[0].Line, e.Details[0].Column)
 	}
-	if e.During != "" && e.During != named {
+	if e.During != "" && e.During != named && e.During != stconfig.DuringApply {
 		copied.Message = e.During + ": " + e.Message
 	}
 	return &copied

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
@@ -74,12 +75,28 @@ func (s *server) planWhatIf(r *request) (reply, error) {
 	}
 	sum := summing{
 		registry: then, folders: map[string]int{}, keys: map[string]int{},
-		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{}, Blast: s.WhatIf.Blast(ctx, now, then)},
+		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{}, Warnings: s.warningsOf(ctx, edit), Blast: s.WhatIf.Blast(ctx, now, then)},
 	}
 	if err := s.WhatIf.WhatIf(ctx, now, then, sum.add); err != nil {
 		return reply{}, err
 	}
 	return show(sum.finished())
+}
+
+// warningsOf are those about the new and changed templates.
+func (s *server) warningsOf(ctx context.Context, edit fleet.Edit) []string {
+	warnings := []string{}
+	for i, made := range edit.New {
+		for _, text := range s.Checker.Warnings(ctx, made.Template) {
+			warnings = append(warnings, fmt.Sprintf("templates.new.%d: %s", i, text))
+		}
+	}
+	for _, changed := range edit.Changed {
+		for _, text := range s.Checker.Warnings(ctx, changed) {
+			warnings = append(warnings, fmt.Sprintf("template %d: %s", changed.ID, text))
+		}
+	}
+	return warnings
 }
 
 // readEdit checks a body as far as it can be checked without a device.

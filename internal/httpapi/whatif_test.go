@@ -191,3 +191,18 @@ func TestARouteWithoutWhatItStandsOnSaysSo(t *testing.T) {
 	w.problem(http.StatusServiceUnavailable, call{method: http.MethodPost, path: Prefix + "/plan", body: `{}`})
 	w.problem(http.StatusUnauthorized, call{method: http.MethodPost, path: Prefix + "/plan", body: `{}`, token: "-"})
 }
+
+func TestWhatIfWarnsOfMistakesInTemplates(t *testing.T) {
+	w := newWorld(t)
+	path := w.template(`{"op":"set","key":"gui.theme","template":"\"x\""}`)
+	w.fakes.effects = func(_, _ *fleet.Registry) ([]Effect, error) { return nil, nil }
+	w.fakes.warnings = func(t fleet.Template) []string { return []string{t.Key + " is strange"} }
+	body := `{"templates":{"new":[{"op":"set","key":"gui.them","template":"1"}],"changed":[{"id":` + path[strings.LastIndex(path, "/")+1:] + `,"template":"2"}]}}`
+	var got api.WhatIfPlan
+	if err := json.Unmarshal([]byte(w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/plan", body: body})), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"templates.new.0: gui.them is strange", "template 1: gui.theme is strange"}; !slices.Equal(got.Warnings, want) {
+		t.Errorf("got %q, want %q", got.Warnings, want)
+	}
+}

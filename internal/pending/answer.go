@@ -49,7 +49,7 @@ func (i *Inbox) may(id fleet.DeviceID) error {
 		return nil
 	}
 	return &fleet.Error{Code: fleet.CodeConflict, Message: "Muster does not write to this device: its mode is " + string(i.o.Mode(id)),
-		Hint: "Set the fleet's, the tags' and the device's mode to on, or do it at the daemon."}
+		Hint: "`muster status` lists the stops in force, with the command that ends each. Or do it at the daemon."}
 }
 
 // addDevice is the configuration with the device in it.

@@ -13,7 +13,11 @@ import (
 	"muster/internal/plan"
 )
 
-const noTemplates = "no template applies and nothing is to return to what it was"
+const (
+	noTemplates  = "no template applies to this device, and nothing is left to return to what it was"
+	howToResume  = "`muster status` lists the stops in force, with the command that ends each."
+	howToConsent = "`muster status LABEL` shows the plan, with the command that consents to it. Or change the template."
+)
 
 // severity orders the states of a configuration: of several the worst wins.
 var severity = map[fleet.Configuration]int{
@@ -144,7 +148,7 @@ func (j *job) waiting() fleet.State {
 	s := fleet.State{Configuration: fleet.ConfigPending, Reason: reason, Next: "It is sent as soon as the daemon can be reached."}
 	switch {
 	case j.mode != fleet.ModeOn:
-		s.Next = "Nothing is written: the mode is observe. Set the fleet's, the tags' and the device's mode to on; a server that was started with --configurator=observe has to be started without."
+		s.Next = "Nothing is written, because Muster is stopped (observe) for this device. " + howToResume
 	case j.known.Online:
 		s.Next = "It is tried again shortly."
 	}
@@ -170,7 +174,7 @@ func (j *job) heldBack() fleet.State {
 	switch {
 	case len(held) > 0:
 		return fleet.State{Configuration: fleet.ConfigHeld, Reason: fmt.Sprintf("%s waits for consent: %s", summary(held), held[0].Reason),
-			Next: "Look at the plan, then apply it with consent, or change the template."}
+			Next: howToConsent}
 	case len(refused) > 0:
 		return fleet.State{Configuration: fleet.ConfigHeld, Reason: fmt.Sprintf("%s is never done: %s", summary(refused), refused[0].Reason),
 			Next: "Change the template that asks for it."}

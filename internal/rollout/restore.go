@@ -311,7 +311,7 @@ func (w *restoring) waits() bool {
 	case len(w.out.Plan.Sendable()) == 0 && held == 0:
 		w.out.Reason = w.nothing
 	case mode != fleet.ModeOn:
-		w.out.Reason, w.out.Next = "nothing is written: the mode is "+string(mode), "Set the fleet's, the tags' and the device's mode to on."
+		w.out.Reason, w.out.Next = "nothing is written: the mode is "+string(mode), "`muster status` lists the stops in force, with the command that ends each."
 	case held > 0:
 		w.out.Reason = fmt.Sprintf("%d changes wait for consent, the first is %s: %s", held, first.Key, first.Reason)
 		w.out.Next = "Ask again with the plan's digest, and consent to the held keys; nothing was written."

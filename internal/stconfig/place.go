@@ -125,9 +125,12 @@ func (a *applier) skip(rest []Part, reason string) {
 // skipMember leaves out one member of the place where the work is.
 func (a *applier) skipMember(name, reason string) { a.skip([]Part{{Name: name}}, reason) }
 
+// DuringApply is what an error of Apply was about. A text that names the template has no need of it.
+const DuringApply = "apply template"
+
 func (a *applier) fail(format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
-	return &fleet.Error{Code: fleet.CodeInvalid, During: "apply template", Message: message,
+	return &fleet.Error{Code: fleet.CodeInvalid, During: DuringApply, Message: message,
 		Details: []fleet.Detail{{Field: "template", Message: message}}}
 }
 

@@ -61,6 +61,25 @@ func TestAnEventBetweenPrimingAndReadingIsNotLost(t *testing.T) {
 	})
 }
 
+// A plan after a restart must judge paths as before: what the daemon says of its machine is kept.
+func TestWhereADaemonHasItsOwnFilesIsKept(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		f.directories = []string{"/var/lib/st"}
+		d := w.put(1, f)
+		if got := w.snapshot(d).Version.Directories; !slices.Equal(got, f.directories) {
+			t.Errorf("the snapshot has %q", got)
+		}
+		pass(time.Minute)
+		kept := slices.ContainsFunc(w.observations(), func(o fleet.Observation) bool {
+			return o.Version != nil && slices.Equal(o.Version.Directories, f.directories)
+		})
+		if !kept {
+			t.Error("no observation has them")
+		}
+	})
+}
+
 func TestAtRestPollsAndStatusTakeTurns(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1, "a")

@@ -39,8 +39,7 @@ func keepsVersionsAmongFiles(g guard, p place) bool {
 		return false
 	}
 	for _, text := range versionPaths(versioning) {
-		if directory := cleaned(text); above(directory) ||
-			around(directory, cleaned(is.Get("path").Str())) || around(directory, cleaned(was.Get("path").Str())) {
+		if directory := cleaned(text); above(directory) || g.around(text, is.Get("path").Str()) || g.around(text, was.Get("path").Str()) {
 			return true
 		}
 	}
@@ -63,7 +62,15 @@ func versionPaths(versioning stconfig.Value) []string {
 const defaultVersions = ".stversions"
 
 // around tells whether a directory is the folder or one above it, or the home directory.
-func around(directory, folder string) bool {
+func (g guard) around(directoryText, folderText string) bool {
+	if s, unknown := g.system(); unknown == "" {
+		directory, strange := s.locate(directoryText)
+		folder, strangeToo := s.locate(folderText)
+		if strange == "" && strangeToo == "" && folder.within(directory) {
+			return true
+		}
+	}
+	directory, folder := cleaned(directoryText), cleaned(folderText)
 	return directory == "~" || directory == "/" || folder == directory || strings.HasPrefix(folder, directory+"/")
 }
 

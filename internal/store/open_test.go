@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,6 +157,12 @@ func TestOldDatabasesAreUpgraded(t *testing.T) {
 		}
 		if registry.Generation != 2 || len(registry.Templates) != 1 || registry.Templates[0].Text != "false\n" {
 			t.Errorf("got %+v", registry)
+		}
+		if len(registry.Templates) == 1 && registry.Templates[0].SavedByAdmin() { // nobody knows who saved it
+			t.Errorf("got %+v, which counts as an admin's", registry.Templates[0])
+		}
+		if got := registry.RootsOf(known.ID); !slices.Equal(got, []string{fleet.DefaultFolderRoot}) {
+			t.Errorf("got folder roots %q", got)
 		}
 		if config := must(s.ObservedConfig(t.Context(), known.ID))(t); !bytes.Contains(config.JSON, []byte(`"version":37`)) {
 			t.Errorf("got configuration %s", config.JSON)

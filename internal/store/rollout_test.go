@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -172,6 +173,38 @@ func TestAnUndoneRolloutLeavesTemplatesAndTagsAsTheyWere(t *testing.T) {
 		next := create(t, s, "next") // an ID that was used stays used
 		if next.ID <= deleted.ID+3 {
 			t.Errorf("got ID %d", next.ID)
+		}
+	})
+}
+
+// An author's text must not come back as an admin's, nor an admin's as an author's.
+func TestAnUndoBringsBackWhoSavedATemplate(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		as := func(name string, role fleet.Role) context.Context {
+			return fleet.WithRole(fleet.WithActor(t.Context(), name), role)
+		}
+		changed := must(s.CreateTemplate(as("ann", fleet.RoleAdmin), fleet.Template{Op: fleet.OpSet, Key: "options.natEnabled", Text: "false"}))(t)
+		deleted := must(s.CreateTemplate(as("ben", fleet.RoleAuthor), fleet.Template{Op: fleet.OpSet, Key: "options.natEnabled", Text: "true"}))(t)
+		before := must(s.Registry(t.Context()))(t)
+		other := changed
+		other.Text = "true"
+		must(s.PutTemplate(as("ben", fleet.RoleAuthor), other, nil))(t)
+		if err := s.DeleteTemplate(as("ann", fleet.RoleAdmin), deleted.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		r := fullRollout(before.Generation+1, deviceN(1).ID)
+		r.Carries, r.Status, r.UndoneBy, r.Members = []int64{before.Generation + 1, before.Generation + 2}, fleet.RolloutUndoing, 0, nil
+		r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+		must(s.UndoRollout(as("eve", fleet.RoleAuthor), r))(t)
+		for id, want := range map[int64]fleet.Template{changed.ID: changed, deleted.ID: deleted} {
+			got := must(s.Template(t.Context(), id))(t)
+			if got.SavedBy != want.SavedBy || got.SavedRole != want.SavedRole || got.Text != want.Text {
+				t.Errorf("got %+v, want what %s saved", got, want.SavedBy)
+			}
+		}
+		if again := must(s.load(t.Context(), pool{s.reads}))(t); !sameRegistry(newView(again).registry, must(s.Registry(t.Context()))(t)) {
+			t.Error("what is in memory is not what is in the database")
 		}
 	})
 }

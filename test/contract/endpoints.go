@@ -11,6 +11,19 @@ import (
 const odd = "x y?#+%ä"
 
 var endpoints = []Check{
+	{"only 2.x says where its own files are", Reads, func(p *Probe) {
+		const path = "/rest/system/paths"
+		if p.V1() {
+			p.Refused("GET", path, "", http.StatusNotFound, "")
+			return
+		}
+		paths := p.Get(path)
+		for _, name := range []string{"config", "certFile", "keyFile", "database"} {
+			if paths.Get(name).Str() == "" {
+				p.Errorf("%s is not among %s", name, paths.JSON())
+			}
+		}
+	}},
 	{"PATCH merges into a section, PUT replaces it", Opens, func(p *Probe) {
 		p.MustDo("PATCH", "/rest/config/options", `{"maxSendKbps":7,"minHomeDiskFree":{"value":3}}`)
 		p.MustDo("PATCH", "/rest/config/options", `{"MaxRecvKbps":8,"maxSendKbps":null}`)

@@ -2,6 +2,8 @@ package guard_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"muster/api"
@@ -99,5 +101,55 @@ func consented(t *testing.T, s *server.Server, id fleet.DeviceID, want fleet.Cod
 	}
 	if _, err := s.Client.ApplyPlan(t.Context(), string(id), answer); fleet.CodeOf(err) != want {
 		t.Errorf("consent to %q gives %v, want %q", answer.Consent, err, want)
+	}
+}
+
+// A template that is only tried is judged as what its author would save, and a stored one as what was saved.
+func TestEvaluateJudgesByWhoAsks(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	author := as(t, s, fleet.RoleAuthor)
+	op, key, text := "merge", "folders.new", `{"path": "/srv/new"}`
+	warns := func(who *server.Server) bool {
+		made, err := who.Client.EvaluateNewTemplate(t.Context(), api.EvaluateTemplate{Op: &op, Key: &key, Template: &text}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(strings.Join(made.Warnings, "\n"), "muster folder-roots add")
+	}
+	if !warns(author) || warns(s) {
+		t.Errorf("an author is warned: %t, an admin: %t", warns(author), warns(s))
+	}
+	id := author.Template(op, key, text)
+	made, err := s.Client.EvaluateTemplate(t.Context(), id, "")
+	if err != nil || !strings.Contains(strings.Join(made.Warnings, "\n"), "muster folder-roots add") {
+		t.Errorf("an author's template, evaluated by an admin: got %q, %v", made.Warnings, err)
+	}
+}
+
+// An admin consents once, or adds a root; the reason of the hold names the command.
+func TestAnAdminLetsAnAuthorsFolderOut(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	d := daemon.Start(t, daemon.Options{})
+	s.Register(d.ID, d.APIKey, d.Address, d.Port, "office")
+	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+	author := as(t, s, fleet.RoleAuthor)
+	outside := t.TempDir()
+	author.Template("merge", "folders.one", fmt.Sprintf(`{"path": %q}`, outside+"/one"), "office")
+	state := s.WaitConfiguration(d.ID, fleet.ConfigHeld)
+	if !strings.Contains(state.Reason, "muster folder-roots add") {
+		t.Errorf("the reason is %s", state.Reason)
+	}
+	consented(t, author, d.ID, fleet.CodeForbidden)
+	consented(t, s, d.ID, "")
+	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
+	author.Template("merge", "folders.two", fmt.Sprintf(`{"path": %q}`, outside+"/two"), "office")
+	s.WaitConfiguration(d.ID, fleet.ConfigHeld)
+	if _, err := s.Client.PutTagFolderRoots(t.Context(), "office", []string{outside}); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
+	entries, err := s.Client.Audit(t.Context(), 0, 0)
+	if err != nil || !slices.ContainsFunc(entries, func(e api.AuditEntry) bool { return e.What == "tag.folderRoots" && e.Subject == "office" }) {
+		t.Errorf("the audit does not have it: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 const (
 	eventLimit  = 250                    // of one poll: with more than that waiting, reading the state again is cheaper
 	company     = 500 * time.Millisecond // what the next poll waits after an answer: a change at a daemon makes a handful of events
+	settle      = 5 * time.Second        // from a scan's end to the summary that is told; about 2 s at an idle daemon
 	gapCost     = 5                      // of reading everything again, in readings of a configuration
 	bigDocument = 1 << 20                // bytes of a configuration from which on few are taken apart at a time
 )
@@ -89,12 +90,16 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 			}
 			statusAt, left = time.Now(), statusEvery
 		}
+		scanned, next := w.untold(settle)
+		if err := w.readSummaries(ctx, d, scanned); err != nil {
+			return err
+		}
 		if err := w.pace.Wait(ctx); err != nil {
 			return err
 		}
 		before := since
 		var err error
-		if since, err = w.poll(ctx, d, since, min(pollWait, wholeSeconds(left))); err != nil {
+		if since, err = w.poll(ctx, d, since, min(pollWait, wholeSeconds(min(left, next)))); err != nil {
 			return err
 		}
 		if since != before {
@@ -190,6 +195,7 @@ func (w *watcher) takeFolders(events []fleet.DaemonEvent) {
 				continue // not ours yet: its summary is read with the configuration
 			}
 			next := known
+			w.noteScan(e)
 			switch e.Type {
 			case "FolderSummary":
 				next = *e.Summary

@@ -158,6 +158,7 @@ func (w *watcher) readSummaries(ctx context.Context, d Daemon, folders []string)
 	failed, paused := false, w.pausedFolders()
 	for _, folder := range folders {
 		w.summarised[folder] = paused[folder]
+		delete(w.rested, folder)
 		summary, err := d.Summary(ctx, folder)
 		switch code := fleet.CodeOf(err); {
 		case err == nil:

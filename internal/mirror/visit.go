@@ -50,7 +50,12 @@ func (w *watcher) visitOnce(ctx context.Context, d Daemon, since int64) (int64, 
 	if _, err := w.readStatus(ctx, d, w.snapshot.Load().Status); err != nil {
 		return 0, err
 	}
-	return w.poll(ctx, d, since, 0)
+	since, err := w.poll(ctx, d, since, 0)
+	if err != nil {
+		return 0, err
+	}
+	rested, _ := w.untold(0)
+	return since, w.readSummaries(ctx, d, rested)
 }
 
 func (w *watcher) setVisited(visited bool) {

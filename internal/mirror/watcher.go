@@ -32,8 +32,10 @@ type watcher struct {
 	pace   *rate.Limiter // of polls: a daemon whose polls return at once costs only so much
 	reread *rate.Limiter // of what events ask to be read, likewise
 
-	summarised   map[string]bool // by folder, whether it was paused when its summary was read; the goroutine's own
-	contactBegan time.Time       // of the visit under way; the goroutine's own
+	// The goroutine's own:
+	summarised   map[string]bool      // by folder, whether it was paused when its summary was read
+	rested       map[string]time.Time // by folder, when it came to rest; see noteScan
+	contactBegan time.Time            // of the visit under way
 
 	snapshot atomic.Pointer[Snapshot] // stored under mu
 
@@ -56,7 +58,7 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain, given: d.Settings.Pin,
 		pin: d.Settings.Pin, origin: d.Settings.PinOrigin, paused: paused, done: make(chan struct{}), wake: make(chan struct{}, 1),
 		pace:   rate.NewLimiter(rate.Every(500*time.Millisecond), 20),
-		reread: rate.NewLimiter(rate.Every(2*time.Second), 10), summarised: map[string]bool{},
+		reread: rate.NewLimiter(rate.Every(2*time.Second), 10), summarised: map[string]bool{}, rested: map[string]time.Time{},
 	}
 	s := Snapshot{Device: d.ID, Reason: "not contacted since Muster started", Next: "It is contacted now."}
 	switch seed, seeded := m.seed[d.ID]; {

@@ -261,6 +261,53 @@ func TestEventsOfFoldersAreUsedInsteadOfAsking(t *testing.T) {
 	})
 }
 
+// A folder that comes to rest is asked for, unless its summary is told: that it has ignore patterns now, no event says.
+func TestAFolderThatComesToRestIsAskedForUnlessItIsTold(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "patterns", "files", "other")
+		w.put(1, f)
+		f.take()
+		for _, folder := range []string{"patterns", "files"} {
+			for _, state := range []string{"scanning", "idle"} {
+				f.emit(fleet.DaemonEvent{Type: "StateChanged", Folder: folder, State: state})
+			}
+		}
+		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "files", Summary: &fleet.FolderSummary{GlobalBytes: 42, State: "idle"}})
+		pass(5 * time.Minute)
+		var asked []string
+		for _, call := range f.take() {
+			if strings.HasPrefix(call, "summary") {
+				asked = append(asked, call)
+			}
+		}
+		if want := []string{"summary patterns"}; !slices.Equal(asked, want) {
+			t.Errorf("the daemon was asked for %v, want %v", asked, want)
+		}
+	})
+}
+
+// Folders that come to rest all the time are asked for now and then.
+func TestFoldersThatNeverRestCostLittle(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		w.put(1, f)
+		f.take()
+		for range 600 {
+			f.emit(fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "scanning"}, fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "idle"})
+			pass(100 * time.Millisecond)
+		}
+		asked := 0
+		for _, call := range f.take() {
+			if strings.HasPrefix(call, "summary") {
+				asked++
+			}
+		}
+		if asked < 5 || asked > 13 {
+			t.Errorf("in a minute the folder was asked for %d times", asked)
+		}
+	})
+}
+
 func TestWhatComesRightAfterAnEventIsAskedForTogether(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1, "a")
@@ -274,7 +321,7 @@ func TestWhatComesRightAfterAnEventIsAskedForTogether(t *testing.T) {
 			t.Fatalf("the first is not seen at once: %+v", s)
 		}
 		pass(2 * company)
-		wantCalls(t, f.take(), "events since 1 limit 250 wait 50s", "events since 3 limit 250 wait 50s")
+		wantCalls(t, f.take(), "events since 1 limit 250 wait 50s", "events since 3 limit 250 wait 5s")
 		if s := w.snapshot(d).Summaries["a"]; s.State != "idle" {
 			t.Fatalf("%+v", s)
 		}

@@ -131,9 +131,8 @@ func (e *endpoint) scan(w http.ResponseWriter, r *http.Request, _ string) {
 		return
 	}
 	for id, f := range d.folders {
-		if (wanted == "" || wanted == id) && f.state == stateIdle {
-			f.run++
-			d.step(e.process, id, f.run, []string{stateWaiting, stateScanning, stateIdle}, "")
+		if wanted == "" || wanted == id {
+			d.rescan(e.process, id, f)
 		}
 	}
 }
@@ -207,7 +206,19 @@ func (d *Daemon) SetIgnores(id string, lines ...string) error {
 		return errors.New("folder  does not exist") // sic: the daemon has lost the name here
 	}
 	f.ignores = slices.Clone(lines)
+	if p := d.process; p != nil {
+		d.rescan(p, id, f)
+	}
 	return nil
+}
+
+// rescan runs an idle folder through the states of a scan that finds nothing new: no FolderSummary follows. The caller
+// holds mu.
+func (d *Daemon) rescan(p *process, id string, f *folder) {
+	if f.state == stateIdle {
+		f.run++
+		d.step(p, id, f.run, []string{stateWaiting, stateScanning, stateIdle}, "")
+	}
 }
 
 // Ignores are the ignore patterns of a folder.

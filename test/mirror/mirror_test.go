@@ -225,3 +225,22 @@ func TestWrongKeyAndWrongDaemonUntilTheRecordIsPutRight(t *testing.T) {
 	w.Put(registered(b), false)
 	w.until(b.ID, "the right daemon at once", is(fleet.Online))
 }
+
+// Ignore patterns that a person sets by the daemon's API, and takes away again, show in the summary. No event of the
+// daemon says so.
+func TestIgnorePatternsSetByHandShowInTheSummary(t *testing.T) {
+	d := daemon.Start(t, daemon.Options{})
+	w := start(t)
+	w.Put(registered(d), false)
+	w.until(d.ID, "the daemon online", is(fleet.Online))
+	d.AddFolder("photos")
+	w.until(d.ID, "the folder idle", func(s mirror.Snapshot) bool { return s.Summaries["photos"].State == "idle" })
+	for _, lines := range [][]string{{"*.tmp", "/cache"}, {}} {
+		d.Post("/rest/db/ignores?folder=photos", map[string][]string{"ignore": lines})
+		var says struct{ IgnorePatterns bool }
+		if d.GetJSON("/rest/db/status?folder=photos", &says); says.IgnorePatterns != (len(lines) > 0) {
+			t.Fatalf("the daemon itself says %t after %q", says.IgnorePatterns, lines)
+		}
+		w.until(d.ID, "the patterns in the summary", func(s mirror.Snapshot) bool { return s.Summaries["photos"].IgnorePatterns == says.IgnorePatterns })
+	}
+}

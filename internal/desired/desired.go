@@ -12,6 +12,7 @@ import (
 type Input struct {
 	Device     fleet.DeviceID
 	Observed   stconfig.Value            // as the daemon has it; `ignores` holds the patterns of those folders that were read
+	Unread     map[string]string         // why the ignore patterns of a folder were not read, where that is known
 	Entries    []fleet.BaseEntry         // what Muster wrote on this device
 	Templates  []fleet.Template          // that apply to the device, in the order of the fold
 	Registered map[fleet.DeviceID]string // labels

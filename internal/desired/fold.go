@@ -164,7 +164,11 @@ func (f *fold) reason(s stconfig.Skip, after stconfig.Value) string {
 	}
 	switch {
 	case folderOf(f.Observed, folder).Exists():
-		return fmt.Sprintf("the ignore patterns of folder %q could not be read from the daemon", folder)
+		text := fmt.Sprintf("the ignore patterns of folder %q could not be read from the daemon", folder)
+		if why := f.Unread[folder]; why != "" {
+			text += ": " + why
+		}
+		return text
 	case folderOf(after, folder).Exists():
 		return fmt.Sprintf("folder %q has to be there first", folder)
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 // WhatIf plans the fleet under another registry and compares that with the plans under the present one. each is called
-// for every device for which something differs, by one goroutine at a time, in any order. It asks no daemon.
+// for every device for which something differs, by one goroutine at a time, in any order. It asks daemons for ignore patterns only, within bounds.
 type WhatIf interface {
 	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(Effect)) error
 	// Blast is why all that is free would wait for consent, "" when it would not: too many devices would be touched.

@@ -136,14 +136,37 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 	return x.soFar(ctx)
 }
 
-// soFar folds the templates that come before this one.
-func (x *evaluating) soFar(ctx context.Context) error {
-	j := x.j
-	before := slices.DeleteFunc(slices.Clone(j.templates), func(t fleet.Template) bool {
+// before are the templates that come before this one.
+func (x *evaluating) before() []fleet.Template {
+	return slices.DeleteFunc(slices.Clone(x.j.templates), func(t fleet.Template) bool {
 		return t.ID == x.t.ID || x.isBefore(t)
 	})
-	in := desired.Input{Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: before,
-		Registered: j.view.labels(), Evaluate: x.evaluate(ctx, j), Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin}
+}
+
+// folding is a fold of some templates over the device.
+func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) desired.Input {
+	return desired.Input{
+		Device: x.j.m.id, Observed: x.j.doc, Entries: x.j.entries, Templates: templates, Unread: x.j.unread,
+		Registered: x.j.view.labels(), Evaluate: x.evaluate(ctx, x.j), Secret: x.secrets.scope, Tags: x.facts.Tags,
+		AdminSaved: fleet.Template.SavedByAdmin,
+	}
+}
+
+// readPatterns reads the ignore patterns that this template and those before it are about. A template that fails says so
+// when it is evaluated.
+func (x *evaluating) readPatterns(ctx context.Context) {
+	r, err := desired.Fold(x.folding(ctx, append(x.before(), x.t)))
+	if err != nil || len(r.Ignores) == 0 {
+		return
+	}
+	asking := asking{Engine: x.Engine}
+	x.j.doc = withIgnores(x.j.doc, asking.patterns(ctx, x.j, r.Ignores, nil))
+}
+
+// soFar folds the templates that come before this one.
+func (x *evaluating) soFar(ctx context.Context) error {
+	x.readPatterns(ctx)
+	in := x.folding(ctx, x.before())
 	r, err := desired.Fold(in)
 	if err != nil {
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
@@ -172,9 +195,13 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 		labels = x.j.view.labels()
 		facts = FactsOf(x.j.current, x.own, x.j.known)
 	}
+	var unread map[string]string
+	if x.j != nil {
+		unread = x.j.unread
+	}
 	first := true
 	fold := desired.Input{
-		Device: x.own, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels,
+		Device: x.own, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels, Unread: unread,
 		Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			if first {

@@ -26,10 +26,10 @@ type Effect struct {
 const whatIfChunk = 256
 
 // WhatIf plans the fleet under another registry, from what was last read of the daemons, and says what differs from
-// the plans under the present one. Devices for which nothing differs are left out. It asks no daemon and leaves no
-// trace. each is called by one goroutine at a time, for devices in any order.
+// the plans under the present one. Devices for which nothing differs are left out. It asks daemons for nothing but ignore
+// patterns that were not read yet, and leaves no trace. each is called by one goroutine at a time, for devices in any order.
 func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(Effect)) error {
-	w := whatIf{Engine: e, now: e.newView(now), then: e.newView(then), each: each}
+	w := whatIf{Engine: e, now: e.newView(now), then: e.newView(then), asking: &asking{Engine: e}, each: each}
 	var concerned []fleet.DeviceID
 	for _, id := range slices.Sorted(maps.Keys(then.Devices)) {
 		if w.concerns(id) {
@@ -47,6 +47,7 @@ func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each fun
 type whatIf struct {
 	*Engine
 	now, then *view
+	asking    *asking
 
 	mu   sync.Mutex // one call of each at a time
 	each func(Effect)
@@ -155,6 +156,15 @@ func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, er
 	if err := j.take(observed); err != nil {
 		return j, err
 	}
+	if err := w.think(ctx, j, false); err != nil || v == w.now {
+		return j, err
+	}
+	known := m.mem.lastIgnores()
+	patterns := w.asking.patterns(ctx, j, j.result.Ignores, known)
+	if len(patterns) == len(known) && len(j.unread) == 0 {
+		return j, nil
+	}
+	m.mem.ignores = patterns // of a machine that is forgotten with the answer
 	return j, w.think(ctx, j, false)
 }
 

@@ -34,6 +34,7 @@ type job struct {
 	handed  *fleet.ObservedConfig // what the store was given a moment ago; nil when that has to be asked
 	session Session               // while it is being written to; nil otherwise
 	doc     stconfig.Value        // as observed
+	unread  map[string]string     // why ignore patterns are not known, by folder
 	digest  string                // of doc
 	entries []fleet.BaseEntry
 
@@ -163,7 +164,7 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	for attempt := 0; ; attempt++ {
 		fold = desired.Input{
 			Device: j.m.id, Observed: withIgnores(j.doc, patterns), Entries: j.entries, Templates: j.templates,
-			Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.scope, Tags: j.tags(),
+			Unread: j.unread, Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.scope, Tags: j.tags(),
 			AdminSaved: fleet.Template.SavedByAdmin,
 		}
 		result, err := desired.Fold(fold)
@@ -261,21 +262,8 @@ func membersOf(v stconfig.Value) []stconfig.Member {
 // readIgnores reads the patterns of these folders, where the device has them. What cannot be read stays unknown.
 func (e *Engine) readIgnores(ctx context.Context, j *job, folders []string) map[string][]string {
 	patterns := map[string][]string{}
-	has := map[string]bool{}
-	for folder := range j.doc.Get("folders").Values() {
-		has[folder.Get("id").Str()] = true
-	}
-	for _, folder := range folders {
-		if !has[folder] {
-			continue
-		}
-		var lines []string
-		var err error
-		if j.session != nil {
-			lines, err = j.session.Ignores(ctx, folder)
-		} else {
-			lines, err = e.o.Daemon.Ignores(ctx, j.m.id, folder)
-		}
+	for _, folder := range j.having(folders) {
+		lines, err := e.ignoresOf(ctx, j, folder)
 		if err != nil {
 			e.log.Info("ignore patterns not read", logkey.Device, j.m.id, logkey.Folder, folder, logkey.Err(err))
 			continue
@@ -286,6 +274,22 @@ func (e *Engine) readIgnores(ctx context.Context, j *job, folders []string) map[
 	j.m.mem.ignores, j.m.mem.ignoresAt = patterns, time.Now()
 	j.m.mem.mu.Unlock()
 	return patterns
+}
+
+// having are those of the folders that the device has.
+func (j *job) having(folders []string) []string {
+	has := map[string]bool{}
+	for folder := range j.doc.Get("folders").Values() {
+		has[folder.Get("id").Str()] = true
+	}
+	return slices.DeleteFunc(slices.Clone(folders), func(folder string) bool { return !has[folder] })
+}
+
+func (e *Engine) ignoresOf(ctx context.Context, j *job, folder string) ([]string, error) {
+	if j.session != nil {
+		return j.session.Ignores(ctx, folder)
+	}
+	return e.o.Daemon.Ignores(ctx, j.m.id, folder)
 }
 
 func (m *memory) lastIgnores() map[string][]string {

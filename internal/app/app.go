@@ -130,48 +130,32 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.listener.Close()) })
 	a.url = urlOf(scheme, a.listener.Addr())
-	key, err := sealKey(a.o)
+	key, err := a.openStore(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := a.openStore(ctx, key); err != nil {
 		return nil, err
 	}
 	return a, a.wire(ctx, key)
 }
 
-// prepareHome makes the home folder. A demo without one gets a folder that goes with it.
-func (a *App) prepareHome() error {
-	if a.o.Demo > 0 && a.o.Home == "" {
-		home, err := os.MkdirTemp("", "muster-demo-")
-		if err != nil {
-			return fmt.Errorf("make a home for the demo: %w", err)
-		}
-		a.o.Home = home
-		a.life.onStop("demo home", func(context.Context) error { return os.RemoveAll(home) })
-		return nil
-	}
-	if err := os.MkdirAll(a.o.Home, 0o700); err != nil {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the home folder cannot be made: " + err.Error(),
-			Hint: "Give another one with --home DIR."}
-	}
-	return nil
-}
-
-func sealKey(o Options) (*seal.Key, error) {
-	if !o.SealKey.IsZero() {
-		return seal.Parse(o.SealKey.Reveal())
-	}
-	return seal.FromHome(o.Home)
-}
-
-func (a *App) openStore(ctx context.Context, key *seal.Key) error {
-	opened, err := store.Open(ctx, store.Options{
-		DSN: a.o.Database, Home: a.o.Home, Seal: key, Log: a.log, Committed: a.committed, Reads: a.budget.Reads,
-		Taken: a.fail,
-	})
+// openStore gives the key that the database is sealed with.
+func (a *App) openStore(ctx context.Context) (*seal.Key, error) {
+	key, err := sealKey(a.o)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	o := store.Options{
+		DSN: a.o.Database, Home: a.o.Home, Log: a.log, Committed: a.committed, Reads: a.budget.Reads, Taken: a.fail,
+		MakeSeal: func() (_ store.Sealer, err error) {
+			key, err = seal.Make(a.o.Home)
+			return key, err
+		},
+	}
+	if key != nil {
+		o.Seal = key
+	}
+	opened, err := store.Open(ctx, o)
+	if err != nil {
+		return nil, err
 	}
 	a.store = opened
 	a.life.onStop("store", func(context.Context) error { return opened.Close() })
@@ -183,7 +167,7 @@ func (a *App) openStore(ctx context.Context, key *seal.Key) error {
 	if created {
 		a.log.Info("made the administrator's token", logkey.Path, filepath.Join(a.o.Home, auth.AdminTokenFile))
 	}
-	return err
+	return key, err
 }
 
 // wire makes the engines and the API on top of the store.

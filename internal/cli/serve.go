@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"muster/internal/app"
@@ -50,6 +51,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	syscall.Umask(0o077) // what the server makes is for its own user only
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program's file: %w", err)

@@ -15,14 +15,14 @@ import (
 // FileName is the name of the key file in Muster's home.
 const FileName = "seal.key"
 
-// FromHome reads <home>/seal.key, and makes it on the first start: readable by its owner only, and on disk before
-// anything is sealed with it.
-func FromHome(home string) (*Key, error) {
+// FromHome reads <home>/seal.key. Where there is none the error is fs.ErrNotExist.
+func FromHome(home string) (*Key, error) { return read(filepath.Join(home, FileName)) }
+
+// Make makes <home>/seal.key where there is none: readable by its owner only, and on disk before anything is sealed
+// with it. It is for a database in which nothing is sealed yet: a new key beside an old database would look like the
+// right one, and take its place in the next backup.
+func Make(home string) (*Key, error) {
 	path := filepath.Join(home, FileName)
-	key, err := read(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
-	}
 	if err := create(home, path); err != nil {
 		return nil, unusable("make", err)
 	}

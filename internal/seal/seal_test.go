@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,13 +94,13 @@ func TestParseTakesHexAndBase64(t *testing.T) {
 	}
 }
 
-func TestFromHomeMakesTheKeyOnceAndKeepsIt(t *testing.T) {
+func TestMakeMakesTheKeyOnceAndKeepsIt(t *testing.T) {
 	home := t.TempDir()
 	ids := make([]string, 8)
 	var all sync.WaitGroup
 	for i := range ids {
 		all.Go(func() {
-			key, err := FromHome(home)
+			key, err := Make(home)
 			if err != nil {
 				t.Error(err)
 				return
@@ -108,8 +109,12 @@ func TestFromHomeMakesTheKeyOnceAndKeepsIt(t *testing.T) {
 		})
 	}
 	all.Wait()
+	again, err := FromHome(home)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, id := range ids {
-		if id != ids[0] {
+		if id != again.ID() {
 			t.Fatalf("two starts at once made two keys: %v", ids)
 		}
 	}
@@ -136,10 +141,21 @@ func TestFromHomeRefusesADamagedKeyAndLeavesIt(t *testing.T) {
 	}
 }
 
-func TestFromHomeSaysWhatToDoAboutAHomeThatCannotBeWritten(t *testing.T) {
-	_, err := FromHome(filepath.Join(t.TempDir(), "absent"))
+func TestMakeSaysWhatToDoAboutAHomeThatCannotBeWritten(t *testing.T) {
+	_, err := Make(filepath.Join(t.TempDir(), "absent"))
 	var e *fleet.Error
 	if !errors.As(err, &e) || e.Hint == "" {
 		t.Errorf("got %v, want an error with a hint", err)
+	}
+}
+
+// A missing key was made anew, whatever the database was sealed with.
+func TestFromHomeMakesNothing(t *testing.T) {
+	home := t.TempDir()
+	if _, err := FromHome(home); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if entries, _ := os.ReadDir(home); len(entries) > 0 {
+		t.Errorf("the home has %v", entries)
 	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,5 +171,39 @@ func TestOldDatabasesAreUpgraded(t *testing.T) {
 		if next := create(t, s, "next"); next.ID <= 2 {
 			t.Errorf("got ID %d, which was used before", next.ID)
 		}
+	})
+}
+
+// A database without its key got a new one.
+func TestAKeyIsMadeForANewDatabaseOnly(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		right, made := options.Seal, 0
+		options.Seal = nil
+		_, err := Open(t.Context(), options)
+		wantCode(t, err, fleet.CodeConflict)
+		options.MakeSeal = func() (Sealer, error) {
+			made++
+			return right, nil
+		}
+		s := must(Open(t.Context(), options))(t)
+		put(t, s, deviceN(1))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Open(t.Context(), options); made != 1 || !strings.Contains(fmt.Sprint(err), "seal.key is missing") {
+			t.Errorf("%d keys were made; got %v", made, err)
+		}
+		wantCode(t, err, fleet.CodeConflict)
+		options.Seal = right
+		s = must(Open(t.Context(), options))(t)
+		if err := s.writer.session.exec(t.Context(), `DELETE FROM meta WHERE name = 'seal_check'`); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		options.Seal = nil
+		_, err = Open(t.Context(), options) // it has a device, whose key is sealed
+		wantCode(t, err, fleet.CodeConflict)
 	})
 }

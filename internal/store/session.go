@@ -57,29 +57,6 @@ func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
 	return w.store.model.replace(fresh), nil
 }
 
-const sealCheck = "muster"
-
-// checkSeal proves that the key fits before anything is read or written with it.
-func (w *writer) checkSeal(ctx context.Context) error {
-	s := w.store
-	var sealed string
-	row := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`)
-	err := row.Scan(&sealed)
-	if errors.Is(err, sql.ErrNoRows) {
-		sealed = string(fmt.Appendf(nil, "%x", s.seal.Seal("meta", "seal_check", "value", []byte(sealCheck))))
-		return w.session.exec(ctx, `INSERT INTO meta (name, value) VALUES ('seal_check', $1)`, sealed)
-	}
-	if err != nil {
-		return err
-	}
-	var raw []byte
-	if _, err := fmt.Sscanf(sealed, "%x", &raw); err != nil {
-		return fmt.Errorf("read seal check: %w", err)
-	}
-	_, err = s.seal.Open("meta", "seal_check", "value", raw)
-	return err
-}
-
 // querier reads: the session of the writer, or the pool of readers.
 type querier interface {
 	query(ctx context.Context, text string, args ...any) (*sql.Rows, error)

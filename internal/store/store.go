@@ -28,7 +28,10 @@ type Sealer interface {
 type Options struct {
 	DSN  string // "postgres://...", "" for SQLite in Home
 	Home string // directory of muster.db and its lock; must exist; not used with a DSN
-	Seal Sealer
+	Seal Sealer // nil: there is none yet, or it is lost
+
+	// MakeSeal makes the key of a database in which nothing is sealed yet, where Seal is nil.
+	MakeSeal func() (Sealer, error)
 
 	Reads int // connections that may read at a time; 0: as many as usual
 
@@ -104,7 +107,7 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 			return err
 		}
 	}
-	if err := s.writer.checkSeal(ctx); err != nil {
+	if err := s.writer.checkSeal(ctx, options.MakeSeal); err != nil {
 		return err
 	}
 	if err := s.writer.claim(ctx); err != nil {

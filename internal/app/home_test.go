@@ -1,0 +1,162 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"muster/internal/fleet"
+	"muster/internal/seal"
+)
+
+// startIn starts a server in a home and stops it again, and gives what it logged.
+func startIn(t *testing.T, home string) (log string, err error) {
+	t.Helper()
+	var out bytes.Buffer
+	a, err := New(t.Context(), Options{
+		Home: home, Listen: "127.0.0.1:0", Configurator: fleet.ModeObserve, DiscoveryServers: []string{"none"},
+		Worker: []string{"/bin/cat"}, Log: slog.New(slog.NewTextHandler(&out, nil)), Out: io.Discard,
+	})
+	if err == nil {
+		err = a.Stop()
+	}
+	return out.String(), err
+}
+
+// A database without its key got another one, and the backup that was made then buried the right one.
+func TestADatabaseWithoutItsSealKeyIsRefusedAndNoOtherKeyIsMade(t *testing.T) {
+	home := t.TempDir()
+	if _, err := startIn(t, home); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(home, seal.FileName)
+	key, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	_, err = startIn(t, home)
+	if fleet.CodeOf(err) != fleet.CodeConflict || !strings.Contains(err.Error(), "seal.key is missing") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("another key was made")
+	}
+	if err := os.WriteFile(path, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := startIn(t, home); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheHomeIsForItsOwnUserOnly(t *testing.T) {
+	home := t.TempDir()
+	if _, err := startIn(t, home); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(home)
+	if err != nil || len(entries) < 4 {
+		t.Fatalf("%d files, %v", len(entries), err)
+	}
+	for _, entry := range entries {
+		if !isHomeFile(entry.Name()) {
+			t.Errorf("%s is not known for a file of the home", entry.Name())
+		}
+		if err := os.Chmod(filepath.Join(home, entry.Name()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	log, err := startIn(t, home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		wantMode(t, filepath.Join(home, entry.Name()), 0o600)
+		if !strings.Contains(log, entry.Name()) {
+			t.Errorf("the log does not name %s", entry.Name())
+		}
+	}
+	wantMode(t, home, 0o700)
+}
+
+// A folder that holds other things, too, is not Muster's to close.
+func TestAHomeAmongOtherThingsKeepsItsMode(t *testing.T) {
+	home := t.TempDir()
+	for _, path := range []string{"notes.txt", "muster.db-journal"} {
+		if err := os.WriteFile(filepath.Join(home, path), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := &App{o: Options{Home: home}, log: slog.New(slog.DiscardHandler)}
+	if err := a.closeHome(); err != nil {
+		t.Fatal(err)
+	}
+	wantMode(t, home, 0o755)
+	wantMode(t, filepath.Join(home, "notes.txt"), 0o644)
+	wantMode(t, filepath.Join(home, "muster.db-journal"), 0o600)
+}
+
+// The manual's backup was readable for everybody.
+func TestTheBackupOfTheManualIsForItsOwnUserOnly(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe := regexp.MustCompile(`(?m)^    (.*sqlite3 muster\.db ".backup (\S+)".*)$`).FindStringSubmatch(string(manual))
+	if recipe == nil || strings.Count(string(manual), `".backup`) != 1 {
+		t.Fatal("the manual does not have one line that backs up the database")
+	}
+	home := t.TempDir()
+	if _, err := startIn(t, home); err != nil {
+		t.Fatal(err)
+	}
+	shell := exec.Command("/bin/sh", "-c", "umask 022; "+recipe[1])
+	shell.Dir = home
+	if output, err := shell.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	copied := filepath.Join(home, recipe[2])
+	wantMode(t, copied, 0o600)
+	restored := t.TempDir()
+	for from, to := range map[string]string{copied: "muster.db", filepath.Join(home, seal.FileName): seal.FileName} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(restored, to), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := startIn(t, restored); err != nil {
+		t.Errorf("the copy cannot be started from: %v", err)
+	}
+}
+
+func wantMode(t *testing.T, path string, want fs.FileMode) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if got := info.Mode().Perm(); got != want {
+		t.Errorf("%s has mode %s, want %s", filepath.Base(path), fmt.Sprintf("%o", got), fmt.Sprintf("%o", want))
+	}
+}

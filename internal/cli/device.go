@@ -23,7 +23,7 @@ type deviceTrustCommand struct {
 	Device      string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Tag         string `env:"-" help:"All devices with this tag that show another certificate than the pinned one." placeholder:"TAG"`
 	Fingerprint string `env:"-" help:"Take the certificate only if it is this one, without asking: sha256:HEX, or as openssl prints it." placeholder:"HEX"`
-	Yes         bool   `env:"-" help:"Do not ask."`
+	Yes         bool   `env:"-" help:"Do not ask. Where the address was found on anybody's word, --fingerprint is needed instead."`
 }
 
 // howToCompare is where a person finds the fingerprint of the daemon's own certificate.
@@ -83,6 +83,9 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 	case shown == trust.Pinned.Fingerprint && trust.Origin == string(fleet.PinGiven):
 		fmt.Fprintln(env.Out, "There is nothing to do: it shows the pinned certificate.")
 		return nil
+	case c.Yes && c.Fingerprint == "" && onAnybodysWord(trust.Presented.FoundBy):
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "the address was found on anybody's word: --yes alone would trust anybody",
+			Hint: "Give the fingerprint of the daemon's own certificate with --fingerprint. " + howToCompare}
 	}
 	if !c.Yes && c.Fingerprint == "" {
 		fmt.Fprintln(env.Out, howToCompare)

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	restartWindow     = time.Minute // for an API to come back; a supervisor's back-off takes up to 18 s of it
+	restartBegins     = 15 * time.Second // after what Muster sent: two events, the later after 5 s, end the polls before
+	restartWindow     = time.Minute      // for the API to come back; a supervisor's back-off takes up to 18 s of it
 	firstRestartPause = 250 * time.Millisecond
 	lastRestartPause  = 2 * time.Second
 )
@@ -28,7 +29,7 @@ func (m *Mirror) ExpectRestart(id fleet.DeviceID) (cancel func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.restart
-	w.restart = expectation{at: now, until: now.Add(restartWindow)}
+	w.restart = expectation{at: now, otherKey: true}
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -39,18 +40,27 @@ func (m *Mirror) ExpectRestart(id fleet.DeviceID) (cancel func()) {
 }
 
 // expectation is that an API restarts. The zero value is none.
-type expectation struct{ at, until time.Time }
+type expectation struct {
+	at       time.Time // when Muster sent what restarts it
+	otherKey bool      // the API may take another key by now, which the record gets in a moment
+}
+
+// covers tells whether a daemon that is away now is away as expected.
+func (e expectation) covers(restarting bool) bool {
+	within := restartBegins
+	if restarting {
+		within = restartWindow
+	}
+	return time.Since(e.at) < within
+}
 
 // awaitsRestart tells whether the watcher lost its daemon as expected, and notes that its API is restarting. An answer
 // of another device, or behind another certificate, is never expected.
 func (w *watcher) awaitsRestart(err error, wait time.Duration) (expected bool) {
-	switch state, _, _ := explain(err); state {
-	case fleet.Unreachable, fleet.KeyRefused: // Muster may just have changed the key
-	default:
-		return false
-	}
+	state, _, _ := explain(err)
 	w.update(func(s *Snapshot) Aspect {
-		expected = s.Connection == fleet.Online && time.Now().Before(w.restart.until)
+		silent := state == fleet.Unreachable || state == fleet.KeyRefused && w.restart.otherKey
+		expected = silent && s.Connection == fleet.Online && w.restart.covers(s.Restarting)
 		if !expected || s.Restarting {
 			return 0
 		}
@@ -68,9 +78,9 @@ func (w *watcher) inheritRestart(old *watcher, s *Snapshot) {
 		return
 	}
 	old.mu.Lock()
-	w.restart = old.restart
+	w.restart = expectation{at: old.restart.at} // the record has the key now: it is taken, or wrong
 	old.mu.Unlock()
-	if old.snapshot.Load().Connection == fleet.Online && time.Now().Before(w.restart.until) {
+	if last := old.snapshot.Load(); last.Connection == fleet.Online && w.restart.covers(last.Restarting) {
 		s.Connection, s.Restarting, s.Reason, s.Next = fleet.Online, true, reasonRestarting, nextRestarting
 	}
 }

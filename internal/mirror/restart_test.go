@@ -126,3 +126,46 @@ func TestAnotherKeyDuringARestartKeepsTheDeviceOnline(t *testing.T) {
 		w.wantConnection(d, fleet.Unreachable)
 	})
 }
+
+// A daemon that goes away long after the change does so for another reason.
+func TestALossLongAfterAChangeIsNotExpected(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		w.m.ExpectRestart(d)
+		pass(restartBegins)
+		f.breakConnection()
+		synctest.Wait()
+		w.wantConnection(d, fleet.Unreachable)
+	})
+}
+
+// A person who gives the record a wrong key right after a change hears so at once.
+func TestAWrongKeyDuringARestartIsSaidAtOnce(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		w.m.ExpectRestart(d)
+		f.set("status", &fleet.Error{Code: fleet.CodeKeyRefused, Message: "why", Hint: "what to do"})
+		wrong := device(1)
+		wrong.APIKey = fleet.NewSecret("wrong")
+		w.m.Put(wrong, false)
+		synctest.Wait()
+		w.wantConnection(d, fleet.KeyRefused)
+	})
+}
+
+// Between the daemon's new key and the record's, the old one is refused.
+func TestAKeyThatMusterChangesIsNotRefused(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		w.m.ExpectRestart(d)
+		f.set("status", &fleet.Error{Code: fleet.CodeKeyRefused, Message: "why", Hint: "what to do"})
+		f.breakConnection()
+		synctest.Wait()
+		if s := w.wantConnection(d, fleet.Online); !s.Restarting {
+			t.Fatalf("got %+v", s)
+		}
+	})
+}

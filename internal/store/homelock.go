@@ -55,7 +55,11 @@ func (h *homeLock) opened() (err error) {
 // check finds out whether the files are still those that were locked and opened. A lock file that was removed locks
 // nobody out: it is made and locked again. Then again is true, and another server may have come and gone in between.
 func (h *homeLock) check() (again bool, err error) {
-	if now, err := os.Stat(filepath.Join(h.home, sqliteFile)); err != nil || !os.SameFile(now, h.db) {
+	now, err := os.Stat(filepath.Join(h.home, sqliteFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err // of the disk: it may pass
+	}
+	if err != nil || !os.SameFile(now, h.db) {
 		return false, &fleet.Error{
 			Code: fleet.CodeUnavailable, During: "check the lock", Err: errors.Join(errTaken, err),
 			Message: "the database file was removed or replaced while this server ran",

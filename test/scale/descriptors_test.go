@@ -41,7 +41,9 @@ func TestMoreDaemonsThanDescriptors(t *testing.T) {
 	s := server.Start(t, server.Options{OpenFiles: crowdLimit})
 	answers := answersThroughout(t, s)
 	streams := holdStreams(t, s)
+	began := time.Now()
 	registerAll(t, s, farm)
+	t.Logf("%d devices registered in %v", crowd, time.Since(began).Round(time.Millisecond))
 	waitAllOnline(t, s)
 
 	seen := statusReads(farm)

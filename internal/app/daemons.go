@@ -119,6 +119,7 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	if snapshot.Version != nil {
 		known.Version = *snapshot.Version
 	}
+	known.FolderErrors, known.Summarised = folderErrors(snapshot)
 	known.System = fleet.SystemOf(snapshot.Status, snapshot.Version)
 	return known
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
 	"muster/internal/reconcile"
@@ -40,7 +41,26 @@ func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) error {
 	if made.Language != template.HJSON {
 		return nil // it may say something else on a device
 	}
+	if err := checkPatterns(t.Op, key, made.Value, t.Text); err != nil {
+		return err
+	}
 	return refused(stconfig.Doubts(t.Op, key, made.Value))
+}
+
+// checkPatterns refuses ignore patterns that no daemon can read, with their place in the template's text.
+func checkPatterns(op fleet.Op, key stconfig.Key, value stconfig.Value, text string) error {
+	if op == fleet.OpRemove {
+		return nil
+	}
+	for _, lines := range stconfig.IgnoreLinesIn(key, value) {
+		if at, why := stconfig.CheckIgnores(lines, ""); at >= 0 {
+			wrong := desired.UnreadablePattern(lines[at], why)
+			line, column := template.Locate(text, lines[at])
+			wrong.Details = []fleet.Detail{{Field: "template", Line: line, Column: column, Message: wrong.Message}}
+			return wrong
+		}
+	}
+	return nil
 }
 
 // refused is the error about values that no daemon takes; nil where there are none.

@@ -81,6 +81,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 	}
 	if aspect&mirror.FoldersChanged != 0 {
 		a.withLatest(id, func(s *mirror.Snapshot) { a.overview.SetSummaries(id, s.Summaries) })
+		a.engine.FoldersSeen(id)
 	}
 	a.runner.Notice(id)
 	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Answers() {

@@ -15,6 +15,7 @@ type Input struct {
 	Unread     map[string]string         // why the ignore patterns of a folder were not read, where that is known
 	Entries    []fleet.BaseEntry         // what Muster wrote on this device
 	Templates  []fleet.Template          // that apply to the device, in the order of the fold
+	OS         string                    // of the daemon, as GOOS; "" when it is not known
 	Registered map[fleet.DeviceID]string // labels
 	Evaluate   func(t fleet.Template, config stconfig.Value) (Fragment, error)
 

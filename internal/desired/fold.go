@@ -47,6 +47,9 @@ func (f *fold) template(t fleet.Template) error {
 	if err != nil {
 		return inTemplate(t, err)
 	}
+	if err := f.readable(op, key, fragment); err != nil {
+		return inTemplate(t, err)
+	}
 	to := target{op: op, key: key, adminSaved: f.AdminSaved != nil && f.AdminSaved(t)}
 	after, skips, err := f.apply(f.doc, to, fragment.Value)
 	if err != nil {

@@ -20,4 +20,5 @@ const (
 	StopUnmoved   StopKind = "unmoved"   // the daemon takes it and shows another value
 	StopContended StopKind = "contended" // a person keeps setting it back
 	StopUnstable  StopKind = "unstable"  // our own result alternates
+	StopFolder    StopKind = "folder"    // a folder is in error since Muster changed it; no key is stopped
 )

@@ -156,6 +156,7 @@ func (a *attempt) write(ctx context.Context) error {
 		if !a.mayWrite(ctx, a.j) {
 			return nil // somebody stopped Muster: what was written is read back, what is left waits
 		}
+		a.j.m.mem.writesFolders(w.Keys, a.j.known.FolderErrors, time.Now())
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))
 		err := a.call(ctx, w, i == 0 && !a.thoughtAgain)
 		a.step(fmt.Sprint(StepAfterWrite, i+1))

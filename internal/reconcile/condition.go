@@ -49,6 +49,9 @@ func (e *Engine) conclude(j *job) {
 		return
 	}
 	j.m.mem.keepWaiting(j.plan)
+	if known := e.o.Daemon.Known(j.m.id); known.Online {
+		j.m.mem.judgeFolders(known, time.Now())
+	}
 	c := j.condition()
 	e.say(j.m, c.Configuration, c.Reason, c.Next)
 }
@@ -85,7 +88,7 @@ func (j *job) condition() fleet.State {
 	if reason, next := j.restartNeeded(); reason != "" && j.known.Online {
 		worst.Reason, worst.Next = reason, next
 	}
-	for _, s := range []fleet.State{j.waiting(), j.heldBack(), j.stopped()} {
+	for _, s := range []fleet.State{j.waiting(), j.heldBack(), j.stopped(), j.faulty()} {
 		if severity[s.Configuration] > severity[worst.Configuration] {
 			worst = s
 		}

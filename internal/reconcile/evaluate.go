@@ -146,7 +146,7 @@ func (x *evaluating) before() []fleet.Template {
 // folding is a fold of some templates over the device.
 func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) desired.Input {
 	return desired.Input{
-		Device: x.j.m.id, Observed: x.j.doc, Entries: x.j.entries, Templates: templates, Unread: x.j.unread,
+		Device: x.j.m.id, OS: x.facts.OS, Observed: x.j.doc, Entries: x.j.entries, Templates: templates, Unread: x.j.unread,
 		Registered: x.j.view.labels(), Evaluate: x.evaluate(ctx, x.j), Secret: x.secrets.scope, Tags: x.facts.Tags,
 		AdminSaved: fleet.Template.SavedByAdmin,
 	}
@@ -201,7 +201,7 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 	}
 	first := true
 	fold := desired.Input{
-		Device: x.own, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels, Unread: unread,
+		Device: x.own, OS: x.facts.OS, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels, Unread: unread,
 		Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			if first {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ type request struct {
 func newMachine(id fleet.DeviceID) *machine {
 	return &machine{id: id, mem: memory{
 		stops: map[string]fleet.Stop{}, kept: map[string]fleet.Stop{}, consents: map[string]string{}, drifts: map[string][]time.Time{},
-		driftSeen: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{},
+		driftSeen: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{}, wrote: map[string]time.Time{},
 	}}
 }
 
@@ -104,6 +105,7 @@ type memory struct {
 	driftSeen map[string]string      // digest of the document in which a key's drift was counted, until it is corrected
 	sent      map[string][]sentValue // the last two values sent at a key, newest last
 	unmoved   map[string]int         // how often a write at a key had no effect
+	wrote     map[string]time.Time   // folders that were written to a moment ago
 
 	restart restarting
 	waiting []plan.Change // of the newest plan, what is not sent by itself; not to be changed
@@ -143,7 +145,7 @@ func (m *memory) consented(c plan.Change) bool {
 func (m *memory) allow() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clear(m.stops)
+	maps.DeleteFunc(m.stops, func(_ string, s fleet.Stop) bool { return s.Kind != fleet.StopFolder })
 	clear(m.drifts)
 	clear(m.sent)
 	clear(m.unmoved)

@@ -96,6 +96,9 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		return nil
 	}
 	m.mem.released(j)
+	if j.known.Online {
+		m.mem.judgeFolders(j.known, time.Now())
+	}
 	defer e.keepStops(context.WithoutCancel(ctx), j)
 	if err := e.think(ctx, j, j.known.Online); err != nil {
 		return e.notThought(j, err)

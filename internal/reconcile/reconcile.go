@@ -62,9 +62,11 @@ type Known struct {
 	TooOld       bool   // it has no /rest/config
 	Version      fleet.Version
 	System       fleet.System
-	Digest       string // of the newest configuration, "" when that is not known
-	NeverRead    bool   // no configuration was ever read
-	Unkept       bool   // the newest configuration is not in the store yet; ConfigSeen follows
+	Digest       string            // of the newest configuration, "" when that is not known
+	NeverRead    bool              // no configuration was ever read
+	FolderErrors map[string]string // of the folders that cannot work
+	Summarised   bool              // all folders are known
+	Unkept       bool              // the newest configuration is not in the store yet; ConfigSeen follows
 }
 
 // Access changes how a daemon is reached. Without it no change of gui.apiKey or of the API's port is sent.

@@ -36,6 +36,7 @@ type wholeFleet struct {
 type fingerprint struct {
 	templates uint64 // those that apply
 	inputs    uint64 // everything but the observed document
+	folders   string // errors of folders that were written to
 }
 
 const keptViews = 4 // generations that devices are admitted to at the same time

@@ -81,6 +81,7 @@ func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
 		j.templates = append(j.templates, t.Template)
 	}
 	j.print = e.fingerprint(v, m.id, j.mode, j.known, current.RootsOf(m.id))
+	j.print.folders = m.mem.folderErrors(j.known.FolderErrors)
 	return j, nil
 }
 
@@ -163,8 +164,8 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	var fold desired.Input
 	for attempt := 0; ; attempt++ {
 		fold = desired.Input{
-			Device: j.m.id, Observed: withIgnores(j.doc, patterns), Entries: j.entries, Templates: j.templates,
-			Unread: j.unread, Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.scope, Tags: j.tags(),
+			Device: j.m.id, OS: j.known.Version.OS, Observed: withIgnores(j.doc, patterns), Entries: j.entries,
+			Templates: j.templates, Unread: j.unread, Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.scope, Tags: j.tags(),
 			AdminSaved: fleet.Template.SavedByAdmin,
 		}
 		result, err := desired.Fold(fold)

@@ -14,10 +14,12 @@ var configuration = object(
 	named("defaults", object(
 		named("folder", folder),
 		named("device", device),
-		named("ignores", object(texts("lines"))))),
+		named("ignores", object(named("lines", ignoreList))))),
 	named("ignores", &shape{kind: Object, free: true, closed: true,
-		entry: &shape{kind: Array, lines: true, entry: &shape{kind: String}}}),
+		entry: ignoreList}),
 )
+
+var ignoreList = &shape{kind: Array, lines: true, entry: &shape{kind: String, doubt: doubtInclude}}
 
 // VersioningTypes are the kinds of versioning that daemons know. One with another kind panics (seen on 1.19.2).
 var VersioningTypes = []string{"", "simple", "trashcan", "staggered", "external"}

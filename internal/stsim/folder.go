@@ -69,6 +69,9 @@ func (d *Daemon) health(f *folder, config stconfig.Value) (state, problem string
 	case slices.ContainsFunc(d.farm.options.Broken, func(prefix string) bool { return strings.HasPrefix(path, prefix) }):
 		return stateError, "folder path missing"
 	}
+	if problem := unreadable(f.ignores); problem != "" {
+		return stateError, "loading ignores: " + problem
+	}
 	return stateIdle, ""
 }
 

@@ -2,6 +2,7 @@ package stsim
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -206,8 +207,14 @@ func (d *Daemon) SetIgnores(id string, lines ...string) error {
 		return errors.New("folder  does not exist") // sic: the daemon has lost the name here
 	}
 	f.ignores = slices.Clone(lines)
-	if p := d.process; p != nil {
-		d.rescan(p, id, f)
+	config, err := folders.find(d.doc, id)
+	if p := d.process; p != nil && err == nil && f.state != stateOff {
+		if state, problem := d.health(f, config); state == stateError || f.state == stateError {
+			f.run++
+			d.setState(p, id, f, state, problem)
+		} else {
+			d.rescan(p, id, f)
+		}
 	}
 	return nil
 }
@@ -231,16 +238,29 @@ func (d *Daemon) Ignores(id string) []string {
 	return nil
 }
 
-// expand is what the daemon makes of patterns without a slash; for others it is close enough. A bracket that is never
-// closed makes all of them void.
+// unreadable is what the daemon says of patterns that it cannot read. There is no file to include.
+func unreadable(lines []string) string {
+	for _, line := range lines {
+		if _, file, is := strings.Cut(line, "#include "); is {
+			return "parse error: failed to load include file " + file + ": file not found"
+		}
+		if why := stconfig.CheckIgnoreLine(line, "linux"); why != "" {
+			return fmt.Sprintf("invalid pattern %q in ignore file: parse error: %s", line, why)
+		}
+	}
+	return ""
+}
+
+// expand is what the daemon makes of patterns without a slash; for others it is close enough. One that it cannot read
+// makes all of them void.
 func expand(lines []string) ([]string, string) {
 	expanded := []string{}
+	if problem := unreadable(lines); problem != "" {
+		return expanded, problem
+	}
 	for _, line := range lines {
 		if line == "" || strings.HasPrefix(line, "//") {
 			continue
-		}
-		if strings.Count(line, "[") > strings.Count(line, "]") {
-			return []string{}, `invalid pattern "` + line + `" in ignore file: parse error: unexpected end of input`
 		}
 		flags, pattern := cutFlags(line)
 		if rooted, ok := strings.CutPrefix(pattern, "/"); ok {

@@ -41,6 +41,7 @@ type hjsonReader struct {
 	values  int
 	refusal *fault // the first thing that is HJSON and yet refused; counts only when the rest can be read
 	secrets []secretUse
+	seek    *sought // nil: nothing
 	// The last text without quotes that ends in a bracket or comma: the usual reason why brackets do not match.
 	greedy string
 }

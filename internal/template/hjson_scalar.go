@@ -220,6 +220,9 @@ func isBlank(c rune) bool { return c <= ' ' }
 
 // textValue is a text, or the handle of the secret that it names.
 func (r *hjsonReader) textValue(s string, at int) stconfig.Value {
+	if r.seek != nil && !r.seek.found && s == r.seek.text {
+		r.seek.found, r.seek.at = true, at
+	}
 	if !strings.Contains(s, secretMark) {
 		return stconfig.Text(s)
 	}

@@ -82,7 +82,7 @@ func Run(t *testing.T, start func(testing.TB) Target) {
 }
 
 func each(use Use, run func(Check)) {
-	for _, checks := range [][]Check{reaching, documents, endpoints, events, folders, access, forced} {
+	for _, checks := range [][]Check{reaching, documents, endpoints, events, folders, access, forced, patterns} {
 		for _, c := range checks {
 			if c.Use == use {
 				run(c)

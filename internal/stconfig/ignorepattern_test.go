@@ -3,6 +3,8 @@ package stconfig
 import (
 	"strings"
 	"testing"
+
+	"muster/internal/fleet"
 )
 
 func TestIgnoreLinesThatADaemonCannotRead(t *testing.T) {
@@ -49,5 +51,13 @@ func TestTheFirstBadLineIsNamed(t *testing.T) {
 	}
 	if at, _ := CheckIgnores([]string{"#escape=|", `|[a`}, ""); at != -1 {
 		t.Errorf("line %d is wrong, though the escape character is another", at)
+	}
+}
+
+// Whether an included file is there only the daemon knows: the template is saved, with a warning.
+func TestAnIncludeIsAWarning(t *testing.T) {
+	doubts := Doubts(fleet.OpSet, mustKey(t, "ignores.photos"), parsed(t, `["fine", "#include other"]`))
+	if len(doubts) != 1 || doubts[0].Kind != StrangeValue || !strings.Contains(doubts[0].Text, `"other"`) {
+		t.Errorf("got %+v", doubts)
 	}
 }

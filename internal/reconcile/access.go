@@ -95,6 +95,19 @@ type recorded struct {
 	Keys   []string        `json:"keys"`
 }
 
+// keys are the keys of all writes.
+func (r record) keys() []stconfig.Key {
+	var keys []stconfig.Key
+	for _, w := range r.Writes {
+		for _, text := range w.Keys {
+			if key, err := stconfig.ParseKey(text); err == nil {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
 func recordOf(writes []plan.Write, r record) ([]byte, error) {
 	r.Writes = []recorded{}
 	for _, w := range writes {

@@ -49,9 +49,6 @@ func (e *Engine) conclude(j *job) {
 		return
 	}
 	j.m.mem.keepWaiting(j.plan)
-	if known := e.o.Daemon.Known(j.m.id); known.Online {
-		j.m.mem.judgeFolders(known, time.Now())
-	}
 	c := j.condition()
 	e.say(j.m, c.Configuration, c.Reason, c.Next)
 }

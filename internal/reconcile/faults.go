@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,6 +82,14 @@ func (m *memory) folderErrors(inError map[string]string) string {
 		}
 	}
 	return text.String()
+}
+
+// judgeFolders blames writes for the errors that folders have now. What it finds is durable before anybody is told.
+func (e *Engine) judgeFolders(ctx context.Context, j *job) {
+	if known := e.o.Daemon.Known(j.m.id); known.Online {
+		j.m.mem.judgeFolders(known, time.Now())
+		e.keepStops(context.WithoutCancel(ctx), j)
+	}
 }
 
 // judgeFolders blames writes for the errors that followed, and forgets what is over.

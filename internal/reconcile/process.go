@@ -96,9 +96,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		return nil
 	}
 	m.mem.released(j)
-	if j.known.Online {
-		m.mem.judgeFolders(j.known, time.Now())
-	}
+	e.judgeFolders(ctx, j)
 	defer e.keepStops(context.WithoutCancel(ctx), j)
 	if err := e.think(ctx, j, j.known.Online); err != nil {
 		return e.notThought(j, err)
@@ -154,6 +152,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	if j.halted && r != nil {
 		j.m.mem.disarm(r)
 	}
+	e.judgeFolders(ctx, j)
 	e.conclude(j)
 	if err != nil {
 		return err

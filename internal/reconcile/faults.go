@@ -29,8 +29,19 @@ func (e *Engine) FoldersSeen(id fleet.DeviceID) {
 	}
 }
 
+const faultMark = "error of " // before the folder's key: it is not that key which is stopped
+
 func faultOf(folder string) string {
-	return "error of " + stconfig.Key{}.Child("folders").Child(folder).String()
+	return faultMark + stconfig.Key{}.Child("folders").Child(folder).String()
+}
+
+// faultyFolder is the folder that a stop is about.
+func faultyFolder(fault fleet.Stop) string {
+	key, err := stconfig.ParseKey(strings.TrimPrefix(fault.Key, faultMark))
+	if err != nil || key.Len() < 2 {
+		return ""
+	}
+	return key.At(1).Name
 }
 
 // watchesFolders tells whether an error of a folder would be news.
@@ -116,11 +127,7 @@ func (m *memory) judgeFolders(known Known, now time.Time) {
 		m.stop(fault)
 	}
 	for _, fault := range m.faults() {
-		stays := false
-		for folder := range inError {
-			stays = stays || faultOf(folder) == fault.Key
-		}
-		if !stays && known.Summarised {
+		if folder := faultyFolder(fault); inError[folder] == "" && known.FolderRuns(folder, fault.Since) {
 			delete(m.stops, fault.Key)
 		}
 	}

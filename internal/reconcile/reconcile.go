@@ -6,6 +6,7 @@ package reconcile
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/template"
@@ -62,11 +63,11 @@ type Known struct {
 	TooOld       bool   // it has no /rest/config
 	Version      fleet.Version
 	System       fleet.System
-	Digest       string            // of the newest configuration, "" when that is not known
-	NeverRead    bool              // no configuration was ever read
-	FolderErrors map[string]string // of the folders that cannot work
-	Summarised   bool              // all folders are known
-	Unkept       bool              // the newest configuration is not in the store yet; ConfigSeen follows
+	Digest       string                                    // of the newest configuration, "" when that is not known
+	NeverRead    bool                                      // no configuration was ever read
+	FolderErrors map[string]string                         // of the folders that cannot work
+	FolderRuns   func(folder string, since time.Time) bool // it was seen without error after a time, or is gone
+	Unkept       bool                                      // the newest configuration is not in the store yet; ConfigSeen follows
 }
 
 // Access changes how a daemon is reached. Without it no change of gui.apiKey or of the API's port is sent.

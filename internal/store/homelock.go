@@ -57,7 +57,10 @@ func (h *homeLock) opened() (err error) {
 func (h *homeLock) check() (again bool, err error) {
 	now, err := os.Stat(filepath.Join(h.home, sqliteFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err // of the disk: it may pass
+		return false, &fleet.Error{ // of the disk: it may pass
+			Code: fleet.CodeUnavailable, During: "check the lock", Message: "the home directory cannot be read", Err: err,
+			Hint: "Look at its disk and its permissions.",
+		}
 	}
 	if err != nil || !os.SameFile(now, h.db) {
 		return false, &fleet.Error{

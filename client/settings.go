@@ -32,7 +32,8 @@ func (c *Client) PutTagMode(ctx context.Context, tag, mode string) error {
 
 // SwitchTagMode sets it, and gives the server's warning where it is in force but would not survive a restart.
 func (c *Client) SwitchTagMode(ctx context.Context, tag, mode string) (warning string, err error) {
-	set, err := send[api.TagSettingsStored](ctx, c, http.MethodPut, path("tags", tag, "settings"), api.PutTagSettings{Mode: &mode})
+	set, err := send[api.TagSettingsStored](ctx, c, http.MethodPut, path("tags", tag, "settings"),
+		api.PutTagSettings{Mode: &mode})
 	return set.Warning, err
 }
 
@@ -62,7 +63,8 @@ func (c *Client) FolderRoots(ctx context.Context) ([]string, error) {
 
 // PutFolderRoots replaces them.
 func (c *Client) PutFolderRoots(ctx context.Context, roots []string, conditions ...Condition) ([]string, error) {
-	set, err := send[api.FolderRoots](ctx, c, http.MethodPut, path("folder-roots"), api.PutFolderRoots{FolderRoots: append([]string{}, roots...)}, conditions...)
+	set, err := send[api.FolderRoots](ctx, c, http.MethodPut, path("folder-roots"),
+		api.PutFolderRoots{FolderRoots: append([]string{}, roots...)}, conditions...)
 	return set.FolderRoots, err
 }
 
@@ -74,6 +76,7 @@ func (c *Client) TagFolderRoots(ctx context.Context, tag string) ([]string, erro
 
 // PutTagFolderRoots replaces those that a tag adds.
 func (c *Client) PutTagFolderRoots(ctx context.Context, tag string, roots []string) ([]string, error) {
-	set, err := send[api.TagSettingsStored](ctx, c, http.MethodPut, path("tags", tag, "settings"), api.PutTagSettings{FolderRoots: append([]string{}, roots...)})
+	set, err := send[api.TagSettingsStored](ctx, c, http.MethodPut, path("tags", tag, "settings"),
+		api.PutTagSettings{FolderRoots: append([]string{}, roots...)})
 	return set.FolderRoots.FolderRoots, err
 }

@@ -28,7 +28,9 @@ func (r rootsOf) read(ctx context.Context, server *client.Client) ([]string, err
 }
 
 // change puts what a person wants in place of what is there, and prints it.
-func (r rootsOf) change(ctx context.Context, env *environment, c *connection, wanted func(now []string) ([]string, error)) error {
+func (r rootsOf) change(
+	ctx context.Context, env *environment, c *connection, wanted func(now []string) ([]string, error),
+) error {
 	server, err := c.client()
 	if err != nil {
 		return err
@@ -87,7 +89,9 @@ type folderRootsAddCommand struct {
 
 // Run adds the directory and prints all.
 func (c *folderRootsAddCommand) Run(ctx context.Context, env *environment) error {
-	return c.change(ctx, env, &c.connection, func(now []string) ([]string, error) { return append(now, c.Directory), nil })
+	return c.change(ctx, env, &c.connection, func(now []string) ([]string, error) {
+		return append(now, c.Directory), nil
+	})
 }
 
 type folderRootsRemoveCommand struct {

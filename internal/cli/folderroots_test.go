@@ -51,7 +51,8 @@ func TestFolderRootsAreListedAddedAndRemoved(t *testing.T) {
 			t.Errorf("%q: got %d and\n%s%s", step.args, code, out, errs)
 		}
 	}
-	if got := roots["/api/v1/folder-roots"]; !slices.Equal(got, []string{"~"}) || len(roots["/api/v1/tags/nas/settings"]) != 0 {
+	if got := roots["/api/v1/folder-roots"]; !slices.Equal(got,
+		[]string{"~"}) || len(roots["/api/v1/tags/nas/settings"]) != 0 {
 		t.Errorf("in the end they are %q", roots)
 	}
 	code, _, errs := run(t, "folder-roots", "remove", "/srv", "--token", "x", "--server", url)

@@ -17,8 +17,8 @@ const (
 // DefaultFolderRoot is the home directory of the daemon's user.
 const DefaultFolderRoot = "~"
 
-// ParseFolderRoots checks a list of folder roots and gives it sorted, each once. A root begins with `~`, with `/` or with a
-// drive letter: which of them a device has depends on its system.
+// ParseFolderRoots checks a list of folder roots and gives it sorted, each once. A root begins with `~`, with `/` or
+// with a drive letter: which of them a device has depends on its system.
 func ParseFolderRoots(roots []string) ([]string, error) {
 	if len(roots) > MaxFolderRoots {
 		return nil, Invalidf("folderRoots", "there are at most %d folder roots, these are %d", MaxFolderRoots, len(roots))
@@ -46,7 +46,8 @@ func checkFolderRoot(root string) error {
 	home := root == "~" || len(root) > 1 && root[0] == '~' && separates(rune(root[1]))
 	drive := len(root) > 2 && root[1] == ':' && separates(rune(root[2])) && (root[0]|0x20 >= 'a' && root[0]|0x20 <= 'z')
 	if !home && !drive && root[0] != '/' {
-		return Invalidf("folderRoots", `folder root %q is not absolute: begin with ~/, with / or with a drive such as C:\`, root)
+		return Invalidf("folderRoots",
+			`folder root %q is not absolute: begin with ~/, with / or with a drive such as C:\`, root)
 	}
 	if slices.Contains(strings.FieldsFunc(root, separates), "..") {
 		return Invalidf("folderRoots", "folder root %q leads upwards: write it without ..", root)

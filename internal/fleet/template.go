@@ -43,7 +43,8 @@ type Template struct {
 	UpdatedAt time.Time
 }
 
-// SavedByAdmin tells whether an admin stands for what the template says. A template whose saver is not known is nobody's.
+// SavedByAdmin tells whether an admin stands for what the template says. A template whose saver is not known is
+// nobody's.
 func (t Template) SavedByAdmin() bool { return t.SavedRole == RoleAdmin }
 
 // SaysTheSame tells whether two templates have the same op, key and text: who saved one then stands for the other.
@@ -51,7 +52,8 @@ func (t Template) SaysTheSame(other Template) bool {
 	return t.Op == other.Op && t.Key == other.Key && t.Text == other.Text
 }
 
-// SavedOver is the template as it is kept when it replaces another: who saved what it says stays where that is the same.
+// SavedOver is the template as it is kept when it replaces another: who saved what it says stays where that is the
+// same.
 func (t Template) SavedOver(before Template) Template {
 	if t.SaysTheSame(before) {
 		t.SavedBy, t.SavedRole = before.SavedBy, before.SavedRole

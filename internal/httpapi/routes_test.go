@@ -119,7 +119,8 @@ func TestTheDocumentDescribesTheObjectsExactly(t *testing.T) {
 	device := Prefix + "/devices/" + string(idA)
 	for schema, path := range map[string]string{
 		"Device": device, "DeviceStatus": device + "/status", "DeviceVersion": device + "/version", "DeviceState": device + "/state",
-		"DeviceSettings": device + "/settings", "Template": template, "TagSettings": Prefix + "/tags/t/settings", "FolderRoots": Prefix + "/folder-roots",
+		"DeviceSettings": device + "/settings", "Template": template, "TagSettings": Prefix + "/tags/t/settings",
+		"FolderRoots":   Prefix + "/folder-roots",
 		"TemplateSaver": template + "/saver",
 	} {
 		sent := fields(t, w.get(path))

@@ -20,9 +20,11 @@ type Settings interface {
 	// PutTagMode also takes a tag that nobody carries yet.
 	PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error
 	PutFleetMode(ctx context.Context, mode fleet.Mode) error
-	// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where the tag is "". check is called with those
-	// that are there.
-	PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []string, check func(current *[]string) error) ([]string, error)
+	// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where the tag is "". check is called
+	// with those that are there.
+	PutFolderRoots(
+		ctx context.Context, tag fleet.Tag, roots []string, check func(current *[]string) error,
+	) ([]string, error)
 	// ModeStops are the modes that keep Muster from writing.
 	ModeStops(ctx context.Context) []fleet.ModeStop
 }
@@ -214,7 +216,9 @@ func (s *server) putMode(r *request, now func(*fleet.Registry) fleet.Mode, put f
 }
 
 // switchMode sets a mode for whoever may.
-func (s *server) switchMode(r *request, text string, now fleet.Mode, put func(fleet.Mode) error) (api.ModeSwitched, error) {
+func (s *server) switchMode(
+	r *request, text string, now fleet.Mode, put func(fleet.Mode) error,
+) (api.ModeSwitched, error) {
 	mode, err := fleet.ParseMode(text)
 	if err != nil {
 		return api.ModeSwitched{}, err

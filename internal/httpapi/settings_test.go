@@ -39,7 +39,8 @@ func TestDeviceSettingsThatAreLeftOutStay(t *testing.T) {
 
 func TestModesOfFleetAndTags(t *testing.T) {
 	w := newWorld(t)
-	for path, rest := range map[string]string{"/configurator": "", "/tags/anything%2Fat%20all/settings": `,"folderRoots":[]`} {
+	for path, rest := range map[string]string{"/configurator": "",
+		"/tags/anything%2Fat%20all/settings": `,"folderRoots":[]`} {
 		if got := w.get(Prefix + path); got != `{"mode":"on"`+rest+`}` {
 			t.Errorf("%s starts as %s", path, got)
 		}

@@ -55,7 +55,8 @@ func TestEveryTagComesThroughEveryPath(t *testing.T) {
 			if err := json.Unmarshal([]byte(w.get(Prefix+"/tags/"+segment(tag)+"/templates")), &templates); err != nil || len(templates) != 1 {
 				t.Errorf("templates are %v, %v", templates, err)
 			}
-			if got := w.put(Prefix+"/tags/"+segment(tag)+"/settings", `{"mode":"observe"}`); got != `{"mode":"observe","folderRoots":[]}` {
+			if got := w.put(Prefix+"/tags/"+segment(tag)+"/settings",
+				`{"mode":"observe"}`); got != `{"mode":"observe","folderRoots":[]}` {
 				t.Errorf("settings are %s", got)
 			}
 			if got := w.want(http.StatusOK, call{method: http.MethodDelete, path: Prefix + "/tags/" + segment(tag)}); got != "[]" {

@@ -12,20 +12,28 @@ import (
 func (s *server) rootRoutes() []route {
 	const roots, tag = Prefix + "/folder-roots", Prefix + "/tags/{tag}/settings"
 	return []route{
-		{method: http.MethodGet, path: roots, name: "getFolderRoots", summary: "Directories below which templates of authors may put folders", permission: auth.Read,
+		{method: http.MethodGet, path: roots, name: "getFolderRoots",
+			summary: "Directories below which templates of authors may put folders", permission: auth.Read,
 			reply: reflect.TypeFor[api.FolderRoots](), handle: s.getFolderRoots},
-		{method: http.MethodPut, path: roots, name: "putFolderRoots", summary: "Replace them", permission: auth.WriteSettings,
-			body: reflect.TypeFor[api.PutFolderRoots](), reply: reflect.TypeFor[api.FolderRoots](), conditional: true, handle: s.putFolderRoots},
-		{method: http.MethodGet, path: tag, name: "getTagSettings", summary: "Settings of the devices with a tag", permission: auth.Read,
-			reply: reflect.TypeFor[api.TagSettings](), handle: s.getTagSettings},
-		{method: http.MethodPut, path: tag, name: "putTagSettings", summary: "Change settings of the devices with a tag; what is left out stays", permission: auth.Stop,
-			body: reflect.TypeFor[api.PutTagSettings](), reply: reflect.TypeFor[api.TagSettingsStored](), handle: s.putTagSettings},
+		{method: http.MethodPut, path: roots, name: "putFolderRoots", summary: "Replace them",
+			permission: auth.WriteSettings,
+			body:       reflect.TypeFor[api.PutFolderRoots](), reply: reflect.TypeFor[api.FolderRoots](), conditional: true,
+			handle: s.putFolderRoots},
+		{method: http.MethodGet, path: tag, name: "getTagSettings", summary: "Settings of the devices with a tag",
+			permission: auth.Read,
+			reply:      reflect.TypeFor[api.TagSettings](), handle: s.getTagSettings},
+		{method: http.MethodPut, path: tag, name: "putTagSettings",
+			summary: "Change settings of the devices with a tag; what is left out stays", permission: auth.Stop,
+			body: reflect.TypeFor[api.PutTagSettings](), reply: reflect.TypeFor[api.TagSettingsStored](),
+			handle: s.putTagSettings},
 	}
 }
 
 func wireRoots(roots []string) api.FolderRoots {
 	return api.FolderRoots{FolderRoots: append([]string{}, roots...)}
 }
+
+func shownRoots(roots *[]string) any { return wireRoots(*roots) }
 
 func (s *server) getFolderRoots(r *request) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
@@ -43,7 +51,7 @@ func (s *server) putFolderRoots(r *request) (reply, error) {
 	if err := missing(map[string]bool{"folderRoots": body.FolderRoots == nil}); err != nil {
 		return reply{}, err
 	}
-	stored, err := s.Settings.PutFolderRoots(r.Context(), "", body.FolderRoots, condition(r, func(roots *[]string) any { return wireRoots(*roots) }))
+	stored, err := s.Settings.PutFolderRoots(r.Context(), "", body.FolderRoots, condition(r, shownRoots))
 	if err != nil {
 		return reply{}, err
 	}
@@ -60,7 +68,8 @@ func (s *server) getTagSettings(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return show(api.TagSettings{
-		ModeSetting: api.ModeSetting{Mode: string(orOn(registry.TagModes[tag]))}, FolderRoots: wireRoots(registry.Roots[tag]),
+		ModeSetting: api.ModeSetting{Mode: string(orOn(registry.TagModes[tag]))},
+		FolderRoots: wireRoots(registry.Roots[tag]),
 	})
 }
 

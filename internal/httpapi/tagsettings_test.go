@@ -14,7 +14,8 @@ func TestFolderRootsOfFleetAndTags(t *testing.T) {
 	if got := w.get(fleetRoots); got != `{"folderRoots":["~"]}` {
 		t.Errorf("they start as %s", got)
 	}
-	if got := w.put(fleetRoots, `{"folderRoots":["~","/srv/sync","/srv/sync"]}`); got != `{"folderRoots":["/srv/sync","~"]}` {
+	if got := w.put(fleetRoots,
+		`{"folderRoots":["~","/srv/sync","/srv/sync"]}`); got != `{"folderRoots":["/srv/sync","~"]}` {
 		t.Errorf("got %s, want them sorted, each once", got)
 	}
 	w.put(tag, `{"mode":"observe"}`)
@@ -37,7 +38,8 @@ func TestOnlyAnAdminSetsFolderRoots(t *testing.T) {
 		}
 	}
 	tag := Prefix + "/tags/site/settings"
-	w.want(http.StatusForbidden, call{method: http.MethodPut, path: tag, role: fleet.RoleOperator, body: `{"mode":"observe","folderRoots":["/"]}`})
+	w.want(http.StatusForbidden, call{method: http.MethodPut, path: tag, role: fleet.RoleOperator,
+		body: `{"mode":"observe","folderRoots":["/"]}`})
 	if got := w.get(tag); got != `{"mode":"on","folderRoots":[]}` {
 		t.Errorf("got %s after what was refused", got)
 	}
@@ -45,8 +47,10 @@ func TestOnlyAnAdminSetsFolderRoots(t *testing.T) {
 
 func TestAFolderRootThatIsNoDirectoryIsRefused(t *testing.T) {
 	w := newWorld(t)
-	for _, root := range []string{``, `srv`, `..`, `~x`, `~/../x`, `/srv/../etc`, `C:`, `C:x`, `/a\u0000b`, `/` + strings.Repeat("x", fleet.MaxFolderRootBytes)} {
-		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: Prefix + "/folder-roots", body: `{"folderRoots":["` + root + `"]}`})
+	for _, root := range []string{``, `srv`, `..`, `~x`, `~/../x`, `/srv/../etc`, `C:`, `C:x`, `/a\u0000b`,
+		`/` + strings.Repeat("x", fleet.MaxFolderRootBytes)} {
+		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: Prefix + "/folder-roots",
+			body: `{"folderRoots":["` + root + `"]}`})
 	}
 	for _, body := range []string{`{}`, `{"folderRoots":null}`} {
 		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: Prefix + "/folder-roots", body: body})
@@ -62,7 +66,8 @@ func TestWhoStandsForATemplate(t *testing.T) {
 		body string
 		want fleet.Role
 	}{
-		{fleet.RoleAuthor, `{"op":"set","key":"options.natEnabled","template":"false","label":"x","priority":9}`, fleet.RoleAdmin},
+		{fleet.RoleAuthor, `{"op":"set","key":"options.natEnabled","template":"false","label":"x","priority":9}`,
+			fleet.RoleAdmin},
 		{fleet.RoleAuthor, `{"op":"set","key":"options.natEnabled","template":"true"}`, fleet.RoleAuthor},
 		{fleet.RoleAdmin, `{"op":"set","key":"options.natEnabled","template":"true","label":"y"}`, fleet.RoleAuthor},
 		{fleet.RoleAdmin, `{"op":"merge","key":"options.natEnabled","template":"true"}`, fleet.RoleAdmin},

@@ -28,7 +28,8 @@ const (
 	stranger = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI" // among the scene's devices, not registered
 )
 
-// Who asks for a change is not who touched its key, but what the templates of admins make by themselves. Nora is registered.
+// Who asks for a change is not who touched its key, but what the templates of admins make by themselves. Nora is
+// registered.
 func TestWhatAdminsAskForByThemselves(t *testing.T) {
 	program := func(role fleet.Role) fleet.Template {
 		return merge(2, 20, role, "folders.copy", `def template(config):
@@ -43,31 +44,49 @@ func TestWhatAdminsAskForByThemselves(t *testing.T) {
 	}{
 		{"an admin's folder anywhere", nil, []fleet.Template{folder(1, 10, admin, "/srv/finance", nora)}, ""},
 		{"an author's folder at home", nil, []fleet.Template{folder(1, 10, author, "~/finance", nora)}, ""},
-		{"an author's folder elsewhere", nil, []fleet.Template{folder(1, 10, author, "/srv/finance", nora)}, "folders.finance"},
-		{"nobody is known to have saved it", nil, []fleet.Template{folder(1, 10, "nobody", "/srv/finance", nora)}, "folders.finance"},
-		{"an operator did", nil, []fleet.Template{folder(1, 10, fleet.RoleOperator, "/srv/finance", nora)}, "folders.finance"},
-		{"both ask for the same", nil, []fleet.Template{folder(1, 10, author, "/srv/finance", nora), folder(2, 20, admin, "/srv/finance", nora)}, ""},
-		{"an admin has the last word", nil, []fleet.Template{folder(1, 10, author, "/srv/other", nora), folder(2, 20, admin, "/srv/finance", nora)}, ""},
-		{"an author has the last word", nil, []fleet.Template{folder(1, 10, admin, "/srv/finance", nora), folder(2, 20, author, "/srv/other", nora)}, "folders.finance"},
-		{"an admin's program copies an author's path", nil, []fleet.Template{folder(1, 10, author, "/srv/finance", nora), program(admin)}, "folders.copy"},
-		{"an author's folder with a stranger", nil, []fleet.Template{folder(1, 10, author, "~/finance", stranger)}, "folders.finance"},
+		{"an author's folder elsewhere", nil, []fleet.Template{folder(1, 10, author, "/srv/finance", nora)},
+			"folders.finance"},
+		{"nobody is known to have saved it", nil, []fleet.Template{folder(1, 10, "nobody", "/srv/finance", nora)},
+			"folders.finance"},
+		{"an operator did", nil, []fleet.Template{folder(1, 10, fleet.RoleOperator, "/srv/finance", nora)},
+			"folders.finance"},
+		{"both ask for the same", nil, []fleet.Template{folder(1, 10, author, "/srv/finance", nora), folder(2, 20, admin,
+			"/srv/finance", nora)}, ""},
+		{"an admin has the last word", nil, []fleet.Template{folder(1, 10, author, "/srv/other", nora), folder(2, 20,
+			admin, "/srv/finance", nora)}, ""},
+		{"an author has the last word", nil, []fleet.Template{folder(1, 10, admin, "/srv/finance", nora), folder(2, 20,
+			author, "/srv/other", nora)}, "folders.finance"},
+		{"an admin's program copies an author's path", nil, []fleet.Template{folder(1, 10, author, "/srv/finance", nora),
+			program(admin)}, "folders.copy"},
+		{"an author's folder with a stranger", nil, []fleet.Template{folder(1, 10, author, "~/finance", stranger)},
+			"folders.finance"},
 		{"an admin's folder with a stranger", nil, []fleet.Template{folder(1, 10, admin, "~/finance", stranger)}, ""},
 		{"a stranger in lower case", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
 			`{"path": "~/finance", "devices": [{"deviceID": "k4krhsockcsm2afw6wvo34b27h3a62iddet2lwt2o6uf2qv7qxdkpdai"}]}`)}, "folders.finance"},
-		{"a person's folder shared by an author", nil, []fleet.Template{merge(1, 10, author, "folders.docs-7hq2.devices", `[{"deviceID": "`+nora+`"}]`)}, "folders.docs-7hq2.devices." + nora},
-		{"a person's folder shared by an admin", nil, []fleet.Template{merge(1, 10, admin, "folders.docs-7hq2.devices", `[{"deviceID": "`+nora+`"}]`)}, ""},
-		{"every folder shared by an author", nil, []fleet.Template{merge(1, 10, author, "folders.*.devices", `[{"deviceID": "`+nora+`"}]`)}, "folders.docs-7hq2.devices." + nora},
+		{"a person's folder shared by an author", nil, []fleet.Template{merge(1, 10, author, "folders.docs-7hq2.devices",
+			`[{"deviceID": "`+nora+`"}]`)}, "folders.docs-7hq2.devices." + nora},
+		{"a person's folder shared by an admin", nil, []fleet.Template{merge(1, 10, admin, "folders.docs-7hq2.devices",
+			`[{"deviceID": "`+nora+`"}]`)}, ""},
+		{"every folder shared by an author", nil, []fleet.Template{merge(1, 10, author, "folders.*.devices",
+			`[{"deviceID": "`+nora+`"}]`)}, "folders.docs-7hq2.devices." + nora},
 		{"an admin's folder shared by an author", []fleet.Template{folder(1, 10, admin, "~/finance")},
-			[]fleet.Template{folder(1, 10, admin, "~/finance"), folder(2, 20, author, "~/finance", nora)}, "folders.finance.devices." + nora},
+			[]fleet.Template{folder(1, 10, admin, "~/finance"), folder(2, 20, author, "~/finance", nora)},
+			"folders.finance.devices." + nora},
 		{"an admin's folder made by an author first", []fleet.Template{folder(1, 10, admin, "~/finance")},
-			[]fleet.Template{folder(2, 5, author, "~/finance", nora), folder(1, 10, admin, "~/finance")}, "folders.finance.devices." + nora},
-		{"an author's folder shared further", []fleet.Template{folder(1, 10, author, "~/finance")}, []fleet.Template{folder(1, 10, author, "~/finance", nora)}, ""},
+			[]fleet.Template{folder(2, 5, author, "~/finance", nora), folder(1, 10, admin, "~/finance")},
+			"folders.finance.devices." + nora},
+		{"an author's folder shared further", []fleet.Template{folder(1, 10, author, "~/finance")},
+			[]fleet.Template{folder(1, 10, author, "~/finance", nora)}, ""},
 		{"an author's folder shared further with a stranger", []fleet.Template{folder(1, 10, author, "~/finance")},
 			[]fleet.Template{folder(1, 10, author, "~/finance", stranger)}, "folders.finance.devices." + stranger},
-		{"every new folder shared by an author", nil, []fleet.Template{merge(1, 10, author, "defaults.folder.devices", `[{"deviceID": "`+nora+`"}]`)}, "defaults.folder.devices." + nora},
-		{"every new folder shared by an admin", nil, []fleet.Template{merge(1, 10, admin, "defaults.folder.devices", `[{"deviceID": "`+nora+`"}]`)}, ""},
-		{"two folders of one author in one another", nil, []fleet.Template{folder(1, 10, author, "~/finance"), merge(2, 20, author, "folders.inner", `{"path": "~/finance/inner"}`)}, "folders.inner"},
-		{"two folders of one admin in one another", nil, []fleet.Template{folder(1, 10, admin, "~/finance"), merge(2, 20, admin, "folders.inner", `{"path": "~/finance/inner"}`)}, ""},
+		{"every new folder shared by an author", nil, []fleet.Template{merge(1, 10, author, "defaults.folder.devices",
+			`[{"deviceID": "`+nora+`"}]`)}, "defaults.folder.devices." + nora},
+		{"every new folder shared by an admin", nil, []fleet.Template{merge(1, 10, admin, "defaults.folder.devices",
+			`[{"deviceID": "`+nora+`"}]`)}, ""},
+		{"two folders of one author in one another", nil, []fleet.Template{folder(1, 10, author, "~/finance"), merge(2,
+			20, author, "folders.inner", `{"path": "~/finance/inner"}`)}, "folders.inner"},
+		{"two folders of one admin in one another", nil, []fleet.Template{folder(1, 10, admin, "~/finance"), merge(2, 20,
+			admin, "folders.inner", `{"path": "~/finance/inner"}`)}, ""},
 		{"an author's old versions in another folder", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
 			`{"path": "~/finance", "versioning": {"type": "simple", "fsPath": "~/Documents/old"}}`)}, "folders.finance"},
 		{"an author's old versions in the folder", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
@@ -128,8 +147,8 @@ func TestPathsAreHeldWhileTheSystemIsNotKnown(t *testing.T) {
 	}
 }
 
-// A daemon of 2.1 says where its own files are; where they lie in the home directory, or it is one of them, is no reason to
-// hold everything in it.
+// A daemon of 2.1 says where its own files are; where they lie in the home directory, or it is one of them, is no
+// reason to hold everything in it.
 func TestTheDaemonsOwnDirectoriesAreHeld(t *testing.T) {
 	for _, tc := range []struct {
 		tilde, own, path string

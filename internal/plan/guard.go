@@ -22,7 +22,8 @@ type guard struct {
 }
 
 func newGuard(in Input) guard {
-	g := guard{own: string(in.Device), facts: in.Facts, observed: in.Observed, base: in.Base, desired: in.Desired, admins: in.ByAdmins}
+	g := guard{own: string(in.Device), facts: in.Facts, observed: in.Observed, base: in.Base, desired: in.Desired,
+		admins: in.ByAdmins}
 	if !g.base.Exists() {
 		g.base = in.Observed
 	}
@@ -54,8 +55,8 @@ type place struct {
 func (p place) removed() bool { return !p.to.Exists() }
 func (p place) changed() bool { return p.from.Exists() } // or removed
 
-// guardTable is read from the top; the rows of the strictest class that match any place of a change decide, each with its
-// reason: a person consents to all of them.
+// guardTable is read from the top; the rows of the strictest class that match any place of a change decide, each
+// with its reason: a person consents to all of them.
 var guardTable = []rule{
 	{at: "version", class: Refused, reason: "the version of the configuration belongs to the daemon"},
 	{at: "*", class: Refused, when: sectionGoes, reason: "a section of the configuration cannot go: the daemon would put its defaults in its place"},
@@ -93,7 +94,8 @@ var guardTable = []rule{
 	{at: "defaults.folder.versioning.**", class: Held, why: whyStrayVersions},
 	{at: "folders.*.devices.*", class: Held, why: whyStrayShare},
 	{at: "defaults.folder.devices.*", class: Held, why: whyStrayShare},
-	{at: "gui.address", class: Held, reason: "the daemon's API would move to another address; the port in the device's record follows it"},
+	{at: "gui.address", class: Held,
+		reason: "the daemon's API would move to another address; the port in the device's record follows it"},
 	{at: "gui.useTLS", class: Held, reason: "the daemon's API would be reached in another way"},
 	{at: "gui.apiKey", class: Held, reason: "the daemon would get another API key"},
 	{at: "gui.user", class: Held, reason: "who may log in at the daemon would change"},
@@ -111,7 +113,8 @@ var guardTable = []rule{
 	{at: "defaults.device.autoAcceptFolders", class: Held, when: isTrueOrChanged, reason: "every new device may add folders on its own"},
 	{at: "options.auditEnabled", class: Held, when: auditsToFile, reason: "a daemon that cannot write this audit file does not start again"},
 	{at: "options.auditFile", class: Held, when: auditsToFile, reason: "a daemon that cannot write this audit file does not start again"},
-	{at: "options.globalAnnounceServers", class: Held, reason: "where the daemon announces itself, and asks for others, would change"},
+	{at: "options.globalAnnounceServers", class: Held,
+		reason: "where the daemon announces itself, and asks for others, would change"},
 	{at: "options.releasesURL", class: Held, reason: "upgrades of the daemon would come from there"},
 	{at: "options.crURL", class: Held, reason: "crash reports would go there"},
 	{at: "options.urURL", class: Held, reason: "usage reports would go there"},

@@ -11,15 +11,16 @@ import (
 	"muster/internal/fleet"
 )
 
-// location is a directory on the daemon's machine: absolute, cleaned, without what two texts of one directory differ in.
+// location is a directory on the daemon's machine: absolute, cleaned, without what two texts of one directory differ
+// in.
 type location struct {
 	volume string   // "C:" on Windows, in upper case; "" elsewhere
 	names  []string // from the root of the volume
 	upward bool     // the text said `..`: a symbolic link may have led elsewhere first
 }
 
-// within tells whether a location is another one or lies in it. Letters of either case are the same, and on Windows what a
-// name ends in counts no more than there: that is how a path may reach a directory without naming it.
+// within tells whether a location is another one or lies in it. Letters of either case are the same, and on Windows
+// what a name ends in counts no more than there: that is how a path may reach a directory without naming it.
 func (l location) within(other location) bool { return l.below(other, equalNames) }
 
 func (l location) below(other location, same func(a, b string) bool) bool {
@@ -44,7 +45,8 @@ type system struct {
 	sensitive []location // directories of the daemon itself and of the operating system
 }
 
-var unixes = []string{"linux", "darwin", "ios", "freebsd", "openbsd", "netbsd", "dragonfly", "solaris", "illumos", "android", "aix"}
+var unixes = []string{"linux", "darwin", "ios", "freebsd", "openbsd", "netbsd", "dragonfly", "solaris", "illumos",
+	"android", "aix"}
 
 // newSystem makes sense of what a daemon said of its machine. why says what is missing.
 func newSystem(known fleet.System) (s *system, why string) {
@@ -142,6 +144,7 @@ func (s *system) readable(text string) (strange string) {
 }
 
 func invisible(r rune) bool {
-	return r == unicode.ReplacementChar || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Zl, unicode.Zp) ||
+	return r == unicode.ReplacementChar || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co,
+		unicode.Variation_Selector, unicode.Zl, unicode.Zp) ||
 		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || r != ' ' && unicode.Is(unicode.Zs, r)
 }

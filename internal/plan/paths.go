@@ -10,8 +10,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Where data may go: which paths and shares wait for consent. Some always do; others only where the templates that admins
-// saved do not ask for the very same by themselves.
+// Where data may go: which paths and shares wait for consent. Some always do; others only where the templates that
+// admins saved do not ask for the very same by themselves.
 
 func folderWithoutPath(_ guard, p place) bool {
 	return !p.removed() && isHome(p.to.Get("path"))
@@ -39,7 +39,7 @@ func keepsVersionsAmongFiles(g guard, p place) bool {
 		return false
 	}
 	for _, text := range versionPaths(versioning) {
-		if directory := cleaned(text); above(directory) || g.around(text, is.Get("path").Str()) || g.around(text, was.Get("path").Str()) {
+		if above(cleaned(text)) || g.around(text, is.Get("path").Str()) || g.around(text, was.Get("path").Str()) {
 			return true
 		}
 	}
@@ -189,7 +189,8 @@ func (g guard) rootsInWords() string {
 	if len(named) > most {
 		named, more = named[:most], ", ..."
 	}
-	return fmt.Sprintf(" (%s%s; an admin adds one with: muster folder-roots add DIRECTORY)", strings.Join(named, ", "), more)
+	return fmt.Sprintf(" (%s%s; an admin adds one with: muster folder-roots add DIRECTORY)",
+		strings.Join(named, ", "), more)
 }
 
 // whyStrayShare says why sharing a folder anew waits for consent.

@@ -40,7 +40,8 @@ func TestOldVersionsInTheFolderItselfAreHeldInEverySpelling(t *testing.T) {
 	form := guard.Form{Op: fleet.OpMerge, Key: "folders." + guard.Folder + ".versioning",
 		Text: `{"type": "simple", "fsPath": <path>}`, At: "folders." + guard.Folder + ".versioning.fsPath"}
 	for name, texts := range map[stsim.System][]string{
-		stsim.Linux:   {"~/photos", "/home/syncthing/photos", "/home//syncthing/./photos/", "/home/syncthing/photos/../photos"},
+		stsim.Linux: {"~/photos", "/home/syncthing/photos", "/home//syncthing/./photos/",
+			"/home/syncthing/photos/../photos"},
 		stsim.Windows: {`~\photos`, `C:\Users\syncthing\photos`, `c:/users/SYNCTHING/Photos.`},
 		stsim.MacOS:   {"/users/syncthing/PHOTOS"},
 	} {
@@ -48,7 +49,8 @@ func TestOldVersionsInTheFolderItselfAreHeldInEverySpelling(t *testing.T) {
 		c.edit(fleet.OpMerge, "folders."+guard.Folder, `{"path": "~/photos"}`)
 		c.facts.System, c.facts.Roots = systems[name], []string{"~"}
 		for _, text := range texts {
-			c.judged(t, text, form, false, fleet.Template{ID: 1, Op: form.Op, Key: form.Key, Text: form.Template(guard.Path{Text: text})})
+			c.judged(t, text, form, false, fleet.Template{ID: 1, Op: form.Op, Key: form.Key,
+				Text: form.Template(guard.Path{Text: text})})
 		}
 	}
 }
@@ -60,7 +62,8 @@ func (c *scene) judgeAll(t *testing.T, system stsim.System, role fleet.Role) (ca
 		for _, form := range guard.Forms {
 			if form.Takes(path) {
 				cases++
-				c.judged(t, fmt.Sprintf("%s %q", form.Name, path.Text), form, form.Free(path, role == fleet.RoleAdmin, roots > 0, roots > 1),
+				c.judged(t, fmt.Sprintf("%s %q", form.Name, path.Text), form, form.Free(path, role == fleet.RoleAdmin,
+					roots > 0, roots > 1),
 					fleet.Template{ID: 1, Op: form.Op, Key: form.Key, Text: form.Template(path), SavedRole: role})
 			}
 		}

@@ -35,8 +35,8 @@ func whyOutOfReach(g guard, p place) string {
 	return ""
 }
 
-// APIPort is the port of a GUI address, 0 where it has none. It is written in digits: a daemon would also take the name of a
-// service.
+// APIPort is the port of a GUI address, 0 where it has none. It is written in digits: a daemon would also take the
+// name of a service.
 func APIPort(address string) int {
 	_, text, err := net.SplitHostPort(strings.TrimSpace(address))
 	port, notANumber := strconv.ParseUint(text, 10, 16)

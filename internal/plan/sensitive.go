@@ -8,12 +8,15 @@ import (
 	"muster/internal/fleet"
 )
 
-// The directories that no folder may be, contain or lie in without consent: who has them has the daemon, or the machine.
+// The directories that no folder may be, contain or lie in without consent: who has them has the daemon, or the
+// machine.
 
 // Where Syncthing keeps configuration, keys and database when nobody said otherwise, and where packages of it do.
 var daemonDirectories = map[bool][]string{
-	false: {"~/.config/syncthing", "~/.local/state/syncthing", "~/.local/share/syncthing", "~/Library/Application Support/Syncthing",
-		"/var/lib/syncthing", "/var/lib/syncthing-relaysrv", "/var/lib/syncthing-discosrv", "/var/syncthing", "/var/db/syncthing", "/config",
+	false: {"~/.config/syncthing", "~/.local/state/syncthing", "~/.local/share/syncthing",
+		"~/Library/Application Support/Syncthing",
+		"/var/lib/syncthing", "/var/lib/syncthing-relaysrv", "/var/lib/syncthing-discosrv", "/var/syncthing",
+		"/var/db/syncthing", "/config",
 		"/data/data", "/data/user", "/usr/local/etc/syncthing", "/usr/local/var/syncthing", "/opt/homebrew/var/syncthing",
 		"~/config", "~/gui", "~/index-v0.14.0.db", "~/index-v2"},
 	true: {`~\AppData\Local\Syncthing`, `~\AppData\Roaming\Syncthing`, `C:\ProgramData\Syncthing`, `C:\Syncthing`,
@@ -21,8 +24,10 @@ var daemonDirectories = map[bool][]string{
 }
 
 var systemDirectories = map[bool][]string{
-	false: {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/root", "/run", "/sbin", "/sys", "/usr",
-		"/var/db", "/var/lib", "/var/log", "/var/run", "/var/spool", "/snap", "/System", "/Library", "/Applications", "/private/etc",
+	false: {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/root", "/run", "/sbin",
+		"/sys", "/usr",
+		"/var/db", "/var/lib", "/var/log", "/var/run", "/var/spool", "/snap", "/System", "/Library", "/Applications",
+		"/private/etc",
 		"/private/var/db", "/private/var/root", "/private/var/run", "/cores", "/system", "/vendor"},
 	true: {`C:\Windows`, `C:\Program Files`, `C:\Program Files (x86)`, `C:\ProgramData`, `C:\Boot`, `C:\Recovery`,
 		`C:\System Volume Information`, `C:\$Recycle.Bin`},

@@ -136,8 +136,8 @@ func (r *record) newAccess(c plan.Change, observed stconfig.Value) {
 	}
 }
 
-// settleAccess finds out how the daemon is reached after it was told of another access, and keeps that: the new one is tried,
-// then the old, for a minute, because the API restarts.
+// settleAccess finds out how the daemon is reached after it was told of another access, and keeps that: the new one
+// is tried, then the old, for a minute, because the API restarts.
 func (a *attempt) settleAccess(ctx context.Context) error {
 	if !a.record.moves() {
 		return nil
@@ -153,9 +153,10 @@ func (a *attempt) settleAccess(ctx context.Context) error {
 // moves tells whether the daemon is reached in another way afterwards.
 func (r record) moves() bool { return r.NewKey != "" || r.NewPort != 0 }
 
-// errAboutToMove says that the daemon still answers where it was, although its configuration says otherwise: its API restarts
-// after it has answered the write.
-var errAboutToMove = &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon still answers at its old port, and is to answer at a new one"}
+// errAboutToMove says that the daemon still answers where it was, although its configuration says otherwise: its API
+// restarts after it has answered the write.
+var errAboutToMove = &fleet.Error{Code: fleet.CodeUnavailable,
+	Message: "the daemon still answers at its old port, and is to answer at a new one"}
 
 // tryAccess keeps the access to which the daemon answers.
 func (e *Engine) tryAccess(ctx context.Context, j *job, next fleet.Access) error {

@@ -190,7 +190,8 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 		}
 	}
 	labels := map[fleet.DeviceID]string{}
-	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress, System: sampleSystem, Roots: []string{fleet.DefaultFolderRoot}}
+	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress, System: sampleSystem,
+		Roots: []string{fleet.DefaultFolderRoot}}
 	if x.j != nil {
 		labels = x.j.view.labels()
 		facts = FactsOf(x.j.current, x.own, x.j.known)

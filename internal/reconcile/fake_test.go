@@ -497,7 +497,8 @@ func (b *bench) register(templates ...fleet.TaggedTemplate) {
 const nora fleet.DeviceID = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"
 
 func tmpl(id int64, op fleet.Op, key, text string) fleet.TaggedTemplate {
-	return fleet.TaggedTemplate{Template: fleet.Template{ID: id, Op: op, Key: key, Text: text, SavedRole: fleet.RoleAdmin}, Tags: []fleet.Tag{"all"}}
+	return fleet.TaggedTemplate{Template: fleet.Template{ID: id, Op: op, Key: key, Text: text,
+		SavedRole: fleet.RoleAdmin}, Tags: []fleet.Tag{"all"}}
 }
 
 // start runs an engine until stop, or until the test ends. It is called inside a synctest bubble.

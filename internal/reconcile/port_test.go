@@ -58,8 +58,8 @@ func (b *bench) recorded() int {
 
 const oldPort, newPort = 8384, 9999
 
-// moving is a device of which a template moves the API to another port. After the write the old port answers for a while
-// still, and the new one after a while.
+// moving is a device of which a template moves the API to another port. After the write the old port answers for a
+// while still, and the new one after a while.
 func moving(t *testing.T, oldFor, newAfter time.Duration) (*bench, *ports) {
 	b := newBench(t, tmpl(1, fleet.OpSet, "gui.address", `"127.0.0.1:9999"`))
 	p := &ports{b: b, opens: map[int]time.Time{oldPort: {}}, closes: map[int]time.Time{}}
@@ -150,8 +150,8 @@ func TestAnAPIThatStaysAtItsOldPortIsReachedThere(t *testing.T) {
 	})
 }
 
-// Muster is killed after the daemon took the new port and before it knew: the record still has the old one, which answers for
-// a while.
+// Muster is killed after the daemon took the new port and before it knew: the record still has the old one, which
+// answers for a while.
 func TestANewPortSurvivesACrash(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b, p := moving(t, 3*time.Second, 5*time.Second)

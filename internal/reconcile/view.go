@@ -69,7 +69,8 @@ func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID, current *fleet.R
 func (e *Engine) newView(r *fleet.Registry) *view {
 	v := &view{registry: r, known: e.o.Daemon.Known, templates: make(map[int64]templateSum, len(r.Templates))}
 	for _, t := range r.Templates {
-		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)), asksForOthers(t.Template)}
+		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)),
+			asksForOthers(t.Template)}
 	}
 	v.all = sync.OnceValue(func() wholeFleet {
 		all := make([]template.Facts, 0, len(r.Devices))
@@ -140,7 +141,8 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 	if e.o.HoldAll != nil {
 		hold = e.o.HoldAll(id)
 	}
-	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, string(mode), known.Online, known.Address, known.AddressFixed,
+	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, string(mode), known.Online, known.Address,
+		known.AddressFixed,
 		known.TooOld, hold, e.sumTexts(roots), e.sumSystem(known.System))
 	return print
 }

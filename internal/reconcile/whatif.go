@@ -135,7 +135,8 @@ func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, er
 		fresh.mem.ignores = m.mem.lastIgnores()
 		m = fresh
 	}
-	j := &job{m: m, current: v.registry, view: v, mode: v.registry.ModeOf(id), device: v.registry.Devices[id], known: w.o.Daemon.Known(id)}
+	j := &job{m: m, current: v.registry, view: v, mode: v.registry.ModeOf(id), device: v.registry.Devices[id],
+		known: w.o.Daemon.Known(id)}
 	if j.device == nil {
 		return j, nil
 	}

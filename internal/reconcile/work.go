@@ -73,7 +73,8 @@ func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{m: m, current: current, view: v, mode: current.ModeAt(v.registry, m.id), device: current.Devices[m.id], known: e.o.Daemon.Known(m.id), forgotten: m.mem.timesForgotten()}
+	j := &job{m: m, current: current, view: v, mode: current.ModeAt(v.registry, m.id), device: current.Devices[m.id],
+		known: e.o.Daemon.Known(m.id), forgotten: m.mem.timesForgotten()}
 	if j.device == nil {
 		return j, nil
 	}

@@ -239,7 +239,8 @@ func (w *restoring) plan(ctx context.Context) error {
 		byAdmins = func() stconfig.Value { return desired }
 	}
 	made, err := plan.Make(plan.Input{
-		Device: w.id, Generation: registry.Generation, Observed: w.doc, Desired: desired, ByAdmins: byAdmins, Facts: w.o.Facts(registry, w.id),
+		Device: w.id, Generation: registry.Generation, Observed: w.doc, Desired: desired, ByAdmins: byAdmins,
+		Facts:   w.o.Facts(registry, w.id),
 		Consent: func(c plan.Change) bool { return slices.Contains(w.request.Consent, c.Key.String()) },
 	})
 	w.out.Plan = made

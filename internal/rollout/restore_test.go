@@ -55,7 +55,8 @@ func (r *restorable) restorer(step func(string)) *Restorer {
 	return NewRestorer(RestoreOptions{
 		Revisions: r, Session: func(context.Context, fleet.DeviceID) (Session, error) { return r, nil },
 		Facts: func(*fleet.Registry, fleet.DeviceID) plan.Facts {
-			return plan.Facts{APIPort: 8384, System: fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/x"}, Roots: []string{"~"}}
+			return plan.Facts{APIPort: 8384, System: fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/x"},
+				Roots: []string{"~"}}
 		},
 		Mode:     func(fleet.DeviceID) fleet.Mode { return r.mode },
 		Restored: func(fleet.DeviceID, string, string) {}, Unverified: func(fleet.Intent) {}, Step: step,
@@ -179,14 +180,16 @@ func TestARestoreGivesWayToWhoeverKeepsEditing(t *testing.T) {
 	}
 }
 
-// What an operator restores is judged as what an author asks for: a restore must lead nowhere that a template of theirs could
-// not.
+// What an operator restores is judged as what an author asks for: a restore must lead nowhere that a template of
+// theirs could not.
 func TestAnOperatorsRestoreIsJudgedAsAnAuthorsTemplate(t *testing.T) {
-	for role, want := range map[fleet.Role]plan.Class{fleet.RoleOperator: plan.Held, fleet.RoleAuthor: plan.Held, "": plan.Held, fleet.RoleAdmin: plan.Free} {
+	for role, want := range map[fleet.Role]plan.Class{fleet.RoleOperator: plan.Held, fleet.RoleAuthor: plan.Held,
+		"": plan.Held, fleet.RoleAdmin: plan.Free} {
 		r, restorer := hurried(t, func(*restorable) {})
 		r.was = r.is
 		r.is = stconfig.Replace(r.is, stconfig.Key{}.Child("folders").Child("photos-x4kd"), stconfig.Value{})
-		restored, err := restorer.Restore(fleet.WithRole(t.Context(), role), stconfig.SampleID, 1, RestoreRequest{Section: "folders.photos-x4kd"})
+		restored, err := restorer.Restore(fleet.WithRole(t.Context(), role), stconfig.SampleID, 1,
+			RestoreRequest{Section: "folders.photos-x4kd"})
 		if err != nil {
 			t.Fatal(err)
 		}

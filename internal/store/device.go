@@ -95,8 +95,8 @@ func ask[T any](check func(*T) error, current *T) error {
 	return check(current)
 }
 
-// ReplaceAccess gives a device's record another API key or port, and leaves the rest of it as it is by then. It answers
-// conflict when the access is no longer the one that is to be replaced.
+// ReplaceAccess gives a device's record another API key or port, and leaves the rest of it as it is by then. It
+// answers conflict when the access is no longer the one that is to be replaced.
 func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
 	_, err := write(ctx, s, "replace access", func(t *tx) (none struct{}, err error) {
 		current, err := t.device(id)

@@ -268,7 +268,8 @@ func TestAnotherAPIKeyUndoesNothingThatWasQueuedBefore(t *testing.T) {
 				go func() { first <- c.before(d) }()
 				waitQueued(t, s, 1)
 				go func() {
-					second <- s.ReplaceAccess(t.Context(), d.ID, d.Access(), fleet.Access{Key: fleet.NewSecret("adopted"), Port: d.APIPort})
+					second <- s.ReplaceAccess(t.Context(), d.ID, d.Access(), fleet.Access{Key: fleet.NewSecret("adopted"),
+						Port: d.APIPort})
 				}()
 				waitQueued(t, s, 2)
 				release()

@@ -54,11 +54,13 @@ func (s *Store) changedTemplates(ctx context.Context, after, last int64, at func
 		var created, updated sql.NullInt64
 		var c fleet.TemplateChange
 		v := &c.Template
-		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &v.SavedBy, &role, &created, &updated)
+		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &v.SavedBy, &role,
+			&created, &updated)
 		if err != nil {
 			return none, err
 		}
-		v.Op, v.SavedRole, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fleet.Role(role), fromMillis(created), fromMillis(updated)
+		v.Op, v.SavedRole, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fleet.Role(role), fromMillis(created),
+			fromMillis(updated)
 		at(generation).Templates = append(at(generation).Templates, c)
 		return none, nil
 	}, `SELECT generation, deleted, template_id, `+templateColumns+` FROM template_history

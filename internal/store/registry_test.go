@@ -63,8 +63,9 @@ func TestRegistryIsWhatTheDatabaseHolds(t *testing.T) {
 			rt.Repeat(map[string]func(*rapid.T){
 				"put device": run.putDevice, "delete device": run.deleteDevice, "settings": run.putSettings,
 				"create template": run.createTemplate, "put template": run.putTemplate, "delete template": run.deleteTemplate,
-				"tag device": run.tagDevice, "tag template": run.tagTemplate, "delete tag": run.deleteTag, "mode": run.putMode, "roots": run.putRoots,
-				"": run.compare,
+				"tag device": run.tagDevice, "tag template": run.tagTemplate, "delete tag": run.deleteTag, "mode": run.putMode,
+				"roots": run.putRoots,
+				"":      run.compare,
 			})
 			run.compareHistory(rt)
 		})

@@ -184,8 +184,10 @@ func TestAnUndoBringsBackWhoSavedATemplate(t *testing.T) {
 		as := func(name string, role fleet.Role) context.Context {
 			return fleet.WithRole(fleet.WithActor(t.Context(), name), role)
 		}
-		changed := must(s.CreateTemplate(as("ann", fleet.RoleAdmin), fleet.Template{Op: fleet.OpSet, Key: "options.natEnabled", Text: "false"}))(t)
-		deleted := must(s.CreateTemplate(as("ben", fleet.RoleAuthor), fleet.Template{Op: fleet.OpSet, Key: "options.natEnabled", Text: "true"}))(t)
+		changed := must(s.CreateTemplate(as("ann", fleet.RoleAdmin), fleet.Template{Op: fleet.OpSet,
+			Key: "options.natEnabled", Text: "false"}))(t)
+		deleted := must(s.CreateTemplate(as("ben", fleet.RoleAuthor), fleet.Template{Op: fleet.OpSet,
+			Key: "options.natEnabled", Text: "true"}))(t)
 		before := must(s.Registry(t.Context()))(t)
 		other := changed
 		other.Text = "true"
@@ -194,7 +196,8 @@ func TestAnUndoBringsBackWhoSavedATemplate(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := fullRollout(before.Generation+1, deviceN(1).ID)
-		r.Carries, r.Status, r.UndoneBy, r.Members = []int64{before.Generation + 1, before.Generation + 2}, fleet.RolloutUndoing, 0, nil
+		r.Carries, r.Status, r.UndoneBy, r.Members = []int64{before.Generation + 1, before.Generation + 2},
+			fleet.RolloutUndoing, 0, nil
 		r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
 		must(s.UndoRollout(as("eve", fleet.RoleAuthor), r))(t)
 		for id, want := range map[int64]fleet.Template{changed.ID: changed, deleted.ID: deleted} {
@@ -203,7 +206,8 @@ func TestAnUndoBringsBackWhoSavedATemplate(t *testing.T) {
 				t.Errorf("got %+v, want what %s saved", got, want.SavedBy)
 			}
 		}
-		if again := must(s.load(t.Context(), pool{s.reads}))(t); !sameRegistry(newView(again).registry, must(s.Registry(t.Context()))(t)) {
+		if again := must(s.load(t.Context(), pool{s.reads}))(t); !sameRegistry(newView(again).registry,
+			must(s.Registry(t.Context()))(t)) {
 			t.Error("what is in memory is not what is in the database")
 		}
 	})

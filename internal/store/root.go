@@ -8,9 +8,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where the tag is "". Nothing needs to carry the
-// tag yet, and they stay when the tag is deleted: only an admin takes them away.
-func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []string, check func(current *[]string) error) ([]string, error) {
+// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where the tag is "". Nothing needs to
+// carry the tag yet, and they stay when the tag is deleted: only an admin takes them away.
+func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []string,
+	check func(current *[]string) error) ([]string, error) {
 	if tag != "" {
 		if _, err := fleet.ParseTag(string(tag)); err != nil {
 			return nil, err

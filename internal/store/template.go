@@ -49,8 +49,8 @@ func (s *Store) taggedTemplate(id int64) (*fleet.TaggedTemplate, error) {
 
 func noTemplate(id int64) error { return fleet.NotFoundf("there is no template %d", id) }
 
-// CreateTemplate stores a new template. Its ID is larger than any given before, those of deleted templates included. The
-// saver is the actor of the context, here and below.
+// CreateTemplate stores a new template. Its ID is larger than any given before, those of deleted templates included.
+// The saver is the actor of the context, here and below.
 func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fleet.Template, error) {
 	template.SavedBy, template.SavedRole = fleet.ActorOf(ctx), fleet.RoleOf(ctx)
 	return write(ctx, s, "create template", func(t *tx) (fleet.Template, error) {
@@ -62,7 +62,8 @@ func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fl
 		err := t.row(`
 			INSERT INTO templates (label, priority, op, key, text, saved_by, saved_role, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
-			v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole), millis(v.CreatedAt), millis(v.UpdatedAt)).
+			v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole), millis(v.CreatedAt),
+			millis(v.UpdatedAt)).
 			Scan(&v.ID)
 		if err != nil {
 			return v, err
@@ -106,7 +107,8 @@ func (s *Store) PutTemplate(ctx context.Context, template fleet.Template, check 
 
 func (t *tx) updateTemplate(v fleet.Template) error {
 	return t.exec(`
-		UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, saved_by = $7, saved_role = $8, updated_at = $9
+		UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, saved_by = $7, saved_role = $8,
+			updated_at = $9
 		WHERE id = $1`,
 		v.ID, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole), millis(v.UpdatedAt))
 }

@@ -37,7 +37,8 @@ func (e *endpoint) paths(w http.ResponseWriter, r *http.Request, _ string) {
 	e.sendJSON(w, r, map[string]string{
 		"config": in("config.xml"), "certFile": in("cert.pem"), "keyFile": in("key.pem"),
 		"httpsCertFile": in("https-cert.pem"), "httpsKeyFile": in("https-key.pem"), "database": in("index-v2"),
-		"csrfTokens": in("csrftokens.txt"), "logFile": "-", "panicLog": in("panic-%{timestamp}.log"), "auditLog": in("audit-%{timestamp}.log"),
+		"csrfTokens": in("csrftokens.txt"), "logFile": "-", "panicLog": in("panic-%{timestamp}.log"),
+		"auditLog":  in("audit-%{timestamp}.log"),
 		"guiAssets": in("gui"), "defFolder": m.tilde + m.separator + "Sync",
 	})
 }

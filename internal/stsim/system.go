@@ -83,9 +83,11 @@ func (e *endpoint) versionInfo(w http.ResponseWriter, r *http.Request, _ string)
 	}
 	arch := []string{"amd64", "arm64", "arm"}[e.daemon.number%3]
 	says := map[string]any{
-		"version": version, "codename": codename, "os": e.daemon.system, "arch": arch, "date": built, "user": "simulator", "stamp": "0",
+		"version": version, "codename": codename, "os": e.daemon.system, "arch": arch, "date": built,
+		"user": "simulator", "stamp": "0",
 		"isBeta": false, "isCandidate": false, "isRelease": true, "tags": []string{},
-		"longVersion": fmt.Sprintf("syncthing %s %q (simulated %s-%s) simulator %s", version, codename, e.daemon.system, arch, built),
+		"longVersion": fmt.Sprintf("syncthing %s %q (simulated %s-%s) simulator %s", version, codename, e.daemon.system,
+			arch, built),
 	}
 	if e.daemon.Version() == V2 {
 		says["extra"], says["container"] = "", false

@@ -59,7 +59,8 @@ func (d *Daemon) firstConfig(group []*Daemon, site int) (stconfig.Value, error) 
 		id, label := folderName(d.farm.options.Seed, site, i)
 		d.farm.contents.own(id)
 		folders = append(folders, s.folder.presetValue().
-			With("id", stconfig.Text(id)).With("label", stconfig.Text(label)).With("path", stconfig.Text(d.machine().tilde+d.machine().separator+id)).
+			With("id", stconfig.Text(id)).With("label", stconfig.Text(label)).With("path",
+			stconfig.Text(d.machine().tilde+d.machine().separator+id)).
 			With("devices", stconfig.List(members...)))
 	}
 	options := doc.Get("options").

@@ -72,8 +72,8 @@ func parseVersion(body []byte, l Limits) (fleet.Version, error) {
 // maxPaths is several times what a daemon has (12 in 2.1).
 const maxPaths = 100
 
-// parsePaths maps /rest/system/paths: names of files and directories by what they are for (lib/locations of 2.1). defFolder is
-// where folders of people go by default.
+// parsePaths maps /rest/system/paths: names of files and directories by what they are for (lib/locations of 2.1).
+// defFolder is where folders of people go by default.
 func parsePaths(body []byte, l Limits) ([]string, error) {
 	const during = "read the daemon's own paths"
 	var paths map[string]any

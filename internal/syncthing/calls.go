@@ -57,8 +57,8 @@ func (c calls) Version(ctx context.Context) (fleet.Version, error) {
 	return parseVersion(body, c.limits)
 }
 
-// Directories reads /rest/system/paths: the directories of the daemon's configuration, keys and database, sorted. There are
-// none where the daemon does not have the path (1.19.2), or says something else there.
+// Directories reads /rest/system/paths: the directories of the daemon's configuration, keys and database, sorted.
+// There are none where the daemon does not have the path (1.19.2), or says something else there.
 func (c calls) Directories(ctx context.Context) ([]string, error) {
 	body, err := c.get(ctx, "/rest/system/paths", "read the daemon's own paths")
 	if err == nil {

@@ -29,8 +29,9 @@ func as(t *testing.T, s *server.Server, role fleet.Role) *server.Server {
 	return &other
 }
 
-// With an author's token alone one template made a new folder over the daemon's own home, shared with another device: its
-// configuration with the API key and its private key arrived there. The other way round wrote into ~/.ssh.
+// With an author's token alone one template made a new folder over the daemon's own home, shared with another
+// device: its configuration with the API key and its private key arrived there. The other way round wrote into
+// ~/.ssh.
 func TestAnAuthorOwnsNoNode(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	victim, other := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{})
@@ -72,7 +73,8 @@ func TestAnAuthorOwnsNoNode(t *testing.T) {
 	}
 }
 
-// What authors are there for goes through without a question: a folder in the home directory, among registered devices.
+// What authors are there for goes through without a question: a folder in the home directory, among registered
+// devices.
 func TestAnAuthorSharesFoldersInTheHomeDirectory(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	one, two := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{})
@@ -110,7 +112,8 @@ func TestEvaluateJudgesByWhoAsks(t *testing.T) {
 	author := as(t, s, fleet.RoleAuthor)
 	op, key, text := "merge", "folders.new", `{"path": "/srv/new"}`
 	warns := func(who *server.Server) bool {
-		made, err := who.Client.EvaluateNewTemplate(t.Context(), api.EvaluateTemplate{Op: &op, Key: &key, Template: &text}, "")
+		made, err := who.Client.EvaluateNewTemplate(t.Context(), api.EvaluateTemplate{Op: &op, Key: &key,
+			Template: &text}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +152,8 @@ func TestAnAdminLetsAnAuthorsFolderOut(t *testing.T) {
 	}
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
 	entries, err := s.Client.Audit(t.Context(), 0, 0)
-	if err != nil || !slices.ContainsFunc(entries, func(e api.AuditEntry) bool { return e.What == "tag.folderRoots" && e.Subject == "office" }) {
+	if err != nil || !slices.ContainsFunc(entries,
+		func(e api.AuditEntry) bool { return e.What == "tag.folderRoots" && e.Subject == "office" }) {
 		t.Errorf("the audit does not have it: %v", err)
 	}
 }

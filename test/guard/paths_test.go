@@ -39,12 +39,13 @@ func pathCases(system stsim.System) []pathCase {
 	return cases
 }
 
-// Every path on simulated daemons of both versions and three systems, by an author and an admin, with every set of roots:
-// what a whole Muster says that would become of it.
+// Every path on simulated daemons of both versions and three systems, by an author and an admin, with every set of
+// roots: what a whole Muster says that would become of it.
 func TestPathsOnSimulatedDaemons(t *testing.T) {
 	systems := []stsim.System{stsim.Linux, stsim.Windows, stsim.MacOS}
 	versions := []stsim.Version{stsim.V2, stsim.V1}
-	farm, err := stsim.New(stsim.Options{Count: len(systems) * len(versions) * lanesOfPaths, Network: 85, Versions: versions, Systems: systems,
+	farm, err := stsim.New(stsim.Options{Count: len(systems) * len(versions) * lanesOfPaths, Network: 85,
+		Versions: versions, Systems: systems,
 		Folders: -1, Quiet: true})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +126,8 @@ func waitRead(t *testing.T, s *server.Server, id fleet.DeviceID) {
 }
 
 // tryPaths tries as many cases at once as there are lanes, each on one daemon of every version.
-func tryPaths(t *testing.T, by *server.Server, lanes map[stsim.System][]string, rest map[stsim.System][]pathCase, free func(pathCase) bool, versions int) int {
+func tryPaths(t *testing.T, by *server.Server, lanes map[stsim.System][]string, rest map[stsim.System][]pathCase,
+	free func(pathCase) bool, versions int) int {
 	t.Helper()
 	var templates []api.WhatIfNew
 	var cases []pathCase
@@ -171,8 +173,8 @@ func tryPaths(t *testing.T, by *server.Server, lanes map[stsim.System][]string, 
 	return len(cases) * versions
 }
 
-// The same on a real daemon, for paths that do not depend on where its home is: a sample, and all with MUSTER_SOAK=1. What is
-// held is saved and tagged as well, and nothing of it reaches the daemon.
+// The same on a real daemon, for paths that do not depend on where its home is: a sample, and all with
+// MUSTER_SOAK=1. What is held is saved and tagged as well, and nothing of it reaches the daemon.
 func TestPathsOnARealDaemon(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
@@ -201,7 +203,8 @@ func TestPathsOnARealDaemon(t *testing.T) {
 			continue
 		}
 		id := author.Template(string(c.Op), c.Key, c.Template(c.Path), "real")
-		s.WaitState(d.ID, "held: "+c.Name+" "+c.Path.Text, func(state api.DeviceState) bool { return state.Configuration == string(fleet.ConfigHeld) })
+		s.WaitState(d.ID, "held: "+c.Name+" "+c.Path.Text,
+			func(state api.DeviceState) bool { return state.Configuration == string(fleet.ConfigHeld) })
 		at := keyOf(t, c.At)
 		for _, change := range stconfig.Diff(before, target.config(t)) {
 			if change.Key.HasPrefix(at) || at.HasPrefix(change.Key) {

@@ -75,7 +75,8 @@ func TestTheAPIMovesToAnotherPort(t *testing.T) {
 
 // Muster is killed when the daemon has taken the new port, and the record still has the old one.
 func TestTheAPIMovesAlthoughMusterIsKilled(t *testing.T) {
-	for _, step := range []string{reconcile.StepAfterIntent, reconcile.StepAfterWrite + "1", reconcile.StepBeforeVerify, reconcile.StepBeforeOutcome} {
+	for _, step := range []string{reconcile.StepAfterIntent, reconcile.StepAfterWrite + "1",
+		reconcile.StepBeforeVerify, reconcile.StepBeforeOutcome} {
 		t.Run(step, func(t *testing.T) {
 			s := server.Start(t, server.Options{KillAt: step})
 			d := daemon.Start(t, daemon.Options{})
@@ -96,8 +97,8 @@ func TestTheAPIMovesAlthoughMusterIsKilled(t *testing.T) {
 	}
 }
 
-// Where something else has the port, the daemon answers nowhere: both addresses are said, the record stays, and the daemon is
-// found as soon as the port is free.
+// Where something else has the port, the daemon answers nowhere: both addresses are said, the record stays, and the
+// daemon is found as soon as the port is free.
 func TestAnAPIThatCannotMoveIsFoundWhenItCan(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})

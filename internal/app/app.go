@@ -21,6 +21,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
 	"muster/internal/logkey"
+	"muster/internal/memlimit"
 	"muster/internal/mirror"
 	"muster/internal/notify"
 	"muster/internal/overview"
@@ -181,6 +182,8 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		return fmt.Errorf("derive the key of password digests: %w", err)
 	}
 	pool := sandbox.New(sandbox.Options{Command: a.o.Worker, Log: a.log})
+	memory := memlimit.New()
+	run := evaluator{pool, memory}
 	if a.discovery, err = a.newDiscovery(); err != nil {
 		return err
 	}
@@ -213,12 +216,12 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	a.restorer = a.newRestorer(daemons)
 	a.inbox = a.newInbox(daemons)
 	a.causes = newCauses()
-	if a.runner, err = a.newRunner(ctx, evaluator{pool}, digestKey); err != nil {
+	if a.runner, err = a.newRunner(ctx, run, digestKey); err != nil {
 		return err
 	}
 	a.engine = reconcile.New(reconcile.Options{
-		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: evaluator{pool}, Secrets: a.store,
-		DigestKey: digestKey, Log: a.log, Step: a.o.Step,
+		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: run, Secrets: a.store,
+		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
 		Admitted: a.runner.Admitted, HoldAll: a.runner.HoldAll, Applied: a.applied,
 		Changed: func(id fleet.DeviceID) { a.runner.Notice(id); a.news.planned(id); a.overview.stands(id) },
 	})
@@ -228,7 +231,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Mirror: observed{a.store}, Folders: folders{a.store, a.overview.Overview}, States: a.states(), Plans: a.engine,
 		Trust:  trust{a.store, a.mirror},
 		WhatIf: whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
-		Checker: checker{pool, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
+		Memory: memory, Checker: checker{run, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
 		Overview: a.overview, Health: a.health, Visited: a.mirror.Visited, Pending: a.inbox,

@@ -7,6 +7,7 @@ import (
 	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
+	"muster/internal/memlimit"
 	"muster/internal/reconcile"
 	"muster/internal/sandbox"
 	"muster/internal/stconfig"
@@ -14,15 +15,27 @@ import (
 )
 
 // evaluator runs programs in the worker processes.
-type evaluator struct{ pool *sandbox.Pool }
+type evaluator struct {
+	pool   *sandbox.Pool
+	memory *memlimit.Limit
+}
 
-func (e evaluator) Evaluate(ctx context.Context, text string, in template.Input) (template.Result, error) {
-	return e.pool.Evaluate(ctx, sandbox.Request{Text: text, Device: in.Device, Config: in.Config, Fleet: in.Fleet, Secrets: in.Secrets})
+func (e evaluator) Evaluate(ctx context.Context, text string, in template.Input) (made template.Result, err error) {
+	evaluate := func(ctx context.Context) error {
+		made, err = e.pool.Evaluate(ctx, sandbox.Request{Text: text, Device: in.Device, Config: in.Config, Fleet: in.Fleet, Secrets: in.Secrets})
+		return err
+	}
+	if memlimit.Limited(ctx) {
+		err = evaluate(ctx)
+		return made, err
+	}
+	err = e.memory.Do(ctx, evaluate)
+	return made, err
 }
 
 // checker checks templates as they are saved.
 type checker struct {
-	pool   *sandbox.Pool
+	evaluator
 	engine *reconcile.Engine
 }
 
@@ -34,17 +47,18 @@ func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) error {
 	if err := c.pool.Check(ctx, t.Text); err != nil {
 		return err
 	}
-	made := c.onSample(ctx, t)
-	if err := stconfig.CheckHandles(key, made.Value); err != nil {
-		return err
-	}
-	if made.Language != template.HJSON {
-		return nil // it may say something else on a device
-	}
-	if err := checkPatterns(t.Op, key, made.Value, t.Text); err != nil {
-		return err
-	}
-	return refused(stconfig.Doubts(t.Op, key, made.Value))
+	return c.onSample(ctx, t, func(made template.Result) error {
+		if err := stconfig.CheckHandles(key, made.Value); err != nil {
+			return err
+		}
+		if made.Language != template.HJSON {
+			return nil // it may say something else on a device
+		}
+		if err := checkPatterns(t.Op, key, made.Value, t.Text); err != nil {
+			return err
+		}
+		return refused(stconfig.Doubts(t.Op, key, made.Value))
+	})
 }
 
 // checkPatterns refuses ignore patterns that no daemon can read, with their place in the template's text.
@@ -84,13 +98,18 @@ func (c checker) Warnings(ctx context.Context, t fleet.Template) (warnings []str
 	if err != nil {
 		return nil
 	}
-	value := c.onSample(ctx, t).Value
-	for _, at := range stconfig.SecretsIn(key, value) {
-		warnings = append(warnings, at.String()+" stands in clear in the template: "+
-			"keep it as a secret, and write secret('name') or '${secret:name}'")
-	}
-	for _, d := range stconfig.Doubts(t.Op, key, value) {
-		warnings = append(warnings, d.Text)
+	err = c.onSample(ctx, t, func(made template.Result) error {
+		for _, at := range stconfig.SecretsIn(key, made.Value) {
+			warnings = append(warnings, at.String()+" stands in clear in the template: "+
+				"keep it as a secret, and write secret('name') or '${secret:name}'")
+		}
+		for _, d := range stconfig.Doubts(t.Op, key, made.Value) {
+			warnings = append(warnings, d.Text)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
 	}
 	return warnings
 }
@@ -104,13 +123,18 @@ func (c checker) ReadsLabel(ctx context.Context, text string) bool {
 	return err == nil && (reads.Device.All || slices.Contains(reads.Device.Names, "label"))
 }
 
-// onSample is what the template makes for a sample device; the zero Result where it fails.
-func (c checker) onSample(ctx context.Context, t fleet.Template) template.Result {
-	made, err := c.pool.Evaluate(ctx, sandbox.Request{Text: t.Text, Device: reconcile.SampleFacts, Config: stconfig.Sample()})
-	if err != nil {
-		return template.Result{}
-	}
-	return made
+// onSample looks at what the template makes for a sample device. One that fails there makes nothing to look at.
+func (c checker) onSample(ctx context.Context, t fleet.Template, look func(template.Result) error) error {
+	return c.memory.Do(ctx, func(ctx context.Context) error {
+		made, err := c.Evaluate(ctx, t.Text, template.Input{Device: reconcile.SampleFacts, Config: stconfig.Sample()})
+		switch {
+		case memlimit.NeedsMore(err):
+			return err
+		case err != nil:
+			return nil
+		}
+		return look(made)
+	})
 }
 
 // evaluations answers the evaluate endpoints.

@@ -94,7 +94,7 @@ func (m managed) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 	return m.app.engine.Plan(ctx, id)
 }
 
-func (m managed) Waiting(id fleet.DeviceID) []plan.Change { return m.app.engine.Waiting(id) }
+func (m managed) Waiting(id fleet.DeviceID) []plan.Wish { return m.app.engine.Waiting(id) }
 
 func (m managed) Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) error {
 	_, _, err := m.app.engine.Apply(ctx, id, digest, consent, keep)

@@ -19,9 +19,11 @@ type Input struct {
 	Registered map[fleet.DeviceID]string // labels
 	Evaluate   func(t fleet.Template, config stconfig.Value) (Fragment, error)
 
-	Secret     func(name string) (fleet.SecretScope, bool) // where a secret may go, and whether it is there; nil: all are, anywhere
-	Tags       []fleet.Tag                                 // of the device
-	AdminSaved func(fleet.Template) bool                   // whether an admin saved the template last; nil: none of them
+	Secret      func(name string) (fleet.SecretScope, bool) // where a secret may go, and whether it is there; nil: all are, anywhere
+	Take        func(bytes int64) error                     // is asked before memory is used; nil: nobody is
+	SecretBytes func(name string) int                       // how long a secret is; nil: as long as its name
+	Tags        []fleet.Tag                                 // of the device
+	AdminSaved  func(fleet.Template) bool                   // whether an admin saved the template last; nil: none of them
 }
 
 // Fragment is what a template's program makes for this device.

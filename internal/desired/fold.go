@@ -25,12 +25,15 @@ type fold struct {
 	every   []int64                 // templates about the ignore patterns of every folder
 	implied map[fleet.DeviceID]bool // devices that are there because a folder is shared with them
 	revoked map[fleet.DeviceID]int  // devices that a template removed, with its place in the order of the fold
+	budget  stconfig.Budget
 }
 
 func newFold(in Input, records []record) *fold {
 	base := stconfig.Refit(rewind(in.Observed, records), in.Observed) // bases may be of an earlier version
-	return &fold{Input: in, records: records, base: base, doc: base,
+	f := &fold{Input: in, records: records, base: base, doc: base,
 		ignores: map[string]bool{}, implied: map[fleet.DeviceID]bool{}, revoked: map[fleet.DeviceID]int{}}
+	f.budget = *f.newBudget()
+	return f
 }
 
 // template folds one template over the document.
@@ -50,7 +53,7 @@ func (f *fold) template(t fleet.Template) error {
 	if err := f.readable(op, key, fragment); err != nil {
 		return inTemplate(t, err)
 	}
-	to := target{op: op, key: key, adminSaved: f.AdminSaved != nil && f.AdminSaved(t)}
+	to := target{op: op, key: key, adminSaved: f.AdminSaved != nil && f.AdminSaved(t), budget: &f.budget}
 	after, skips, err := f.apply(f.doc, to, fragment.Value)
 	if err != nil {
 		return inTemplate(t, err)
@@ -58,7 +61,7 @@ func (f *fold) template(t fleet.Template) error {
 	f.laid = append(f.laid, laid{t, to, fragment.Value, skips})
 	f.doubt(t, stconfig.Doubts(op, key, fragment.Value), skips)
 	changes := stconfig.Diff(f.doc, after)
-	if err := f.mayUse(to, changes); err != nil {
+	if err := errors.Join(f.count(len(changes), len(skips)), f.mayUse(to, changes)); err != nil {
 		return inTemplate(t, err)
 	}
 	if fragment.ReadsConfig && len(changes) > 0 {
@@ -85,6 +88,7 @@ type target struct {
 	op         fleet.Op
 	key        stconfig.Key
 	adminSaved bool
+	budget     *stconfig.Budget
 }
 
 func (f *fold) apply(doc stconfig.Value, t target, value stconfig.Value) (stconfig.Value, []stconfig.Skip, error) {
@@ -92,7 +96,7 @@ func (f *fold) apply(doc stconfig.Value, t target, value stconfig.Value) (stconf
 	if err != nil {
 		return stconfig.Value{}, nil, err
 	}
-	return stconfig.ApplyFrom(doc, t.op, t.key, value, f.Device, f.start)
+	return stconfig.Application{Op: t.op, Key: t.key, Value: value, Own: f.Device, From: f.start, Budget: t.budget}.To(doc)
 }
 
 // settles checks that a program which reads the configuration says the same over its own result: one that adds 1 to
@@ -102,6 +106,7 @@ func (f *fold) settles(t fleet.Template, to target, after stconfig.Value) error 
 	if err != nil {
 		return fmt.Errorf("evaluated over its own result: %w", err)
 	}
+	to.budget = f.newBudget() // what it brings again counts once
 	twice, _, err := f.apply(after, to, again.Value)
 	if err != nil {
 		return fmt.Errorf("applied to its own result: %w", err)

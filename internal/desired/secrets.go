@@ -18,7 +18,7 @@ func (f *fold) resolved(doc stconfig.Value, t target, value stconfig.Value) (stc
 	if err := stconfig.CheckHandles(t.key, value); err != nil {
 		return value, err
 	}
-	for _, h := range stconfig.HandlesAt(t.key, value) {
+	for h := range stconfig.HandlesAt(t.key, value) {
 		if name, ok := h.Secret(); ok && f.Secret != nil {
 			if _, there := f.Secret(name); !there {
 				return value, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("there is no secret %q", name),
@@ -38,12 +38,13 @@ func (f *fold) movesNone(doc stconfig.Value, t target, value stconfig.Value) err
 	if t.adminSaved || f.Secret == nil {
 		return nil
 	}
-	after, _, err := stconfig.ApplyFrom(doc, t.op, t.key, value, f.Device, f.start)
+	try := stconfig.Application{Op: t.op, Key: t.key, Value: value, Own: f.Device, From: f.start, Budget: f.newBudget()}
+	after, _, err := try.To(doc)
 	if err != nil {
 		return err
 	}
 	for _, c := range stconfig.Diff(doc, after) {
-		for _, h := range stconfig.HandlesAt(c.Key, c.To) {
+		for h := range stconfig.HandlesAt(c.Key, c.To) {
 			if _, own := h.Secret(); own || h.Stays() {
 				continue
 			}
@@ -61,7 +62,7 @@ func (f *fold) mayUse(t target, changes []stconfig.Change) error {
 		return nil
 	}
 	for _, c := range changes {
-		for _, h := range stconfig.HandlesAt(c.Key, c.To) {
+		for h := range stconfig.HandlesAt(c.Key, c.To) {
 			name, own := h.Secret()
 			if !own || stconfig.Lookup(f.doc, h.Key) == stconfig.SecretHandle(h.Name) {
 				continue

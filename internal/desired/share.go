@@ -199,7 +199,9 @@ func (f *fold) add(entries []stconfig.Value) (err error) {
 	if len(entries) == 0 {
 		return nil
 	}
-	f.doc, _, err = stconfig.ApplyFrom(f.doc, fleet.OpAppend, devices, stconfig.List(entries...), f.Device, f.start)
+	along := stconfig.Application{Op: fleet.OpAppend, Key: devices, Value: stconfig.List(entries...), Own: f.Device,
+		From: f.start, Budget: &f.budget}
+	f.doc, _, err = along.To(f.doc)
 	if err != nil {
 		return fmt.Errorf("bring devices along: %w", err)
 	}

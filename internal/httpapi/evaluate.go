@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/memlimit"
 	"muster/internal/stconfig"
 )
 
@@ -80,13 +82,45 @@ func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, err
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := s.Evaluator.Evaluate(r.Context(), template, device)
-	if err != nil {
-		return reply{}, err
+	select {
+	case s.evaluations <- struct{}{}:
+		defer func() { <-s.evaluations }()
+	case <-r.Context().Done():
+		return reply{}, r.Context().Err()
 	}
-	changes := make([]api.KeyChange, len(made.Changes))
-	for i, change := range made.Changes {
-		changes[i] = api.KeyChange{Key: change.Key, From: change.From.JSON(), To: change.To.JSON()}
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		made, err := s.Evaluator.Evaluate(ctx, template, device)
+		if err != nil {
+			return reply{}, err
+		}
+		return showEvaluation(ctx, made)
+	})
+}
+
+const (
+	maxEvaluations  = 4         // at a time: each plans for a device
+	maxValueShown   = 4 << 20   // bytes of a value as JSON
+	maxChangesShown = 512 << 10 // bytes of all changes as JSON
+)
+
+func showEvaluation(ctx context.Context, made Evaluation) (reply, error) {
+	size := made.Value.JSONSize(maxValueShown)
+	if size >= maxValueShown {
+		return reply{}, fleet.Invalidf("template", "the value takes more than %d MiB as JSON", maxValueShown>>20)
+	}
+	var changes []api.KeyChange
+	left := maxChangesShown
+	for _, change := range made.Changes {
+		left -= len(change.Key) + change.From.JSONSize(left) + change.To.JSONSize(left)
+		if left <= 0 {
+			made.Warnings = append(made.Warnings, fmt.Sprintf("%d more changes are not shown", len(made.Changes)-len(changes)))
+			break
+		}
+		changes = append(changes, api.KeyChange{Key: change.Key, From: change.From.JSON(), To: change.To.JSON()})
+	}
+	const copies = 3 // while it is put together
+	if err := memlimit.Take(ctx, int64(copies*(size+maxChangesShown-max(left, 0)))); err != nil {
+		return reply{}, err
 	}
 	return show(api.Evaluation{
 		DeviceID: string(made.Device), Language: made.Language, Value: made.Value.JSON(), Changes: changes,

@@ -8,6 +8,7 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/memlimit"
 	"muster/internal/plan"
 )
 
@@ -35,15 +36,36 @@ func (s *server) getPlan(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	made, err := s.Plans.Plan(r.Context(), device.ID)
-	if err != nil {
-		return reply{}, s.notSeen(err)
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		made, err := s.Plans.Plan(ctx, device.ID)
+		if err != nil {
+			return reply{}, s.notSeen(err)
+		}
+		if err := takeFor(ctx, made.Changes); err != nil {
+			return reply{}, err
+		}
+		registry, err := s.Registry.Registry(ctx)
+		if err != nil {
+			return reply{}, err
+		}
+		return show(wirePlan(made, registry))
+	})
+}
+
+// takeFor asks for the memory that changes need on their way to the wire.
+func takeFor(ctx context.Context, changes []plan.Change) error {
+	const copies, all = 3, 64 << 20
+	size := 0
+	for _, change := range changes {
+		size += shownSize(change, all)
 	}
-	registry, err := s.Registry.Registry(r.Context())
-	if err != nil {
-		return reply{}, err
-	}
-	return show(wirePlan(made, registry))
+	return memlimit.Take(ctx, int64(copies*size))
+}
+
+// shownSize is how many bytes a change takes on the wire, or at least most.
+func shownSize(change plan.Change, most int) int {
+	const members = 200 // their names, and the short ones
+	return members + len(change.Reason) + change.From.JSONSize(most) + change.To.JSONSize(most)
 }
 
 func wirePlan(made plan.Plan, registry *fleet.Registry) api.Plan {

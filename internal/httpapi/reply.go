@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -21,6 +22,21 @@ type reply struct {
 	link     string
 	warning  string
 	stream   func(http.ResponseWriter) // writes everything itself
+	release  func()                    // gives back the memory that the answer takes; nil: it takes little
+}
+
+// held makes an answer that may be large, once there is memory for it. It is kept until the answer is written. The work may
+// be called more than once.
+func (s *server) held(ctx context.Context, work func(context.Context) (reply, error)) (out reply, err error) {
+	if s.Memory == nil {
+		return work(ctx)
+	}
+	release, err := s.Memory.Hold(ctx, func(ctx context.Context) error {
+		out, err = work(ctx)
+		return err
+	})
+	out.release = release
+	return out, err
 }
 
 // show is a 200 with v as JSON.

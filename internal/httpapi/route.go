@@ -76,6 +76,9 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	ctx := auth.WithPrincipal(fleet.WithRole(fleet.WithActor(r.Context(), who.Name), who.Role), who)
 	out, err := rt.handle(&request{Request: r.WithContext(ctx), who: who})
+	if out.release != nil {
+		defer out.release()
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return

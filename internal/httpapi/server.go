@@ -14,6 +14,7 @@ import (
 	"muster/internal/auth"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/memlimit"
 )
 
 // Prefix is where the API lives.
@@ -57,7 +58,8 @@ type Options struct {
 	Pending       Pending
 	Notifications Notifications
 	Secrets       Secrets
-	Metrics       http.Handler // writes the numbers of /metrics
+	Metrics       http.Handler    // writes the numbers of /metrics
+	Memory        *memlimit.Limit // of routes whose answers may be large; nil: there is none
 	Checker       Checker
 	Evaluator     Evaluator
 	Events        Events // whose closing ends the streams: do that before the server is shut down
@@ -91,6 +93,7 @@ type server struct {
 	streams     places        // of event streams, by the name of the token
 	patience    time.Duration // see writePatience
 	whatIfs     chan struct{} // holds a token for each that is under way
+	evaluations chan struct{} // likewise
 	openAPI     reply
 }
 
@@ -107,6 +110,7 @@ func newServer(options Options) *server {
 		streams:     places{most: streamsPerToken},
 		patience:    writePatience,
 		whatIfs:     make(chan struct{}, maxWhatIfs),
+		evaluations: make(chan struct{}, maxEvaluations),
 		hosts:       allowedHosts(options.AllowedHosts),
 		crossOrigin: http.NewCrossOriginProtection(),
 	}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"muster/api"
@@ -17,10 +18,10 @@ import (
 )
 
 const (
-	maxWhatIfs       = 2 // at a time: each plans a whole fleet
+	maxWhatIfs       = 1 // at a time: each plans a whole fleet, and its answer may be large
 	whatIfTime       = 2 * time.Minute
 	maxShownChanges  = 20_000
-	maxShownBytes    = 32 << 20
+	maxShownBytes    = 2 << 20 // as JSON
 	maxTouchedListed = 1000
 )
 
@@ -61,17 +62,22 @@ func (s *server) planWhatIf(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	then, ids, err := now.Edited(edit)
-	if err != nil {
-		return reply{}, err
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), whatIfTime)
 	defer cancel()
 	select {
 	case s.whatIfs <- struct{}{}:
-		defer func() { <-s.whatIfs }()
 	case <-ctx.Done():
 		return reply{}, ctx.Err()
+	}
+	out, err := s.whatIf(ctx, now, edit)
+	out.release = func() { <-s.whatIfs }
+	return out, err
+}
+
+func (s *server) whatIf(ctx context.Context, now *fleet.Registry, edit fleet.Edit) (reply, error) {
+	then, ids, err := now.Edited(edit)
+	if err != nil {
+		return reply{}, err
 	}
 	sum := summing{
 		registry: then, folders: map[string]int{}, keys: map[string]int{},
@@ -219,7 +225,7 @@ func (sum *summing) add(effect Effect) {
 		sum.out.Touched.Unread++
 	case effect.Err != nil:
 		sum.out.Touched.Failed++
-		device.Error = saidOf(effect.Err)
+		device.Error = shortened(saidOf(effect.Err))
 	default:
 		sum.hold(effect.Brings)
 		sum.count(effect.Brings)
@@ -246,6 +252,15 @@ func saidOf(err error) string {
 	return e.Message
 }
 
+// shortened bounds what thousands of devices may each say.
+func shortened(text string) string {
+	const most = 500
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 func (sum *summing) count(brings []plan.Change) {
 	touched := false
 	folders := map[string]bool{}
@@ -260,7 +275,7 @@ func (sum *summing) count(brings []plan.Change) {
 			sum.out.Touched.Held++
 		}
 		touched = true
-		sum.keys[change.Key.String()]++
+		sum.countKey(change.Key.String())
 		if change.Key.Len() < 2 {
 			continue
 		}
@@ -276,17 +291,35 @@ func (sum *summing) count(brings []plan.Change) {
 	}
 }
 
+// countKey counts a device for a key. The keys that are counted are as many as anybody looks at.
+func (sum *summing) countKey(key string) {
+	if _, counted := sum.keys[key]; !counted && len(sum.keys) >= maxShownChanges {
+		sum.out.Truncated = true
+		return
+	}
+	sum.keys[key]++
+}
+
 // show adds the changes themselves, as long as the reply does not grow beyond its bounds.
 func (sum *summing) show(device *api.DeviceEffect, effect Effect) {
 	if sum.changes > maxShownChanges || sum.bytes > maxShownBytes {
 		sum.out.Truncated = true
 		return
 	}
-	device.Changes, device.Dropped = wireChanges(effect.Brings, sum.registry), wireChanges(effect.Drops, sum.registry)
-	sum.changes += len(device.Changes) + len(device.Dropped)
-	for _, change := range slices.Concat(device.Changes, device.Dropped) {
-		sum.bytes += len(change.From) + len(change.To)
+	device.Changes, device.Dropped = sum.shown(effect.Brings), sum.shown(effect.Drops)
+}
+
+// shown are as many of the changes as there is room for.
+func (sum *summing) shown(changes []plan.Change) []api.PlannedChange {
+	for i, change := range changes {
+		sum.changes++
+		sum.bytes += shownSize(change, maxShownBytes)
+		if sum.changes > maxShownChanges || sum.bytes > maxShownBytes {
+			sum.out.Truncated = true
+			return wireChanges(changes[:i], sum.registry)
+		}
 	}
+	return wireChanges(changes, sum.registry)
 }
 
 func (sum *summing) finished() api.WhatIfPlan {

@@ -176,7 +176,7 @@ func TestWhatIfShowsNoMoreThanItsBound(t *testing.T) {
 		return []Effect{{Device: idA, Brings: many}, {Device: idB, Brings: many[:1]}}, nil
 	}
 	made := w.whatIf(`{}`)
-	if !made.Truncated || made.Touched.Devices != 2 || made.Touched.Keys != len(many) || len(made.Keys) != maxTouchedListed {
+	if !made.Truncated || made.Touched.Devices != 2 || made.Touched.Keys != maxShownChanges || len(made.Keys) != maxTouchedListed {
 		t.Errorf("truncated %v, touched %+v, %d keys listed", made.Truncated, made.Touched, len(made.Keys))
 	}
 	w.fakes.effects = func(_, _ *fleet.Registry) ([]Effect, error) { return nil, errors.New("inside") }

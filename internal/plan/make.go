@@ -32,6 +32,7 @@ func Make(in Input) (Plan, error) {
 		in.explain(&c)
 		g.classify(&c, after)
 		in.hold(&c)
+		c.Reason = cut(c.Reason)
 		p.Changes = append(p.Changes, c)
 	}
 	p.freeConsequences(in.Observed)
@@ -44,6 +45,15 @@ func Make(in Input) (Plan, error) {
 	}
 	p.Digest = p.digest(in.Observed)
 	return p, nil
+}
+
+// cut bounds a reason, into which a template could put anything.
+func cut(reason string) string {
+	const most = 1 << 10
+	if len(reason) <= most {
+		return reason
+	}
+	return strings.ToValidUTF8(reason[:most], "") + "…"
 }
 
 // samePassword tells a gui.password of which the daemon has the hash.
@@ -204,7 +214,7 @@ func (p Plan) digest(observed stconfig.Value) string {
 	for _, c := range p.Changes {
 		fmt.Fprintf(h, "%s %q %q\n", c.Class, c.Key.String(), c.Reason)
 		if c.send.Exists() { // what was there is in the digest of the document
-			h.Write(c.send.JSON())
+			c.send.WriteJSON(h)
 		}
 		h.Write([]byte{'\n'})
 	}

@@ -3,6 +3,9 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"fmt"
+
 	"muster/internal/fleet"
 	"muster/internal/stconfig"
 )
@@ -60,6 +63,20 @@ func (c Change) Introducer() string { return c.introducer }
 // Shown is From and To as a person may see them.
 func (c Change) Shown() (from, to stconfig.Value) {
 	return stconfig.MaskAt(c.Key, c.From), stconfig.MaskAt(c.Key, c.To)
+}
+
+// Wish tells what a change asks for at which place, without keeping it: two of one device are equal when the changes ask
+// for the same, whatever keeps them back.
+type Wish [sha256.Size]byte
+
+// Wish of the change.
+func (c Change) Wish() Wish {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s ", c.Key)
+	if to := c.Sending(); to.Exists() {
+		stconfig.Normalise(to).WriteJSON(h)
+	}
+	return Wish(h.Sum(nil))
 }
 
 // Sendable tells whether the change goes out.

@@ -12,6 +12,7 @@ import (
 	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/memlimit"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
@@ -102,6 +103,7 @@ type rejection struct {
 
 // begin records the intent. The first byte is sent only after that.
 func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
+	memlimit.Settle(ctx)
 	a := &attempt{Engine: e, j: j, planned: j.plan, stored: j.entries}
 	var sent []desired.Sent
 	for _, c := range j.plan.Sendable() {

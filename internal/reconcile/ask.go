@@ -27,7 +27,7 @@ func (e *Engine) State(id fleet.DeviceID) fleet.State {
 }
 
 // Waiting is what the newest plan of a device has that is not sent by itself: held, stopped or refused. It asks nobody.
-func (e *Engine) Waiting(id fleet.DeviceID) []plan.Change {
+func (e *Engine) Waiting(id fleet.DeviceID) []plan.Wish {
 	e.mu.Lock()
 	m := e.machines[id]
 	e.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"muster/internal/desired"
@@ -27,6 +28,7 @@ var severity = map[fleet.Configuration]int{
 
 // say notes how a device stands, and tells whoever wants to know when that changed.
 func (e *Engine) say(m *machine, c fleet.Configuration, reason, next string) {
+	reason, next = cut(reason), cut(next)
 	m.mem.mu.Lock()
 	was := m.mem.condition
 	changed := was.Configuration != c || was.Reason != reason || was.Next != next
@@ -43,6 +45,15 @@ func (e *Engine) say(m *machine, c fleet.Configuration, reason, next string) {
 	}
 }
 
+// cut bounds a text that is kept for each device, and into which a template could put anything.
+func cut(text string) string {
+	const most = 2 << 10
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 // conclude says how a device stands by the plan that was made last.
 func (e *Engine) conclude(j *job) {
 	if j.lost {
@@ -53,13 +64,16 @@ func (e *Engine) conclude(j *job) {
 	e.say(j.m, c.Configuration, c.Reason, c.Next)
 }
 
+// maxWaiting is of how many changes of a device it is known between two looks at it that they wait.
+const maxWaiting = 1000
+
 // keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: nobody said
 // yes to the same change another day.
 func (m *memory) keepWaiting(p plan.Plan) {
-	var waiting []plan.Change
+	var waiting []plan.Wish
 	for _, c := range p.Changes {
-		if c.Class != plan.Skipped && !c.Sendable() {
-			waiting = append(waiting, c)
+		if c.Class != plan.Skipped && !c.Sendable() && len(waiting) < maxWaiting {
+			waiting = append(waiting, c.Wish())
 		}
 	}
 	m.mu.Lock()

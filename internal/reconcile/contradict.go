@@ -22,12 +22,21 @@ func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []s
 	if !sharesPlace(registry, device, t) {
 		return nil
 	}
-	x := evaluating{Engine: e, t: t.Template, secrets: e.newSecrets(ctx)}
-	if err := x.over(ctx, device); err != nil {
+	var texts []string
+	err = e.o.Memory.Do(ctx, func(ctx context.Context) error {
+		x := evaluating{Engine: e, t: t.Template, secrets: e.newSecrets(ctx)}
+		if err := x.over(ctx, device); err != nil {
+			return err
+		}
+		var err error
+		texts, err = x.contradictions(ctx)
+		return err
+	})
+	if err != nil { // of a template too, which is said where it applies
 		e.log.Info("not known whether templates contradict each other", logkey.Device, device, logkey.Err(err))
 		return nil
 	}
-	return x.contradictions(ctx)
+	return texts
 }
 
 // sharesPlace tells whether the device follows the template and another one that may be about the same place.
@@ -48,9 +57,9 @@ func sharesPlace(registry *fleet.Registry, id fleet.DeviceID, t fleet.TaggedTemp
 }
 
 // contradictions folds all templates of the device, this one among them as it is now.
-func (x *evaluating) contradictions(ctx context.Context) []string {
+func (x *evaluating) contradictions(ctx context.Context) ([]string, error) {
 	if x.j == nil {
-		return nil
+		return nil, nil
 	}
 	j := x.j
 	all := slices.DeleteFunc(slices.Clone(j.templates), func(t fleet.Template) bool { return t.ID == x.t.ID })
@@ -60,10 +69,11 @@ func (x *evaluating) contradictions(ctx context.Context) []string {
 	}
 	r, err := desired.Fold(desired.Input{
 		Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: slices.Insert(all, at, x.t), Registered: j.view.labels(),
-		Evaluate: x.evaluate(ctx, j), Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
+		Evaluate: x.evaluate(ctx, j), Take: taking(ctx), Secret: x.secrets.scope, SecretBytes: x.secrets.bytes,
+		Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
 	})
 	if err != nil {
-		return nil // said already, of the templates so far or of this one
+		return nil, err
 	}
 	var texts []string
 	for _, c := range r.Conflicts {
@@ -71,7 +81,7 @@ func (x *evaluating) contradictions(ctx context.Context) []string {
 			texts = append(texts, c.String())
 		}
 	}
-	return texts
+	return texts, nil
 }
 
 // isBefore tells whether this template is folded before another one. A new one comes after those of its priority.

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/memlimit"
 )
 
 const (
@@ -34,6 +36,7 @@ type Engine struct {
 	wake     *sync.Cond
 	machines map[fleet.DeviceID]*machine
 	queue    []*machine
+	crowded  []*machine // those that wait until there is memory for them
 	views    map[*fleet.Registry]*view
 	factsDue *time.Timer // the facts of some device moved: look at all again
 	moved    time.Time   // when the first of them did
@@ -52,9 +55,13 @@ func New(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Memory == nil {
+		o.Memory = memlimit.New()
+	}
 	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(),
 		machines: map[fleet.DeviceID]*machine{}, views: map[*fleet.Registry]*view{}}
 	e.wake = sync.NewCond(&e.mu)
+	o.Memory.Freed = e.memoryFreed
 	return e
 }
 
@@ -143,6 +150,8 @@ func (e *Engine) work(ctx context.Context, m *machine) {
 		return
 	}
 	switch {
+	case errors.Is(err, memlimit.ErrBusy):
+		e.crowd(m)
 	case err != nil:
 		m.failures++
 		pause := backoff(m.failures)
@@ -153,6 +162,25 @@ func (e *Engine) work(ctx context.Context, m *machine) {
 		e.push(m)
 	default:
 		m.failures = 0
+	}
+}
+
+// crowd has a device looked at again once memory was freed. Where others took none at all, that was a moment ago. The
+// caller holds mu.
+func (e *Engine) crowd(m *machine) {
+	e.crowded = append(e.crowded, m)
+	m.timer.start(firstPause, func() { e.enqueue(m.id) })
+}
+
+// memoryFreed looks at the devices again that wait for memory.
+func (e *Engine) memoryFreed() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	waiting := e.crowded
+	e.crowded = nil
+	for _, m := range waiting {
+		m.timer.stop()
+		e.push(m)
 	}
 }
 

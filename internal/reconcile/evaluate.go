@@ -51,7 +51,9 @@ func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fl
 	}
 	x.out.Took = time.Since(start)
 	x.out.Language, x.out.Value, x.out.Output, x.out.Steps = r.Language, r.Value, r.Output, r.Steps
-	x.lay(ctx, r)
+	if err := x.lay(ctx, r); err != nil {
+		return Evaluation{}, err
+	}
 	return x.out, nil
 }
 
@@ -97,7 +99,16 @@ type evaluating struct {
 	out     Evaluation
 }
 
+// maxWarnings is as many as anybody reads.
+const maxWarnings = 200
+
 func (x *evaluating) warn(format string, args ...any) {
+	switch n := len(x.out.Warnings); {
+	case n > maxWarnings:
+		return
+	case n == maxWarnings:
+		format, args = "there is more to warn of", nil
+	}
 	x.out.Warnings = append(x.out.Warnings, fmt.Sprintf(format, args...))
 }
 
@@ -147,8 +158,8 @@ func (x *evaluating) before() []fleet.Template {
 func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) desired.Input {
 	return desired.Input{
 		Device: x.j.m.id, OS: x.facts.OS, Observed: x.j.doc, Entries: x.j.entries, Templates: templates, Unread: x.j.unread,
-		Registered: x.j.view.labels(), Evaluate: x.evaluate(ctx, x.j), Secret: x.secrets.scope, Tags: x.facts.Tags,
-		AdminSaved: fleet.Template.SavedByAdmin,
+		Registered: x.j.view.labels(), Evaluate: x.evaluate(ctx, x.j), Take: taking(ctx),
+		Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
 	}
 }
 
@@ -182,8 +193,8 @@ func (x *evaluating) soFar(ctx context.Context) error {
 	return nil
 }
 
-// lay applies the value at the template's key and says what would come of it.
-func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
+// lay applies the value at the template's key and says what would come of it. What is wrong with it is a warning.
+func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 	if key, err := stconfig.ParseKey(x.t.Key); err == nil {
 		for _, at := range stconfig.SecretsIn(key, evaluated.Value) {
 			x.warn("%s stands in clear in the template: keep it as a secret, and write secret(\"name\") or \"${secret:name}\"", at)
@@ -203,7 +214,8 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 	first := true
 	fold := desired.Input{
 		Device: x.own, OS: x.facts.OS, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels, Unread: unread,
-		Secret: x.secrets.scope, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
+		Take: taking(ctx), Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, Tags: x.facts.Tags,
+		AdminSaved: fleet.Template.SavedByAdmin,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			if first {
 				first = false
@@ -215,8 +227,7 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 	}
 	r, err := desired.Fold(fold)
 	if err != nil {
-		x.warn("%s", reasonOf(err))
-		return
+		return x.warnOf(err)
 	}
 	for _, d := range r.Doubts {
 		x.warn("%s", d.Text)
@@ -226,7 +237,11 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 			x.warn("%s would be skipped: %s", s.Key, s.Reason)
 		}
 	}
-	for _, c := range x.contradictions(ctx) {
+	contradictions, err := x.contradictions(ctx)
+	if err != nil && !reported(err) {
+		return err
+	}
+	for _, c := range contradictions {
 		x.warn("%s", c)
 	}
 	x.out.Changes = stconfig.Diff(x.config, r.Desired)
@@ -234,16 +249,28 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) {
 		ByAdmins: func() stconfig.Value { return desired.ByAdmins(fold, r) },
 		Why:      func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }, Secret: x.secrets.text})
 	if err != nil {
-		x.warn("%s", reasonOf(err))
-		return
+		return x.warnOf(err)
+	}
+	changed := make(map[string]bool, len(x.out.Changes))
+	for _, c := range x.out.Changes {
+		changed[c.Key.String()] = true
 	}
 	for _, c := range made.Changes {
-		changed := slices.ContainsFunc(x.out.Changes, func(d stconfig.Change) bool { return d.Key.Equal(c.Key) })
-		if !changed {
+		if !changed[c.Key.String()] {
 			continue // a secret that an earlier template put there
 		}
 		if c.Class == plan.Held || c.Class == plan.Refused {
 			x.warn("%s would be %s: %s", c.Key, c.Class, c.Reason)
 		}
 	}
+	return nil
+}
+
+// warnOf makes a warning of what is wrong with the template. Another error ends the evaluation.
+func (x *evaluating) warnOf(err error) error {
+	if !reported(err) {
+		return err
+	}
+	x.warn("%s", reasonOf(err))
+	return nil
 }

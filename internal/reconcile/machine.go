@@ -14,6 +14,7 @@ import (
 const (
 	contendedAfter  = 3         // times that a person set a managed key back
 	contendedWithin = time.Hour // also for values of our own that alternate
+	maxTracked      = 1000      // keys of a device that are watched for these
 	unmovedAfter    = 2         // times that a daemon took a write and showed another value
 )
 
@@ -108,7 +109,7 @@ type memory struct {
 	wrote     map[string]time.Time   // folders that were written to a moment ago
 
 	restart restarting
-	waiting []plan.Change // of the newest plan, what is not sent by itself; not to be changed
+	waiting []plan.Wish // of the newest plan, what is not sent by itself; not to be changed
 
 	unfinished []fleet.Intent // left open by a crash or a lost connection
 }
@@ -157,7 +158,7 @@ func (m *memory) countDrift(changes []plan.Change, observed string, now time.Tim
 	defer m.mu.Unlock()
 	for _, c := range changes {
 		key := c.Key.String()
-		if !c.Drift || m.driftSeen[key] == observed {
+		if !c.Drift || m.driftSeen[key] == observed || m.driftSeen[key] == "" && len(m.driftSeen) >= maxTracked {
 			continue
 		}
 		m.driftSeen[key] = observed
@@ -184,6 +185,9 @@ func (m *memory) countSent(changes []plan.Change, now time.Time) (unstable bool)
 	for _, c := range changes {
 		key, value := c.Key.String(), valueDigest(c.Sending())
 		delete(m.driftSeen, key)
+		if m.sent[key] == nil && len(m.sent) >= maxTracked {
+			continue
+		}
 		last := slices.DeleteFunc(m.sent[key], func(v sentValue) bool { return now.Sub(v.at) >= contendedWithin })
 		if n := len(last); n >= 2 && last[n-2].digest == value && last[n-1].digest != value {
 			m.stop(fleet.Stop{Key: key, Kind: fleet.StopUnstable, Since: now, Reason: "what the templates ask for here changes back and forth by itself"})

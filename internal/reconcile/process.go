@@ -10,6 +10,7 @@ import (
 
 	"muster/internal/desired"
 	"muster/internal/fleet"
+	"muster/internal/memlimit"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
@@ -26,7 +27,11 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 	}
 	e.mu.Unlock()
 
-	err := e.look(ctx, m, r, handed)
+	limited := e.o.Memory.TryDo
+	if r != nil { // somebody waits
+		limited = e.o.Memory.Do
+	}
+	err := limited(ctx, func(ctx context.Context) error { return e.look(ctx, m, r, handed) })
 	if r != nil && err != nil {
 		e.unanswered(m, r)
 	}
@@ -182,6 +187,7 @@ func (e *Engine) take(ctx context.Context, j *job, r *request) error {
 	if err != nil {
 		return err
 	}
+	memlimit.Settle(ctx) // what follows is done once
 	j.m.mem.allow()
 	if len(keep) > 0 {
 		if err := e.read(ctx, j); err != nil {

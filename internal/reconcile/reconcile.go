@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/memlimit"
 	"muster/internal/template"
 )
 
@@ -97,8 +98,9 @@ type Options struct {
 	Secrets   Secrets // nil: there are none
 	Access    Access  // nil: neither gui.apiKey nor the port of gui.address is ever changed
 	Log       *slog.Logger
-	Workers   int    // devices worked on at once; 64 when 0
-	DigestKey []byte // keys the digests of passwords that were sent
+	Workers   int             // devices worked on at once; 64 when 0
+	DigestKey []byte          // keys the digests of passwords that were sent
+	Memory    *memlimit.Limit // for all plans together; nil: one of its own
 
 	// Admitted gives the registry at the generation that a device is admitted to; nil: everybody is at the current one.
 	Admitted func(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*fleet.Registry, error)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
@@ -36,10 +37,13 @@ func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each fun
 			concerned = append(concerned, id)
 		}
 	}
-	for chunk := range slices.Chunk(concerned, whatIfChunk) {
-		if err := w.compare(ctx, chunk); err != nil {
+	for len(concerned) > 0 {
+		chunk := concerned[:min(len(concerned), whatIfChunk)]
+		left, err := w.compare(ctx, chunk)
+		if err != nil {
 			return err
 		}
+		concerned = append(left, concerned[len(chunk):]...)
 	}
 	return nil
 }
@@ -63,41 +67,75 @@ func (w *whatIf) concerns(id fleet.DeviceID) bool {
 	return print(w.now) != print(w.then)
 }
 
-// compare plans some devices under both registries.
-func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) error {
-	planned := make([][]plan.Change, len(ids))
-	err := forAll(ctx, len(ids), func(ctx context.Context, i int) error {
-		j, err := w.plan(ctx, w.now, ids[i])
-		if reported(err) {
-			return nil // a device that fails now has no changes
+// maxKept is how many bytes of plans under the present registry are kept until the other one's turn comes.
+const maxKept = 2 << 20
+
+// compare plans some devices under both registries. Those for whose plans there was no room are left.
+func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []fleet.DeviceID, err error) {
+	planned, done := make([][]plan.Change, len(ids)), make([]bool, len(ids))
+	var kept atomic.Int64
+	err = forAll(ctx, len(ids), func(ctx context.Context, i int) error {
+		if i > 0 && kept.Load() > maxKept {
+			return nil
 		}
-		planned[i] = j.plan.Changes
-		return err
+		done[i] = true
+		return w.o.Memory.Do(ctx, func(ctx context.Context) error {
+			j, err := w.plan(ctx, w.now, ids[i])
+			if reported(err) {
+				return nil // a device that fails now has no changes
+			}
+			planned[i] = j.plan.Changes
+			kept.Add(sizeOf(planned[i]))
+			return err
+		})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return forAll(ctx, len(ids), func(ctx context.Context, i int) error {
-		effect := Effect{Device: ids[i]}
-		j, err := w.plan(ctx, w.then, ids[i])
-		switch {
-		case errors.Is(err, errNothingSeen):
-			effect.Unread = true
-		case reported(err):
-			effect.Err = err
-		case err != nil:
-			return err
-		default:
-			effect.Brings = without(j.plan.Changes, planned[i])
-			effect.Drops = without(planned[i], j.plan.Changes)
+	err = forAll(ctx, len(ids), func(ctx context.Context, i int) error {
+		if !done[i] {
+			return nil
 		}
-		if effect.Unread || effect.Err != nil || len(effect.Brings)+len(effect.Drops) > 0 {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.each(effect)
-		}
-		return nil
+		return w.o.Memory.Do(ctx, func(ctx context.Context) error { return w.effect(ctx, ids[i], planned[i]) })
 	})
+	for i, id := range ids {
+		if !done[i] {
+			left = append(left, id)
+		}
+	}
+	return left, err
+}
+
+// effect plans a device under the other registry, and tells what differs.
+func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.Change) error {
+	effect := Effect{Device: id}
+	j, err := w.plan(ctx, w.then, id)
+	switch {
+	case errors.Is(err, errNothingSeen):
+		effect.Unread = true
+	case reported(err):
+		effect.Err = err
+	case err != nil:
+		return err
+	default:
+		effect.Brings = without(j.plan.Changes, planned)
+		effect.Drops = without(planned, j.plan.Changes)
+	}
+	if effect.Unread || effect.Err != nil || len(effect.Brings)+len(effect.Drops) > 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.each(effect)
+	}
+	return nil
+}
+
+// sizeOf is about how many bytes of memory changes take.
+func sizeOf(changes []plan.Change) (n int64) {
+	const perChange = 400
+	for _, c := range changes {
+		n += int64(perChange + c.From.JSONSize(maxKept) + c.To.JSONSize(maxKept))
+	}
+	return n
 }
 
 // forAll calls do for every number below n, a few at a time; the first error ends it.

@@ -14,6 +14,7 @@ import (
 	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/memlimit"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
 	"muster/internal/template"
@@ -166,8 +167,8 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	for attempt := 0; ; attempt++ {
 		fold = desired.Input{
 			Device: j.m.id, OS: j.known.Version.OS, Observed: withIgnores(j.doc, patterns), Entries: j.entries,
-			Templates: j.templates, Unread: j.unread, Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Secret: secrets.scope, Tags: j.tags(),
-			AdminSaved: fleet.Template.SavedByAdmin,
+			Templates: j.templates, Unread: j.unread, Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Take: taking(ctx),
+			Secret: secrets.scope, SecretBytes: secrets.bytes, Tags: j.tags(), AdminSaved: fleet.Template.SavedByAdmin,
 		}
 		result, err := desired.Fold(fold)
 		if err := cmp.Or(secrets.err, err); err != nil {
@@ -308,6 +309,11 @@ func (j *job) tags() []fleet.Tag {
 	return nil
 }
 
+// taking asks for the memory of a fold.
+func taking(ctx context.Context) func(bytes int64) error {
+	return func(bytes int64) error { return memlimit.Take(ctx, bytes) }
+}
+
 // secretCache reads each secret at most once for one job.
 type secretCache struct {
 	get  func(name string) (fleet.StoredSecret, error)
@@ -346,6 +352,11 @@ func (s *secretCache) text(name string) (string, bool) {
 		return "", false
 	}
 	return secret.Value.Reveal(), true
+}
+
+func (s *secretCache) bytes(name string) int {
+	text, _ := s.text(name)
+	return len(text)
 }
 
 // scope is where a secret may go. After an error, which ends the job, none is missing.
@@ -387,6 +398,7 @@ func valueDigest(v stconfig.Value) string {
 	if !v.Exists() {
 		return "absent"
 	}
-	sum := sha256.Sum256(stconfig.Normalise(v).JSON())
-	return string(sum[:])
+	sum := sha256.New()
+	stconfig.Normalise(v).WriteJSON(sum)
+	return string(sum.Sum(nil))
 }

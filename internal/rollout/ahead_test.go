@@ -60,7 +60,7 @@ func TestTheBlastLimitHoldsNobodyBeforeItsTurn(t *testing.T) {
 						t.Errorf("device %d is held before its turn: %s", slices.Index(d.all, m.Device), held)
 					}
 				}
-				own := d.runner.sameWish(plan.Change{Key: d.key("folders.own")})
+				own := d.runner.sameWish(plan.Change{Key: d.key("folders.own")}.Wish())
 				if m, _ := now.Member(deviceN(19)); !slices.Equal(m.Held, []string{own}) {
 					t.Errorf("it is not known what waited on device 19: %v", m.Held)
 				}

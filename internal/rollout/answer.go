@@ -40,7 +40,7 @@ func (r *Runner) answerTo(m fleet.RolloutMember, p plan.Plan, held heldPlan, con
 		case held.same[key] == "":
 		case i >= 0 && consents[i].Keep:
 			a.keep = append(a.keep, key)
-		case i >= 0, undoes && takesAway(c) && !slices.Contains(m.Held, r.sameWish(c)):
+		case i >= 0, undoes && takesAway(c) && !slices.Contains(m.Held, r.sameWish(c.Wish())):
 			a.consent = append(a.consent, key)
 		}
 	}

@@ -181,10 +181,13 @@ func (s *site) watched() bool { return s.mode != fleet.ModePaused && !s.untried 
 
 func (s *site) digest() string { return fmt.Sprint(slices.Sorted(maps.Keys(s.has))) }
 
-func (d *daemons) Waiting(id fleet.DeviceID) []plan.Change {
+func (d *daemons) Waiting(id fleet.DeviceID) (wishes []plan.Wish) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.sites[id].waiting
+	for _, c := range d.sites[id].waiting {
+		wishes = append(wishes, c.Wish())
+	}
+	return wishes
 }
 
 func (d *daemons) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error) {

@@ -97,7 +97,7 @@ func (r *Runner) judge(m fleet.RolloutMember, p plan.Plan, generation int64, und
 		switch {
 		case c.Sendable():
 			sendable = append(sendable, c)
-		case c.Class != plan.Skipped && len(m.Held) > 0 && slices.Contains(m.Held, r.sameWish(c)):
+		case c.Class != plan.Skipped && len(m.Held) > 0 && slices.Contains(m.Held, r.sameWish(c.Wish())):
 			before = append(before, c)
 		case c.Stopped:
 			return fact{kind: factFailed, gate: fleet.GatePlan, saw: c.Key.String() + ": " + c.Reason}, heldPlan{}
@@ -143,18 +143,15 @@ func (r *Runner) sameChange(c plan.Change) string {
 	h := hmac.New(sha256.New, r.o.DigestKey)
 	fmt.Fprintf(h, "%s %s %s %t ", c.Key, c.Class, c.Reason, c.Returns)
 	if to := c.Sending(); to.Exists() {
-		h.Write(stconfig.Normalise(to).JSON())
+		stconfig.Normalise(to).WriteJSON(h)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
 // sameWish is equal for changes of one device that ask for the same at the same place, whatever keeps them back. What
 // waited for a person before a rollout is not the rollout's fault, and no gate of it.
-func (r *Runner) sameWish(c plan.Change) string {
+func (r *Runner) sameWish(w plan.Wish) string {
 	h := hmac.New(sha256.New, r.o.DigestKey)
-	fmt.Fprintf(h, "wish %s ", c.Key)
-	if to := c.Sending(); to.Exists() {
-		h.Write(stconfig.Normalise(to).JSON())
-	}
+	fmt.Fprintf(h, "wish %x", w)
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -36,18 +36,18 @@ func TestWhatWaitedBeforeARolloutIsNotItsOwn(t *testing.T) {
 		changes []plan.Change
 		want    factKind
 	}{
-		"first wave, waited before":    {fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old)}}, []plan.Change{old}, factGood},
-		"second wave, waited before":   {fleet.RolloutMember{Wave: 2, Held: []string{r.sameWish(old)}}, []plan.Change{old}, factGood},
-		"second wave, something new":   {fleet.RolloutMember{Wave: 2, Was: fleet.ConfigHeld, Held: []string{r.sameWish(old)}}, []plan.Change{old, brought}, factHeld},
+		"first wave, waited before":    {fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old.Wish())}}, []plan.Change{old}, factGood},
+		"second wave, waited before":   {fleet.RolloutMember{Wave: 2, Held: []string{r.sameWish(old.Wish())}}, []plan.Change{old}, factGood},
+		"second wave, something new":   {fleet.RolloutMember{Wave: 2, Was: fleet.ConfigHeld, Held: []string{r.sameWish(old.Wish())}}, []plan.Change{old, brought}, factHeld},
 		"first wave, nothing before":   {fleet.RolloutMember{Wave: 1}, []plan.Change{brought}, factHeld},
-		"nothing waits now any longer": {fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old)}}, nil, factGood},
+		"nothing waits now any longer": {fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old.Wish())}}, nil, factGood},
 	} {
 		if got, _ := r.judge(one.member, plan.Plan{Observed: "seen", Changes: one.changes}, 0, false); got.kind != one.want {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
 
-	member := fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old)}}
+	member := fleet.RolloutMember{Wave: 1, Held: []string{r.sameWish(old.Wish())}}
 	undone := plan.Plan{Observed: "seen", Changes: []plan.Change{brought, old}}
 	_, held := r.judge(member, undone, 0, true)
 	if got := r.answerTo(member, undone, held, nil, true); !slices.Equal(got.consent, []string{"folders.brought"}) || got.keep != nil {

@@ -44,7 +44,7 @@ type Fleet interface {
 	// Plan is what would be changed on a device now, for the generation that it is admitted to.
 	Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 	// Waiting is what the newest plan of a device had that is not sent by itself: held, stopped or refused. It asks nobody.
-	Waiting(id fleet.DeviceID) []plan.Change
+	Waiting(id fleet.DeviceID) []plan.Wish
 	// Apply does what a plan says on behalf of a person; see reconcile.
 	Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) error
 	// Wake has devices looked at, because they were admitted to another generation.

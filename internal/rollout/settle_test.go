@@ -177,8 +177,8 @@ func (m *memoryStore) retagDevice(n int, tag fleet.Tag, carried bool) {
 // quietFleet cannot be reached, and notes who is to be looked at.
 type quietFleet struct{ woken map[fleet.DeviceID]bool }
 
-func (quietFleet) Standing(fleet.DeviceID) Standing     { return Standing{Tried: true, Mode: fleet.ModeOn} }
-func (quietFleet) Waiting(fleet.DeviceID) []plan.Change { return nil }
+func (quietFleet) Standing(fleet.DeviceID) Standing   { return Standing{Tried: true, Mode: fleet.ModeOn} }
+func (quietFleet) Waiting(fleet.DeviceID) []plan.Wish { return nil }
 func (quietFleet) Plan(context.Context, fleet.DeviceID) (plan.Plan, error) {
 	return plan.Plan{}, nil
 }

@@ -35,14 +35,14 @@ func FuzzDecodeResult(f *testing.F) {
 	f.Add([]byte(strings.Repeat("[\x01", 300)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		limits := template.Limits{Values: 50, OutputBytes: 50}
-		result, err := decodeResult(string(body), program{Language: template.HJSON}, limits)
+		result, err := decodeResult(string(body), program{Language: template.HJSON}, limits, func(int64) error { return nil })
 		if err != nil {
 			return
 		}
 		if n := count(result.Value); n > limits.Values+1 {
 			t.Fatalf("%d values", n)
 		}
-		again, err := decodeResult(string(appendResult(nil, result)), program{Language: template.HJSON}, limits)
+		again, err := decodeResult(string(appendResult(nil, result)), program{Language: template.HJSON}, limits, func(int64) error { return nil })
 		if err != nil || !bytes.Equal(again.Value.JSON(), result.Value.JSON()) {
 			t.Fatalf("got %s, %v, want %s", again.Value.JSON(), err, result.Value.JSON())
 		}

@@ -12,6 +12,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/memlimit"
 	"muster/internal/stconfig"
 	"muster/internal/template"
 )
@@ -62,6 +63,13 @@ func (o outcome) footprint() int64 {
 	for _, line := range o.result.Output {
 		n += int64(len(line))
 	}
+	var failure *fleet.Error
+	if errors.As(o.err, &failure) {
+		n += int64(len(failure.Message) + len(failure.Hint) + len(failure.Traceback))
+		for _, d := range failure.Details {
+			n += perEntry/4 + int64(len(d.Message))
+		}
+	}
 	return n
 }
 
@@ -85,10 +93,15 @@ func (p *Pool) Evaluate(ctx context.Context, r Request) (template.Result, error)
 		return template.Result{}, err
 	}
 	j := b.job(0, Subject{r.Device, r.Config})
+	ran := false
 	o, err := p.once(ctx, j.key, func() (o outcome, err error) {
+		ran = true
 		err = b.run(ctx, []job{j}, func(_ job, got outcome) { o = got })
 		return o, err
 	})
+	if err == nil && !ran {
+		err = memlimit.Take(ctx, o.footprint()) // it may outlive those whom it was made for
+	}
 	if err != nil {
 		return template.Result{}, err
 	}
@@ -199,7 +212,7 @@ func (b *batch) run(ctx context.Context, jobs []job, deliver func(job, outcome))
 		var asked bool
 		var answered int
 		death, err := b.pool.talk(ctx, func(w *worker) (err error) {
-			asked, answered, err = b.ask(w, jobs, deliver)
+			asked, answered, err = b.ask(ctx, w, jobs, deliver)
 			return err
 		})
 		jobs = jobs[answered:]
@@ -245,6 +258,7 @@ func (p *Pool) talk(ctx context.Context, conversation func(*worker) error) (*dea
 	err = conversation(w)
 	unwatch()
 	killed := !forgive()
+	var refused *refusal
 	switch {
 	case err == nil && !killed && !w.worn():
 		p.release(w)
@@ -255,6 +269,9 @@ func (p *Pool) talk(ctx context.Context, conversation func(*worker) error) (*dea
 	case killed:
 		p.drop(w)
 		return nil, ctx.Err()
+	case errors.As(err, &refused):
+		p.drop(w)
+		return nil, refused.err
 	case errors.Is(err, errOutgrown):
 		p.drop(w)
 		return nil, nil
@@ -290,7 +307,7 @@ func limitError(cause string) *fleet.Error {
 
 // ask sends jobs to a worker in chunks and delivers the answers. asked tells whether an error came while the worker was
 // at the job after the answered ones.
-func (b *batch) ask(w *worker, jobs []job, deliver func(job, outcome)) (asked bool, answered int, err error) {
+func (b *batch) ask(ctx context.Context, w *worker, jobs []job, deliver func(job, outcome)) (asked bool, answered int, err error) {
 	if !w.has(b.digest) {
 		if k, _, err := w.compile(b.digest, b.text); err != nil || k != kindResult {
 			return false, 0, errors.Join(errors.New("worker cannot compile a program"), err)
@@ -315,11 +332,11 @@ func (b *batch) ask(w *worker, jobs []job, deliver func(job, outcome)) (asked bo
 		}
 		for ; answered < n; answered++ {
 			b.asked = time.Now()
-			k, body, err := w.receive(w.limits.Wall)
+			k, body, err := w.receiveAdmitted(w.limits.Wall, func(size int) error { return memlimit.Take(ctx, int64(size)) })
 			if err != nil {
 				return true, answered, err
 			}
-			o, err := b.outcome(jobs[answered].key, k, body, time.Since(b.asked))
+			o, err := b.outcome(ctx, answer{key: jobs[answered].key, kind: k, body: body, took: time.Since(b.asked)})
 			if err != nil {
 				return true, answered, err
 			}
@@ -329,32 +346,41 @@ func (b *batch) ask(w *worker, jobs []job, deliver func(job, outcome)) (asked bo
 	return false, answered, nil
 }
 
+// answer is what a worker said of one job.
+type answer struct {
+	key  digest
+	kind kind
+	body string
+	took time.Duration
+}
+
 // outcome reads an answer and keeps it, unless another time it might be different.
-func (b *batch) outcome(key digest, k kind, body string, took time.Duration) (outcome, error) {
+func (b *batch) outcome(ctx context.Context, a answer) (outcome, error) {
 	var o outcome
-	switch k {
+	switch a.kind {
 	case kindResult:
-		result, err := decodeResult(body, b.program, b.pool.opts.Limits.Counting)
+		take := func(bytes int64) error { return memlimit.Take(ctx, bytes) }
+		result, err := decodeResult(a.body, b.program, b.pool.opts.Limits.Counting, take)
 		if err != nil {
 			return o, err
 		}
 		o.result = result
 	case kindError:
-		failure, late, err := decodeError(body)
+		failure, late, err := decodeError(a.body)
 		if err != nil {
 			return o, err
 		}
 		o.err = failure
-		if took > costly {
+		if a.took > costly {
 			b.pool.strike(b.digest, failure)
 		}
 		if late {
 			return o, nil
 		}
 	default:
-		return o, fmt.Errorf("worker answered with a frame of kind %q", k)
+		return o, fmt.Errorf("worker answered with a frame of kind %q", a.kind)
 	}
-	b.pool.results.put(key, o, o.footprint())
+	b.pool.results.put(a.key, o, o.footprint())
 	return o, nil
 }
 

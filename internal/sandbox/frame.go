@@ -38,6 +38,11 @@ func writeFrame(w io.Writer, k kind, body []byte) error {
 // readFrame reads one frame. The body is a string, of which what is decoded can be parts; it grows as bytes come in, and
 // never beyond most.
 func readFrame(r *bufio.Reader, most int) (kind, string, error) {
+	return readAdmitted(r, most, func(int) error { return nil })
+}
+
+// readAdmitted is readFrame that asks before it reads the body.
+func readAdmitted(r *bufio.Reader, most int, admit func(size int) error) (kind, string, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return 0, "", err
@@ -45,6 +50,9 @@ func readFrame(r *bufio.Reader, most int) (kind, string, error) {
 	size := int(binary.BigEndian.Uint32(header[:4]))
 	if size > most {
 		return 0, "", fmt.Errorf("a frame of %d bytes, more than the %d allowed", size, most)
+	}
+	if err := admit(size); err != nil {
+		return 0, "", &refusal{err}
 	}
 	var body strings.Builder
 	body.Grow(min(size, growAtOnce))
@@ -59,3 +67,8 @@ func readFrame(r *bufio.Reader, most int) (kind, string, error) {
 
 // growAtOnce is how much memory a frame gets on its word.
 const growAtOnce = 4 << 20
+
+// refusal is an answer of a worker that was not taken: there is no memory for it.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }

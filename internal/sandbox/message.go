@@ -98,6 +98,7 @@ func (r *reader) subject(reads template.Inputs) (Subject, error) {
 
 func appendResult(b []byte, result template.Result) []byte {
 	b = binary.AppendUvarint(b, result.Steps)
+	b = binary.AppendUvarint(b, uint64(countValues(result.Value)))
 	b = binary.AppendUvarint(b, uint64(len(result.Output)))
 	for _, line := range result.Output {
 		b = appendText(b, line)
@@ -105,13 +106,30 @@ func appendResult(b []byte, result template.Result) []byte {
 	return appendValue(b, result.Value)
 }
 
-// decodeResult makes a result whose texts are parts of the body.
-func decodeResult(body string, made program, limits template.Limits) (template.Result, error) {
+// countValues is how many values there are in one, itself included.
+func countValues(v stconfig.Value) int {
+	n := 1
+	for i := range v.Len() {
+		n += countValues(v.At(i))
+	}
+	return n
+}
+
+// decodeResult makes a result whose texts are parts of the body. take is asked for the memory that its values need.
+func decodeResult(body string, made program, limits template.Limits, take func(bytes int64) error) (template.Result, error) {
 	r := &reader{left: body, values: limits.Values + limits.OutputBytes}
 	result := template.Result{Language: made.Language, ReadsConfig: made.Reads.Config}
 	var err error
 	if result.Steps, err = r.uvarint(); err != nil {
 		return result, err
+	}
+	values, err := r.uvarint()
+	if err != nil {
+		return result, err
+	}
+	values = min(values, uint64(limits.Values))
+	if err := take(int64(values) * perValue); err != nil {
+		return result, &refusal{err}
 	}
 	lines, err := r.count()
 	if err != nil {
@@ -124,16 +142,19 @@ func decodeResult(body string, made program, limits template.Limits) (template.R
 		}
 		result.Output = append(result.Output, line)
 	}
-	r.values = limits.Values
+	r.values = int(values) // no more than it said
 	if result.Value, err = r.value(0); err == nil && r.left != "" {
 		err = errCodec
 	}
 	return result, err
 }
 
+// perValue is the memory of a value and its name.
+const perValue = 48
+
 // footprint is about how many bytes of memory a value takes.
 func footprint(v stconfig.Value) int64 {
-	const perValue, perContainer = 48, 64 // the value and its name; what holds the members together
+	const perContainer = 64 // what holds the members together
 	n := int64(perValue + len(v.Str()))
 	if v.Kind() == stconfig.Array || v.Kind() == stconfig.Object {
 		n += perContainer

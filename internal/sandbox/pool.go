@@ -26,7 +26,7 @@ type Options struct {
 	Limits     Limits
 	Warm       int   // workers kept ready; default 2
 	Max        int   // evaluations at once; default 16: a program that hogs its worker leaves others to work
-	CacheBytes int64 // of results kept; default 8 MiB
+	CacheBytes int64 // of results kept; default 4 MiB
 	Log        *slog.Logger
 }
 
@@ -42,7 +42,7 @@ const (
 	defaultWall   = 1500 * time.Millisecond
 	defaultWarm   = 2
 	defaultMax    = 16
-	defaultCache  = 8 << 20
+	defaultCache  = 4 << 20
 
 	retireEvery = 10 * time.Second // how often workers beyond the warm ones are looked at
 	retireAfter = 30 * time.Second // of idleness

@@ -129,12 +129,17 @@ func (w *worker) send(k kind, body []byte, patience time.Duration) error {
 
 // receive waits for one frame.
 func (w *worker) receive(patience time.Duration) (kind, string, error) {
+	return w.receiveAdmitted(patience, func(int) error { return nil })
+}
+
+// receiveAdmitted is receive of a frame whose size has to be admitted.
+func (w *worker) receiveAdmitted(patience time.Duration, admit func(size int) error) (kind, string, error) {
 	began := time.Now()
 	defer func() { w.busy += time.Since(began) }()
 	if err := w.out.SetReadDeadline(began.Add(patience)); err != nil {
 		return 0, "", fmt.Errorf("set deadline: %w", err)
 	}
-	return readFrame(w.reader, w.maxAnswer())
+	return readAdmitted(w.reader, w.maxAnswer(), admit)
 }
 
 // maxAnswer is the largest frame that an honest worker sends.

@@ -17,19 +17,30 @@ type Skip struct {
 // done on this device is skipped and said; what can be done on none is an error. Doing it twice is doing it once. Only
 // what lies on the way to the key is copied.
 func Apply(doc Value, op fleet.Op, key Key, value Value, own fleet.DeviceID) (Value, []Skip, error) {
-	return apply(doc, op, key, value, &applier{own: string(own)})
+	return Application{Op: op, Key: key, Value: value, Own: own}.To(doc)
 }
 
-func apply(doc Value, op fleet.Op, key Key, value Value, a *applier) (Value, []Skip, error) {
-	op, err := fleet.ParseOp(string(op))
+// Application is an op with a value at a key, for the document of a device.
+type Application struct {
+	Op     fleet.Op
+	Key    Key
+	Value  Value
+	Own    fleet.DeviceID
+	From   Start   // nil: new members start from the defaults alone
+	Budget *Budget // nil: there is none
+}
+
+// To is the document with it.
+func (p Application) To(doc Value) (Value, []Skip, error) {
+	op, err := fleet.ParseOp(string(p.Op))
 	if err != nil {
 		return doc, nil, err
 	}
-	a.op, a.key, a.value, a.defaults = op, key, value, doc.Get("defaults")
+	a := &applier{op: op, key: p.Key, value: p.Value, own: string(p.Own), defaults: doc.Get("defaults"), from: p.From, budget: p.Budget}
 	if doc.kind != Object {
 		return doc, nil, a.fail("the configuration is %s, not an object", kindText(doc.kind))
 	}
-	if !value.Exists() {
+	if !p.Value.Exists() {
 		return doc, nil, a.fail("there is no value to %s", op)
 	}
 	result, err := a.walk(place{value: doc, shape: configuration}, 0)
@@ -48,7 +59,8 @@ type applier struct {
 	defaults Value  // the document's; the new ones once the change has set them
 	path     []Part // to where the work is, every `*` replaced by a member's name
 	skips    []Skip
-	from     Start // nil: new members start from the defaults alone
+	from     Start   // nil: new members start from the defaults alone
+	budget   *Budget // nil: there is none
 }
 
 // place is where the work is.
@@ -66,6 +78,9 @@ type place struct {
 // walk goes down to the key's name i, acts there, and gives the place's new value; Absent when it is to be removed.
 func (a *applier) walk(p place, i int) (Value, error) {
 	p.shape = fit(p.shape, p.value)
+	if err := a.checkSkips(); err != nil {
+		return Value{}, err
+	}
 	if i == a.key.Len() {
 		return a.act(p)
 	}

@@ -27,6 +27,9 @@ func (a *applier) set(p place, v Value) (Value, error) {
 // merge is the place's value with v laid into it.
 func (a *applier) merge(p place, v Value) (Value, error) {
 	if p.laid && (p.value.kind == Absent || p.value.kind == Null) {
+		if err := a.spendBase(p.base); err != nil {
+			return Value{}, err
+		}
 		p.value = a.started(p)
 	}
 	if !p.value.Exists() {
@@ -54,9 +57,12 @@ func (a *applier) setObject(p place, v Value) (Value, error) {
 		switch {
 		case p.base.kind == Object:
 		case p.shape == nil:
-			return v, nil
+			return v, a.spendAll(v)
 		default:
 			p.base = p.shape.zero()
+		}
+		if err := a.spendBase(p.base); err != nil {
+			return Value{}, err
 		}
 		p.value = p.base
 	}
@@ -97,6 +103,11 @@ func (a *applier) setField(p place, at int, v Value) (Value, error) {
 	case f.noDefault && p.laid:
 		return Text(""), nil
 	case p.laid && child.base.Exists():
+		if child.base != child.value {
+			if err := a.spendBase(child.base); err != nil {
+				return Value{}, err
+			}
+		}
 		return a.withOwn(child.shape, child.base, child.value), nil
 	case p.laid, f.shape != nil && f.shape.readOnly, p.shape == configuration && name == "ignores":
 		return child.value, nil
@@ -120,10 +131,16 @@ func (p place) order() []int {
 // given sorts the members of v by the position that the document has them at, and skips those that it does not have.
 // Of two spellings of one name the later counts, as in the daemon.
 func (a *applier) given(p place, v Value) ([]Value, error) {
+	if err := a.checkSkips(); err != nil {
+		return nil, err
+	}
 	given := make([]Value, p.value.Len())
 	for name, member := range v.Members() {
 		at := p.value.index(name)
 		if at < 0 {
+			if err := a.checkName(name); err != nil {
+				return nil, err
+			}
 			f, known := p.shape.field(name)
 			if known {
 				name = f.name
@@ -233,29 +250,49 @@ func (a *applier) mergeMap(p place, v Value) (Value, error) {
 	if p.value.kind != Object {
 		p.value = Obj()
 	}
-	for name, member := range v.Members() {
-		at := p.value.exact(name)
-		if at < 0 && p.shape.closed {
-			a.skipMember(name, noEntry(p.shape, name))
-			continue
-		}
-		child := place{shape: p.shape.entry, entry: true}
-		if at >= 0 {
-			child.value = p.value.At(at)
-		}
-		a.path = append(a.path, Part{Name: name})
-		made, err := a.set(child, member)
-		a.path = a.path[:len(a.path)-1]
-		switch {
-		case err != nil:
-			return Value{}, err
-		case at >= 0:
-			p.value = p.value.withAt(at, made)
-		default:
-			p.value = p.value.plus(name, made)
-		}
+	members := make([]Member, 0, p.value.Len()+v.Len())
+	at := make(map[string]int, cap(members))
+	for name, member := range p.value.Members() {
+		at[name] = len(members)
+		members = append(members, Member{name, member})
 	}
-	return p.value, nil
+	for name, member := range v.Members() {
+		i, there := at[name]
+		if !there {
+			if p.shape.closed {
+				a.skipMember(name, noEntry(p.shape, name))
+				continue
+			}
+			i, at[name] = len(members), len(members)
+			members = append(members, Member{Name: name})
+		}
+		made, err := a.setEntry(p.shape.entry, name, members[i].Value, member)
+		if err != nil {
+			return Value{}, err
+		}
+		members[i].Value = made
+	}
+	if len(members) > p.value.Len() {
+		return Obj(members...), nil
+	}
+	values := make([]Value, len(members))
+	for i, m := range members {
+		values[i] = m.Value
+	}
+	return p.value.withValues(values), nil
+}
+
+// setEntry is the new value of a free map's entry.
+func (a *applier) setEntry(entry *shape, name string, old, v Value) (Value, error) {
+	if err := a.checkName(name); err != nil {
+		return Value{}, err
+	}
+	if err := a.spend(0, len(name)); err != nil {
+		return Value{}, err
+	}
+	a.path = append(a.path, Part{Name: name})
+	defer func() { a.path = a.path[:len(a.path)-1] }()
+	return a.set(place{shape: entry, entry: true, value: old}, v)
 }
 
 func listed(names []string) string {

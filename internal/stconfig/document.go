@@ -119,15 +119,10 @@ func (m rankedMember) compare(other rankedMember) int {
 
 // Digest is the SHA-256 of the normalised document, hex. It does not show secrets, but tells whether they changed.
 func Digest(doc Value) string {
-	text := digested.Get().(*[]byte)
-	defer digested.Put(text)
-	*text = Normalise(doc).AppendJSON((*text)[:0])
-	sum := sha256.Sum256(*text)
-	clear(*text) // it holds secrets
-	return hex.EncodeToString(sum[:])
+	sum := sha256.New()
+	Normalise(doc).WriteJSON(sum)
+	return hex.EncodeToString(sum.Sum(nil))
 }
-
-var digested = sync.Pool{New: func() any { return new([]byte) }}
 
 // Usable says whether an observed document may be believed and planned from: it has a version, the device's own entry
 // and an API key.

@@ -57,8 +57,17 @@ type doubting struct {
 func (d *doubting) doubt(kind DoubtKind, format string, args ...any) {
 	if len(d.found) < maxDoubts {
 		key := Key{slices.Clone(d.path)}
-		d.found = append(d.found, Doubt{Key: key, Text: key.String() + " " + fmt.Sprintf(format, args...), Kind: kind})
+		d.found = append(d.found, Doubt{Key: key, Text: cut(key.String() + " " + fmt.Sprintf(format, args...)), Kind: kind})
 	}
+}
+
+// cut bounds a text into which a template could put anything.
+func cut(text string) string {
+	const most = 1 << 10
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // known tells whether some version has what a part of a key names, and says so where none has.

@@ -2,6 +2,7 @@ package stconfig
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -42,29 +43,69 @@ func HasHandle(v Value) bool {
 	return v.kind == Handle || slices.ContainsFunc(v.childValues(), HasHandle)
 }
 
-// HandlesAt are the handles in a value that stands, or would stand, at a key.
-func HandlesAt(key Key, v Value) []PlacedHandle {
-	if !HasHandle(v) {
-		return nil
+// HandlesAt are the handles in a value that stands, or would stand, at a key. There may be many.
+func HandlesAt(key Key, v Value) iter.Seq[PlacedHandle] {
+	return func(yield func(PlacedHandle) bool) {
+		if !HasHandle(v) {
+			return
+		}
+		s := shapeAt(key)
+		if s != nil && s.kind == Array && v.kind != Array { // one member for a list
+			v = List(v)
+		}
+		w := handleWalk{path: slices.Clone(key.parts), yield: yield}
+		w.walk(v, s)
 	}
-	s := shapeAt(key)
-	if s != nil && s.kind == Array && v.kind != Array { // one member for a list
-		v = List(v)
+}
+
+// handleWalk goes down a value.
+type handleWalk struct {
+	path  []Part
+	yield func(PlacedHandle) bool
+}
+
+// walk tells whether to go on.
+func (w *handleWalk) walk(v Value, s *shape) bool {
+	s = fit(s, v)
+	switch v.kind {
+	case Handle:
+		return w.yield(PlacedHandle{Key: Key{slices.Clone(w.path)}, Name: v.text, Fits: s != nil && s.secret})
+	case Array, Object:
+		for i := range v.kids.values {
+			if !w.member(v, s, i) {
+				return false
+			}
+		}
 	}
-	var found []PlacedHandle
-	r := replacer{
-		path:    slices.Clone(key.parts),
-		replace: func(Key) Value { return Text(MaskedSecret) },
-		handle:  func(h PlacedHandle) { found = append(found, h) },
+	return true
+}
+
+func (w *handleWalk) member(v Value, s *shape, i int) bool {
+	member := v.kids.values[i]
+	switch {
+	case member.kind == Handle, member.Len() > 0:
+	default:
+		return true
 	}
-	r.value(v, s)
-	return found
+	switch {
+	case v.kind == Object:
+		name := spelled(s, v.kids.names[i])
+		w.path = append(w.path, Part{Name: name})
+		s = s.below(name)
+	case s.identified():
+		w.path = append(w.path, Part{Name: s.identityOf(member)})
+		s = s.entry
+	default: // the members of a plain list have no names of their own
+		return w.walk(member, s.member())
+	}
+	defer func() { w.path = w.path[:len(w.path)-1] }()
+	return w.walk(member, s)
 }
 
 // CheckHandles refuses a template's value with a handle at a place that is no secret field: what stands there is read by
 // everyone who may see the configuration. A secret of the configuration may stay where it is, whatever the field.
 func CheckHandles(key Key, v Value) error {
-	for _, h := range HandlesAt(key, v) {
+	for h := range HandlesAt(key, v) {
 		if h.Fits || h.Stays() && SecretKey(h.Key) {
 			continue
 		}

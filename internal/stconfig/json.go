@@ -1,7 +1,9 @@
 package stconfig
 
 import (
+	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -43,6 +45,99 @@ func (v Value) AppendJSON(b []byte) []byte {
 		}
 		return append(b, '}')
 	}
+}
+
+// JSONSize is how many bytes of JSON a value takes, or at least most, where it takes more. Texts count as if every
+// character that may need an escape had the longest.
+func (v Value) JSONSize(most int) int {
+	const longest = len(`\u0000`)
+	n := len(v.text) + len(`"${}",`)
+	if !isPlain(v.text) {
+		n = longest*len(v.text) + 2
+	}
+	for i, member := range v.childValues() {
+		if n >= most {
+			break
+		}
+		if v.kind == Object {
+			n += len(v.kids.names[i]) + len(`"":,`)
+		}
+		n += member.JSONSize(most - n)
+	}
+	return n
+}
+
+// WriteJSON writes what JSON gives, piece by piece: for digests of what may be large.
+func (v Value) WriteJSON(w io.Writer) {
+	out := pieces{to: w, buffer: make([]byte, 0, 2*pieceSize)}
+	out.value(v)
+	_, _ = w.Write(out.buffer)
+	clear(out.buffer) // it may hold secrets
+}
+
+const pieceSize = 4 << 10
+
+// pieces is JSON on its way to a writer that does not fail.
+type pieces struct {
+	to     io.Writer
+	buffer []byte
+}
+
+func (p *pieces) flush() {
+	if len(p.buffer) >= pieceSize {
+		_, _ = p.to.Write(p.buffer)
+		p.buffer = p.buffer[:0]
+	}
+}
+
+func (p *pieces) value(v Value) {
+	switch v.kind {
+	case String:
+		p.text(v.text)
+	case Array, Object:
+		p.members(v)
+	default:
+		p.buffer = v.AppendJSON(p.buffer)
+	}
+	p.flush()
+}
+
+func (p *pieces) members(v Value) {
+	opening, closing := byte('['), byte(']')
+	if v.kind == Object {
+		opening, closing = '{', '}'
+	}
+	p.buffer = append(p.buffer, opening)
+	for i, member := range v.kids.values {
+		if i > 0 {
+			p.buffer = append(p.buffer, ',')
+		}
+		if v.kind == Object {
+			p.text(v.kids.names[i])
+			p.buffer = append(p.buffer, ':')
+		}
+		p.value(member)
+	}
+	p.buffer = append(p.buffer, closing)
+}
+
+func (p *pieces) text(s string) {
+	if len(s) > pieceSize && !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	p.buffer = append(p.buffer, '"')
+	for s != "" {
+		end := min(len(s), pieceSize)
+		for end < len(s) && end > pieceSize-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		start := len(p.buffer)
+		p.buffer = appendString(p.buffer, s[:end])
+		p.buffer = append(p.buffer[:start], p.buffer[start+1:len(p.buffer)-1]...) // without its quotes
+		s = s[end:]
+		p.flush()
+	}
+	p.buffer = append(p.buffer, '"')
 }
 
 func appendString(b []byte, s string) []byte {

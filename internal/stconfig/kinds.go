@@ -65,6 +65,9 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 	if p.value.kind == v.kind && v.Equal(p.value) {
 		return p.value, nil // keeps the daemon's way of writing it
 	}
+	if err := a.spendAll(v); err != nil {
+		return Value{}, err
+	}
 	switch s := p.shape; {
 	case p.identity && p.value.text != "":
 		return Value{}, a.fail("%s does not change: remove the member and add another", a.here())

@@ -41,7 +41,7 @@ func (s *shape) kept(values []Value) Value {
 // element is a member of a list without identity as the daemon would write it.
 func (a *applier) element(p place, v Value) (Value, error) {
 	if p.shape == nil {
-		return v, nil
+		return v, a.spendAll(v)
 	}
 	if p.shape.unique && v.kind == String {
 		v = Text(strings.Trim(v.text, " "))
@@ -153,6 +153,11 @@ type membersByID struct {
 
 // identify names the members of a list. The same member twice is one; two that differ are an error.
 func (a *applier) identify(list *shape, v Value) (membersByID, error) {
+	if a.budget != nil {
+		if err := a.budget.take(2*v.Len(), 0); err != nil {
+			return membersByID{}, err
+		}
+	}
 	m := membersByID{make([]string, 0, v.Len()), make(map[string]Value, v.Len())}
 	for member := range v.Values() {
 		if member.kind != Object {

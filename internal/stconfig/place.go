@@ -104,7 +104,7 @@ func (a *applier) identity(list *shape, said Value) (string, error) {
 		}
 		return "", a.fail("%s is not a device ID", appendString(nil, shortened(said.text)))
 	case said.kind == String && said.text != "":
-		return said.text, nil
+		return said.text, a.checkName(said.text)
 	}
 	return "", a.fail("every member of %s needs its %s, a text", a.here(), list.identity)
 }

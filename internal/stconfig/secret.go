@@ -28,11 +28,14 @@ func ConcealSecrets(doc Value) Value {
 	return r.value(doc, configuration)
 }
 
-// SecretsIn are the keys of the secrets that stand in clear in a value that is to stand at a key.
+// SecretsIn are the keys of the first secrets that stand in clear in a value that is to stand at a key.
 func SecretsIn(key Key, v Value) []Key {
+	const enough = 20
 	var found []Key
 	r := replacer{path: slices.Clone(key.parts), replace: func(at Key) Value {
-		found = append(found, at)
+		if len(found) < enough {
+			found = append(found, at)
+		}
 		return Text(MaskedSecret)
 	}}
 	r.value(v, shapeAt(key))
@@ -69,7 +72,6 @@ func looksSecret(name string) bool {
 type replacer struct {
 	path    []Part
 	replace func(Key) Value
-	handle  func(at PlacedHandle) // may be nil; told of every handle
 }
 
 func (r *replacer) value(v Value, s *shape) Value {
@@ -78,10 +80,6 @@ func (r *replacer) value(v Value, s *shape) Value {
 	case String:
 		if v.text != "" && len(r.path) > 0 && isSecret(s, r.path[len(r.path)-1].Name) {
 			return r.replace(Key{slices.Clone(r.path)})
-		}
-	case Handle:
-		if r.handle != nil {
-			r.handle(PlacedHandle{Key: Key{slices.Clone(r.path)}, Name: v.text, Fits: s != nil && s.secret})
 		}
 	case Array, Object:
 		return r.members(v, s)

@@ -1,7 +1,5 @@
 package stconfig
 
-import "muster/internal/fleet"
-
 // LookupAt is Lookup in a value that stands, or would stand, at a key: at names a place in it.
 func LookupAt(at Key, value Value, key Key) Value {
 	p := place{value: value, shape: shapeAt(at)}
@@ -40,8 +38,3 @@ func leaves(key Key, p place, visit func(Key, Value)) {
 
 // Start gives what a new member of an identified list starts from: the member's key, and what the defaults say.
 type Start func(member Key, defaults Value) Value
-
-// ApplyFrom is Apply where new members start from what start says.
-func ApplyFrom(doc Value, op fleet.Op, key Key, value Value, own fleet.DeviceID, start Start) (Value, []Skip, error) {
-	return apply(doc, op, key, value, &applier{own: string(own), from: start})
-}

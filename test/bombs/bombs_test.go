@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -50,14 +48,14 @@ func corpus(t *testing.T) map[string]string {
 func TestEveryBombIsA422AndTheServerStaysSmall(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	evaluatesWell(t, s) // the workers are warm now
-	before := residentBytes(t, s.PID())
+	before := memoryOf(t, s.PID(), "VmRSS:")
 	for name, text := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			detonate(t, s, text)
 			evaluatesWell(t, s)
 		})
 	}
-	if grown := residentBytes(t, s.PID()) - before; grown > mayGrow {
+	if grown := memoryOf(t, s.PID(), "VmRSS:") - before; grown > mayGrow {
 		t.Errorf("the server grew by %d MiB", grown>>20)
 	}
 }
@@ -65,7 +63,7 @@ func TestEveryBombIsA422AndTheServerStaysSmall(t *testing.T) {
 func TestTenBombsAtOnceLeaveTheRestQuick(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	evaluatesWell(t, s)
-	before := residentBytes(t, s.PID())
+	before := memoryOf(t, s.PID(), "VmRSS:")
 	burning := make(chan struct{})
 	var all sync.WaitGroup
 	bombs := 0
@@ -86,7 +84,7 @@ func TestTenBombsAtOnceLeaveTheRestQuick(t *testing.T) {
 		select {
 		case <-burning:
 			evaluatesWell(t, s)
-			if grown := residentBytes(t, s.PID()) - before; grown > mayGrow {
+			if grown := memoryOf(t, s.PID(), "VmRSS:") - before; grown > mayGrow {
 				t.Errorf("the server grew by %d MiB", grown>>20)
 			}
 			t.Logf("%d reads answered while ten bombs burned", answered)
@@ -120,24 +118,4 @@ func evaluatesWell(t *testing.T, s *server.Server) {
 	if err != nil || !bytes.Contains(made.Value, []byte("globalAnnounceEnabled")) {
 		t.Errorf("a good template gave %s, %v", made.Value, err)
 	}
-}
-
-// residentBytes is the resident memory of a process; its workers are processes of their own.
-func residentBytes(t *testing.T, pid int) int64 {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if kib, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			n, err := strconv.ParseInt(strings.Fields(kib)[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n << 10
-		}
-	}
-	t.Fatal("no VmRSS")
-	return 0
 }

@@ -1,0 +1,254 @@
+package bombs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+	"muster/test/server"
+)
+
+const (
+	fleetFolders = 200
+	bombLimit    = 2 * time.Minute // for one answer: the machine is busy, and the bombs come ten at a time
+	asked        = 10              // at once
+)
+
+// fleetSize is how many devices the bombs are for.
+func fleetSize() int {
+	if os.Getenv("MUSTER_SOAK") != "" {
+		return 40
+	}
+	return 3
+}
+
+// planBomb is a template that is small, and would make a plan that is not.
+type planBomb struct{ op, key, text string }
+
+// planBombs fan a value out over many places, name one secret many times, or make long texts, names or lists.
+var planBombs = map[string]planBomb{
+	"handles in a list": {"set", "options.stunServers", `[secret("kib")] * 99000`},
+	"handles at shares": {"merge", "folders", "def template():\n    shares = [{'deviceID': d.deviceID, 'encryptionPassword': secret('kib')} for d in devices()]\n" +
+		"    return [{'id': 'f%d' % i, 'path': '~/f%d' % i, 'devices': shares} for i in range(99000 // len(shares))]"},
+	"handles at every share": {"set", "folders.*.devices.*.encryptionPassword", `secret("large")`},
+	"a label":                {"set", "folders.*.label", `"x" * 1000000`},
+	"a label of its own":     {"set", "folders.*.label", "def template(device):\n    return device.deviceID * 15000"},
+	"a path":                 {"set", "folders.*.path", `"/" + "x" * 1000000`},
+	"names of devices":       {"set", "devices.*.name", `"x" * 2000000`},
+	"addresses":              {"set", "devices.*.addresses", `["tcp://%d.example" % i for i in range(90000)]`},
+	"ignore patterns":        {"set", "ignores.*", `["/pattern-%d" % i for i in range(90000)]`},
+	"entries of a map":       {"merge", "folders.*.versioning.params", `{"name-%d" % i: "x" * 500 for i in range(2000)}`},
+	"unknown fields":         {"merge", "folders.*", `{"unknown%d" % i: 1 for i in range(2000)}`},
+	"unknown objects":        {"merge", "folders.*", `{"minDiskFree": {"unknown%d" % i: 1 for i in range(2000)}, "versioning": {"unknown%d" % i: 1 for i in range(2000)}}`},
+	"new folders":            {"merge", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(30000)]`},
+	"all folders anew":       {"set", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(30000)]`},
+	"a folder's ID":          {"merge", "folders", `[{"id": "x" * 1000000, "path": "~/x"}]`},
+	"an ID in many folders":  {"merge", "folders.*.versioning.params", `{"x" * 1000000: "1"}`},
+	"an unknown name":        {"merge", "folders.*", `{"x" * 1000000: 1}`},
+	"an error":               {"set", "folders.*.label", "def template(device):\n    fail(device.deviceID * 30000)"},
+	"a wrong type":           {"set", "folders.*.paused", `"x" * 2000000`},
+	"a wrong word":           {"set", "folders.*.type", `"x" * 2000000`},
+	"labels that may be":     {"set", "folders.*.label", "def template(device):\n    return (device.deviceID * 160)[:10000]"},
+	"paths that may be":      {"set", "folders.*.path", "def template(device):\n    return '/' + (device.deviceID * 160)[:10000]"},
+	"folders that may be":    {"merge", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(900)]`},
+	"fields that may be":     {"merge", "folders.*", `{"unknown%d" % i: 1 for i in range(24)}`},
+	"prints":                 {"set", "options.maxSendKbps", "def template(device):\n    for i in range(1000):\n        print(device.deviceID)\n    return 1"},
+}
+
+// bombed is a fleet of simulated daemons with many folders.
+type bombed struct {
+	farm *stsim.Farm
+	ids  []fleet.DeviceID
+}
+
+func newBombed(t *testing.T) *bombed {
+	t.Helper()
+	farm, err := stsim.New(stsim.Options{Count: fleetSize(), Seed: 3, Folders: fleetFolders, Network: 83, Quiet: true,
+		Timing: stsim.Timing{Summary: time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = farm.Close() })
+	if err := farm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b := &bombed{farm: farm}
+	for _, d := range farm.Daemons() {
+		b.ids = append(b.ids, d.ID())
+	}
+	return b
+}
+
+// register has a server manage the fleet.
+func (b *bombed) register(t *testing.T, s *server.Server) {
+	t.Helper()
+	for _, d := range b.farm.Daemons() {
+		s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), "all")
+	}
+	for name, size := range map[string]int{"kib": 1 << 10, "large": 64 << 10} {
+		put := api.PutSecret{Value: new(strings.Repeat("s", size)), Keys: []string{"folders.*.devices.*.encryptionPassword"}}
+		if _, _, err := s.Client.PutSecret(t.Context(), name, put); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// settled waits until every device was planned.
+func (b *bombed) settled(t *testing.T, s *server.Server) {
+	t.Helper()
+	for _, id := range b.ids {
+		s.WaitState(id, "planned", func(state api.DeviceState) bool {
+			return state.Connection == string(fleet.Online) && state.Configuration != string(fleet.ConfigUnknown) &&
+				state.Configuration != string(fleet.ConfigApplying)
+		})
+	}
+}
+
+// peak forgets the largest resident memory so far, and gives what it was while do ran.
+func peak(t *testing.T, pid int, do func()) int64 {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
+		t.Fatal(err)
+	}
+	do()
+	return memoryOf(t, pid, "VmHWM:")
+}
+
+func TestNoPlanOfABombMakesTheServerLarge(t *testing.T) {
+	b := newBombed(t)
+	s := server.Start(t, server.Options{Mode: fleet.ModeObserve})
+	b.register(t, s)
+	b.settled(t, s)
+	for range 3 { // the workers are warm, and what a good answer takes is no growth
+		evaluatesWell(t, s)
+		if _, err := s.Client.WhatIf(t.Context(), whatIfOf(planBomb{"set", "folders.*.label", `"fine"`})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	idle := memoryOf(t, s.PID(), "VmRSS:")
+	for name, bomb := range planBombs {
+		t.Run(name, func(t *testing.T) {
+			for what, ask := range map[string]func(context.Context) error{
+				"evaluate": func(ctx context.Context) error {
+					body := api.EvaluateTemplate{Op: &bomb.op, Key: &bomb.key, Template: &bomb.text}
+					_, err := s.Client.EvaluateNewTemplate(ctx, body, string(b.ids[0]))
+					return err
+				},
+				"what-if": func(ctx context.Context) error {
+					_, err := s.Client.WhatIf(ctx, whatIfOf(bomb))
+					return err
+				},
+			} {
+				largest := peak(t, s.PID(), func() { atOnce(t, ask) })
+				t.Logf("%s: %d MiB above the idle server", what, (largest-idle)>>20)
+				if largest-idle > mayGrow {
+					t.Errorf("%s: the server grew by %d MiB", what, (largest-idle)>>20)
+				}
+			}
+		})
+	}
+}
+
+// atOnce asks ten times at once. What is wrong with the template may be said.
+func atOnce(t *testing.T, ask func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), bombLimit)
+	defer cancel()
+	var all sync.WaitGroup
+	for range asked {
+		all.Go(func() {
+			if err := ask(ctx); err != nil && fleet.CodeOf(err) != fleet.CodeInvalid {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func whatIfOf(bomb planBomb) api.WhatIf {
+	made := api.WhatIfNew{Op: &bomb.op, Key: &bomb.key, Template: &bomb.text, Tags: []string{"all"}}
+	return api.WhatIf{Templates: &api.WhatIfTemplates{New: []api.WhatIfNew{made}}}
+}
+
+// A template that is kept is planned for every device when the server starts.
+func TestNoKeptBombMakesAStartLarge(t *testing.T) {
+	for _, mode := range []fleet.Mode{fleet.ModeObserve, fleet.ModeOn} {
+		t.Run(string(mode), func(t *testing.T) {
+			b := newBombed(t)
+			s := server.Start(t, server.Options{Mode: mode})
+			b.register(t, s)
+			b.settled(t, s)
+			start := func() int64 {
+				s.Stop()
+				s = server.Start(t, server.Options{Mode: mode, Home: s.Home})
+				return peak(t, s.PID(), func() { b.settled(t, s) })
+			}
+			idle := max(start(), start())
+			for name, bomb := range planBombs {
+				t.Run(name, func(t *testing.T) {
+					made, err := s.Client.CreateTemplate(t.Context(), api.PutTemplate{Op: &bomb.op, Key: &bomb.key, Template: &bomb.text})
+					if fleet.CodeOf(err) == fleet.CodeInvalid {
+						t.Logf("not saved: %v", err)
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					largest := peak(t, s.PID(), func() {
+						if _, err := s.Client.TagTemplate(t.Context(), made.ID, "all"); err != nil {
+							t.Error(err)
+						}
+						b.settled(t, s)
+						_, _ = s.Client.Rollouts(t.Context(), client.List{})
+					})
+					largest = max(largest, start())
+					t.Logf("%d MiB above the idle server; %s", (largest-idle)>>20, reasonOf(t, s, b.ids[0]))
+					if largest-idle > mayGrow {
+						t.Errorf("the server grew by %d MiB", (largest-idle)>>20)
+					}
+					if err := s.Client.DeleteTemplate(t.Context(), made.ID); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+func reasonOf(t *testing.T, s *server.Server, id fleet.DeviceID) string {
+	t.Helper()
+	state, err := s.Client.DeviceState(t.Context(), string(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.Configuration + ": " + state.Reason[:min(len(state.Reason), 200)]
+}
+
+// memoryOf is a line of a process's status in bytes; its workers are processes of their own.
+func memoryOf(t *testing.T, pid int, line string) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of := range strings.Lines(string(text)) {
+		if kib, ok := strings.CutPrefix(of, line); ok {
+			n, err := strconv.ParseInt(strings.Fields(kib)[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatalf("no %s", line)
+	return 0
+}

@@ -88,14 +88,18 @@ func (p *Plan) sending() []stconfig.Change {
 // blocked says why a change cannot go out in a document that would be after, and the class of what keeps it back.
 func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, string) {
 	if c.with != "" {
-		if cause := p.leftOut(c.with); cause != "" {
-			return cause, "left out together with " + c.with
+		if cause, reason := p.goesWith(c.with); cause != "" {
+			return cause, reason
 		}
 	}
 	member := c.Key.Len() == 2
 	switch {
 	case c.resumes:
 		return p.lacksIgnores(c.Key.At(1).Name)
+	case isKey(c.Key, "gui", "user"):
+		return p.goesWith("gui.password") // one without the other locks people out of the daemon's own page
+	case isKey(c.Key, "gui", "password"):
+		return p.goesWith("gui.user")
 	case section(c.Key) == "folders":
 		return p.lacksDevice(c, after, own)
 	case c.To.Exists() && section(c.Key) == "remoteignoreddevices" && member:
@@ -120,6 +124,14 @@ func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, strin
 		if sharing(after, c.Key.At(1).Name) == "" {
 			return Held, "the folder that needs it is left out"
 		}
+	}
+	return "", ""
+}
+
+// goesWith keeps a change back as long as another one is.
+func (p *Plan) goesWith(other string) (Class, string) {
+	if cause := p.leftOut(other); cause != "" {
+		return cause, "left out together with " + other
 	}
 	return "", ""
 }

@@ -150,6 +150,9 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	c.Reason = strings.Join(reasons, "; ")
 	c.Access = isKey(c.Key, "gui", "address") || isKey(c.Key, "gui", "useTLS") || isKey(c.Key, "gui", "apiKey")
 	switch {
+	case c.Class == Refused && c.Returns && isKey(c.Key, "gui", "password") && isHash(c.send):
+		c.Class, c.OnlyKeep = Held, true
+		c.Reason = "no template asks for it any more, and the password that was there before cannot be written back: keep this one, or set another"
 	case c.introducer != "" && !c.To.Exists() && c.Class == Held:
 		c.Class, c.Reason = Free, "the introducer "+c.introducer+" adds it again, and templates have revoked it"
 	case c.Class == Free && c.earlier:
@@ -373,7 +376,6 @@ func isExternal(folder stconfig.Value) bool {
 }
 
 // passwordHash tells a bcrypt hash, as daemons keep it.
-func passwordHash(_ guard, p place) bool {
-	text := p.to.Str()
-	return len(text) == 60 && strings.HasPrefix(text, "$2")
-}
+func passwordHash(_ guard, p place) bool { return isHash(p.to) }
+
+func isHash(v stconfig.Value) bool { return len(v.Str()) == 60 && strings.HasPrefix(v.Str(), "$2") }

@@ -82,7 +82,7 @@ func (in Input) hold(c *Change) {
 	if in.HoldAll != "" && (c.Class == Free || c.Class == Implied) {
 		c.Class, c.Reason = Held, in.HoldAll
 	}
-	if c.Class == Held && in.Consent != nil {
+	if c.Class == Held && !c.OnlyKeep && in.Consent != nil {
 		c.Consented = in.Consent(*c)
 	}
 }

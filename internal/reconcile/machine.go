@@ -165,7 +165,11 @@ func (m *memory) countDrift(changes []plan.Change, observed string, now time.Tim
 		recent := slices.DeleteFunc(m.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
 		m.drifts[key] = append(recent, now)
 		if len(m.drifts[key]) >= contendedAfter {
-			m.stop(fleet.Stop{Key: key, Kind: fleet.StopContended, Since: now, Reason: "somebody at the daemon set it back three times within an hour"})
+			reason := "somebody at the daemon set it back three times within an hour"
+			if by := c.Introducer(); by != "" {
+				reason = "the introducer " + by + " added it again three times within an hour, and templates have revoked it"
+			}
+			m.stop(fleet.Stop{Key: key, Kind: fleet.StopContended, Since: now, Reason: reason})
 			contended = true
 		}
 	}

@@ -216,6 +216,8 @@ func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
 		switch {
 		case !ok || c.Class != plan.Held:
 			return nil, fleet.Invalidf("consent", "nothing at %q waits for consent", key)
+		case c.OnlyKeep:
+			return nil, fleet.Invalidf("consent", "what was at %q before cannot be written back: keep what is there, or set another value", key)
 		case e.o.Access == nil && needed.moves():
 			return nil, fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
 		}

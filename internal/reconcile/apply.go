@@ -251,7 +251,7 @@ func (a *attempt) verify(ctx context.Context) error {
 		return a.leaveOpen(err)
 	}
 	a.j.entries = entries
-	a.j.m.mem.sentConsents(a.planned)
+	a.usedConsents(ctx)
 	a.j.sent = append(a.j.sent, a.planned.Sendable()...)
 	if err := a.think(ctx, a.j, len(patterns) > 0); err != nil {
 		return cmp.Or(a.finish(ctx, fleet.OutcomePartial, reasonOf(err), entries), a.notThought(a.j, err))
@@ -307,17 +307,6 @@ func (a *attempt) stopUseless() (stopped bool) {
 		}
 	}
 	return stopped
-}
-
-// sentConsents forgets the consent to what was sent: it was for one time.
-func (m *memory) sentConsents(p plan.Plan) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range p.Changes {
-		if c.Consented {
-			delete(m.consents, c.Key.String())
-		}
-	}
 }
 
 // readBack reads the daemon, and waits for its API where that restarts.

@@ -97,7 +97,7 @@ func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, co
 	if registry.Devices[id] == nil {
 		return nil, nil, fleet.NotFoundf("there is no device %s", id)
 	}
-	r := &request{digest: digest, consent: consent, keep: keep, done: make(chan error, 1)}
+	r := &request{by: fleet.ActorOf(ctx), digest: digest, consent: consent, keep: keep, done: make(chan error, 1)}
 	e.mu.Lock()
 	if !e.running {
 		e.mu.Unlock()
@@ -116,7 +116,7 @@ func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, co
 }
 
 // report says what came of a person's apply. What is not there in the plan that was read back was done.
-func (j *job) report(r *request) {
+func (j *job) report(r *request, consented func(plan.Change) bool) {
 	if r == nil {
 		return
 	}
@@ -125,7 +125,7 @@ func (j *job) report(r *request) {
 		switch c := &r.waiting[i]; {
 		case c.Sendable():
 			c.Reason = cmp.Or(c.Reason, j.waiting().Next)
-		case c.Class == plan.Held && j.m.mem.consented(*c):
+		case c.Class == plan.Held && consented(*c):
 			c.Reason += "; it was consented to and follows by itself"
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -59,7 +58,7 @@ func (e *Engine) conclude(j *job) {
 	if j.lost {
 		return
 	}
-	j.m.mem.keepWaiting(j.plan)
+	j.m.mem.keepWaiting(j.plan, func(c plan.Change) string { return e.consentDigest(j.m.id, c) })
 	c := j.condition()
 	e.say(j.m, c.Configuration, c.Reason, c.Next)
 }
@@ -69,7 +68,7 @@ const maxWaiting = 1000
 
 // keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: nobody said
 // yes to the same change another day.
-func (m *memory) keepWaiting(p plan.Plan) {
+func (m *memory) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
 	var waiting []plan.Wish
 	for _, c := range p.Changes {
 		if c.Class != plan.Skipped && !c.Sendable() && len(waiting) < maxWaiting {
@@ -79,8 +78,10 @@ func (m *memory) keepWaiting(p plan.Plan) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waiting = waiting
-	maps.DeleteFunc(m.consents, func(key, print string) bool {
-		return !slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Key.String() == key && changeDigest(c) == print })
+	m.endConsents(func(given fleet.Consent) bool {
+		return !time.Now().Before(given.Until) || !slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
+			return c.Key.String() == given.Key && digestOf(c) == given.Change
+		})
 	})
 }
 

@@ -70,6 +70,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	if err := e.loadStops(ctx); err != nil {
 		return err
 	}
+	if err := e.loadConsents(ctx); err != nil {
+		return err
+	}
 	if err := e.findUnfinished(ctx); err != nil {
 		return err
 	}

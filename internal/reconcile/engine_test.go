@@ -320,8 +320,8 @@ func TestContendedEndsWhenTheTemplatesChangedBeforeAStart(t *testing.T) {
 	})
 }
 
-// A person said yes and the daemon went away before anything was sent. Another process does not act on it.
-func TestAConsentDoesNotOutliveTheProcess(t *testing.T) {
+// A person said yes, the daemon went away before anything was sent, and they were told so. Another process does not act on it.
+func TestAConsentDoesNotOutliveAnApplyThatFailed(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t, tmpl(1, fleet.OpSet, "folders.photos-x4kd.path", `"/srv/other"`))
 		b.step = func(name string) {
@@ -552,7 +552,7 @@ func TestPasswordIsSentOnce(t *testing.T) {
 		}
 		b.changed()
 		b.wantWrites(1) // a hash is never put back
-		b.wantState(fleet.ConfigHeld, "never done")
+		b.wantState(fleet.ConfigHeld, "cannot be written back: keep this one")
 	})
 }
 

@@ -31,6 +31,8 @@ type store struct {
 	looks     int // at the registry
 	observed  map[fleet.DeviceID]fleet.ObservedConfig
 	entries   map[fleet.DeviceID][]fleet.BaseEntry
+	consents  []fleet.Consent
+	closed    []int64
 	intents   []fleet.Intent
 	stops     map[fleet.DeviceID][]fleet.Stop
 	puts      int // of stops
@@ -105,6 +107,38 @@ func (s *store) OpenIntents(context.Context) ([]fleet.Intent, error) {
 		}
 	}
 	return open, nil
+}
+
+func (s *store) PutConsents(_ context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := slices.Clone(consents)
+	for i := range kept {
+		kept[i].ID = int64(len(s.consents) + 1)
+		s.consents = append(s.consents, kept[i])
+		if kept[i].Answer == fleet.AnswerKeep {
+			s.closed = append(s.closed, kept[i].ID)
+		}
+	}
+	return kept, nil
+}
+
+func (s *store) OpenConsents(context.Context) (open []fleet.Consent, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.consents {
+		if !slices.Contains(s.closed, c.ID) {
+			open = append(open, c)
+		}
+	}
+	return open, nil
+}
+
+func (s *store) CloseConsents(_ context.Context, ids []int64, _ int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = append(s.closed, ids...)
+	return nil
 }
 
 func (s *store) Stops(context.Context) (map[fleet.DeviceID][]fleet.Stop, error) {

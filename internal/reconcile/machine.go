@@ -35,19 +35,20 @@ type machine struct {
 
 // request is a person's apply that waits for its result.
 type request struct {
+	by      string // who asks
 	digest  string
 	consent []string
 	keep    []string
 	done    chan error // of capacity 1
 
-	armed []stconfig.Key // what was consented to, until that was acted on
+	armed []int64 // the consents that it gave
 
 	sent, waiting []plan.Change // what was done, and what was not; to be read after done
 }
 
 func newMachine(id fleet.DeviceID) *machine {
 	return &machine{id: id, mem: memory{
-		stops: map[string]fleet.Stop{}, kept: map[string]fleet.Stop{}, consents: map[string]string{}, drifts: map[string][]time.Time{},
+		stops: map[string]fleet.Stop{}, kept: map[string]fleet.Stop{}, consents: map[string]fleet.Consent{}, drifts: map[string][]time.Time{},
 		driftSeen: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{}, wrote: map[string]time.Time{},
 	}}
 }
@@ -83,8 +84,8 @@ func (t *timer) stop() {
 	}
 }
 
-// memory is what is remembered of a device between two looks at it. It is lost with the process, but for the stops. A
-// consent is lost on purpose: it is given to be acted on at once.
+// memory is what is remembered of a device between two looks at it. It is lost with the process, but for the stops and
+// the consents.
 type memory struct {
 	mu sync.Mutex // guards the rest
 
@@ -99,17 +100,20 @@ type memory struct {
 	ignores   map[string][]string // as last read
 	ignoresAt time.Time
 
-	stops     map[string]fleet.Stop  // keys not to be written now
-	kept      map[string]fleet.Stop  // the stops that the store has
-	consents  map[string]string      // keys of held changes that a person said yes to, with the change's fingerprint
-	drifts    map[string][]time.Time // when a person set a key back
-	driftSeen map[string]string      // digest of the document in which a key's drift was counted, until it is corrected
-	sent      map[string][]sentValue // the last two values sent at a key, newest last
-	unmoved   map[string]int         // how often a write at a key had no effect
-	wrote     map[string]time.Time   // folders that were written to a moment ago
+	stops     map[string]fleet.Stop    // keys not to be written now
+	kept      map[string]fleet.Stop    // the stops that the store has
+	consents  map[string]fleet.Consent // held changes that a person said yes to, by key
+	drifts    map[string][]time.Time   // when a person set a key back
+	driftSeen map[string]string        // digest of the document in which a key's drift was counted, until it is corrected
+	sent      map[string][]sentValue   // the last two values sent at a key, newest last
+	unmoved   map[string]int           // how often a write at a key had no effect
+	wrote     map[string]time.Time     // folders that were written to a moment ago
 
 	restart restarting
 	waiting []plan.Wish // of the newest plan, what is not sent by itself; not to be changed
+
+	overConsents []int64   // that the store has open still
+	awaySince    time.Time // since when the device cannot be reached
 
 	unfinished []fleet.Intent // left open by a crash or a lost connection
 }
@@ -132,14 +136,6 @@ func (m *memory) stopped(key stconfig.Key) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stops[key.String()].Reason
-}
-
-// consented tells whether a person said yes to this very change.
-func (m *memory) consented(c plan.Change) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	fingerprint, ok := m.consents[c.Key.String()]
-	return ok && fingerprint == changeDigest(c)
 }
 
 // allow takes a person's apply: what stopped the keys of the plan's changes is forgotten.

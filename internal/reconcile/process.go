@@ -33,7 +33,7 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 	}
 	err := limited(ctx, func(ctx context.Context) error { return e.look(ctx, m, r, handed) })
 	if r != nil && err != nil {
-		e.unanswered(m, r)
+		e.unanswered(ctx, m, r)
 	}
 	if r != nil {
 		r.done <- err
@@ -46,8 +46,9 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 
 // unanswered takes a person's apply back that came to nothing: their consent must not go out at some later time, and what
 // else was to be done in this look is still to be done.
-func (e *Engine) unanswered(m *machine, r *request) {
+func (e *Engine) unanswered(ctx context.Context, m *machine, r *request) {
 	m.mem.disarm(r)
+	e.closeConsents(context.WithoutCancel(ctx), m)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.machines[m.id] == m { // else it was forgotten
@@ -88,7 +89,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		return err
 	}
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !m.mem.restartState().required {
-		m.mem.keepWaiting(plan.Plan{})
+		m.mem.keepWaiting(plan.Plan{}, nil)
 		e.say(m, fleet.ConfigUnmanaged, noTemplates, "")
 		j.digest = j.known.Digest
 		m.mem.done(j)
@@ -102,7 +103,12 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 	}
 	m.mem.released(j)
 	e.judgeFolders(ctx, j)
-	defer e.keepStops(context.WithoutCancel(ctx), j)
+	defer func() {
+		kept := context.WithoutCancel(ctx)
+		e.keepStops(kept, j)
+		e.closeConsents(kept, m)
+	}()
+	m.mem.prolong(j.known.Online, time.Now())
 	if err := e.think(ctx, j, j.known.Online); err != nil {
 		return e.notThought(j, err)
 	}
@@ -162,7 +168,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	if err != nil {
 		return err
 	}
-	j.report(r)
+	j.report(r, e.consented(j.m))
 	if j.halted {
 		j.m.mem.forgetInputs() // what it was planned from holds no more: it is looked at anew when Muster goes on
 		return nil
@@ -183,7 +189,7 @@ func (e *Engine) take(ctx context.Context, j *job, r *request) error {
 	if why := j.silent(); why != "" && len(r.consent) > 0 {
 		return refuse(r, why) // a consent must not go out at some later time, when nobody looks
 	}
-	keep, err := e.choices(j, r)
+	keep, err := e.choices(ctx, j, r)
 	if err != nil {
 		return err
 	}
@@ -206,9 +212,10 @@ func (e *Engine) take(ctx context.Context, j *job, r *request) error {
 	return nil
 }
 
-// choices checks that what a person consents to, or wants to keep, is in the plan, and remembers the consent.
-func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
-	consents := map[string]string{}
+// choices checks that what a person consents to, or wants to keep, is in the plan, and records the answers.
+func (e *Engine) choices(ctx context.Context, j *job, r *request) (keep []stconfig.Key, err error) {
+	ctx = fleet.WithActor(ctx, r.by)
+	var answers []fleet.Consent
 	for _, key := range r.consent {
 		c, ok := changeAt(j.plan, key)
 		var needed record
@@ -221,20 +228,29 @@ func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
 		case e.o.Access == nil && needed.moves():
 			return nil, fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
 		}
-		consents[c.Key.String()] = changeDigest(c)
-		r.armed = append(r.armed, c.Key)
+		answers = append(answers, e.answer(ctx, j, c, fleet.AnswerConsent))
 	}
 	for _, key := range r.keep {
 		c, ok := changeAt(j.plan, key)
 		if !ok || !c.Returns {
 			return nil, fleet.Invalidf("keep", "nothing at %q is to return to what it was: a template asks for the change, so change or untag that one", key)
 		}
-		keep = append(keep, c.Key)
+		answers, keep = append(answers, e.answer(ctx, j, c, fleet.AnswerKeep)), append(keep, c.Key)
+	}
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	if answers, err = e.o.Store.PutConsents(ctx, answers); err != nil {
+		return nil, err
 	}
 	j.m.mem.mu.Lock()
 	defer j.m.mem.mu.Unlock()
-	for key, print := range consents {
-		j.m.mem.consents[key] = print
+	for _, c := range answers {
+		if c.Answer == fleet.AnswerConsent {
+			r.armed = append(r.armed, c.ID)
+			j.m.mem.endConsents(func(old fleet.Consent) bool { return old.Key == c.Key })
+			j.m.mem.consents[c.Key] = c
+		}
 	}
 	return keep, nil
 }
@@ -243,9 +259,7 @@ func (e *Engine) choices(j *job, r *request) (keep []stconfig.Key, err error) {
 func (m *memory) disarm(r *request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, key := range r.armed {
-		delete(m.consents, key.String())
-	}
+	m.endConsents(func(c fleet.Consent) bool { return slices.Contains(r.armed, c.ID) })
 }
 
 // silent is why nothing can be sent to the daemon now, "" when it can.

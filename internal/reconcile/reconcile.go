@@ -28,6 +28,7 @@ type Store interface {
 	// OpenIntents are the intents without outcome, oldest first.
 	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
 	StopStore
+	ConsentStore
 }
 
 // Daemon talks to the daemon of a device. Errors carry a fleet.Code: rejected for a 4xx answer to a write; unavailable

@@ -203,7 +203,7 @@ func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 		Facts:      FactsOf(j.current, j.m.id, j.known),
 		Secret:     secrets.text,
 		SamePhrase: e.samePhrase(j.entries, j.m.id),
-		Consent:    j.m.mem.consented,
+		Consent:    e.consented(j.m),
 		Stopped:    j.m.mem.stopped,
 	}
 	if e.o.HoldAll != nil {

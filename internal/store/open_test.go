@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -167,6 +168,16 @@ func TestOldDatabasesAreUpgraded(t *testing.T) {
 		}
 		if config := must(s.ObservedConfig(t.Context(), known.ID))(t); !bytes.Contains(config.JSON, []byte(`"version":37`)) {
 			t.Errorf("got configuration %s", config.JSON)
+		}
+		want := []fleet.BaseEntry{ // without a kind: internal/desired reads them as the kinds of now
+			{Key: "folders.docs", Written: []byte(`{"id":"docs","path":"/d","label":""}`), Templates: []int64{1}},
+			{Key: "folders.photos", Base: []byte(`{"id":"photos","path":"/p","label":"mine","devices":[]}`),
+				Written: []byte(`{"id":"photos","path":"/p","label":"","devices":[]}`), Templates: []int64{1}, State: fleet.BaseTheirs},
+			{Key: "gui.password", Base: []byte(`"$2a$10$was"`), Written: []byte(`"$2a$10$is"`), Sent: []byte("digest"), Templates: []int64{1}},
+			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("false"), Templates: []int64{1}},
+		}
+		if entries := must(s.BaseEntries(t.Context(), known.ID))(t); !reflect.DeepEqual(entries, want) {
+			t.Errorf("got entries %+v", entries)
 		}
 		if next := create(t, s, "next"); next.ID <= 2 {
 			t.Errorf("got ID %d, which was used before", next.ID)

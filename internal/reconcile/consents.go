@@ -1,0 +1,136 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+// A consent is a record: it is durable before it is acted on, is for one change of one key, and is used once. What was not
+// used because Muster ended goes out after the next start. It ends when the change is another, when the person was told that
+// their apply failed, or after a day in which the device could be reached.
+
+const consentTime = 24 * time.Hour
+
+// ConsentStore keeps people's answers.
+type ConsentStore interface {
+	PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error)
+	OpenConsents(ctx context.Context) ([]fleet.Consent, error)
+	// CloseConsents says that an intent used them, or with 0 that they are over.
+	CloseConsents(ctx context.Context, ids []int64, intent int64) error
+}
+
+// loadConsents takes over what was answered and not acted on yet.
+func (e *Engine) loadConsents(ctx context.Context) error {
+	open, err := e.o.Store.OpenConsents(ctx)
+	if err != nil {
+		return during("read consents", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range open {
+		m := e.machine(c.Device)
+		m.mem.mu.Lock()
+		m.mem.consents[c.Key] = c
+		m.mem.mu.Unlock()
+	}
+	return nil
+}
+
+// answer is a person's answer to a change.
+func (e *Engine) answer(ctx context.Context, j *job, c plan.Change, answer fleet.Answer) fleet.Consent {
+	now := time.Now()
+	return fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: answer, Change: e.consentDigest(j.m.id, c),
+		By: fleet.ActorOf(ctx), At: now, Until: now.Add(consentTime)}
+}
+
+// consentDigest tells one change from another. It is kept, so it is keyed: no secret can be guessed from it.
+func (e *Engine) consentDigest(id fleet.DeviceID, c plan.Change) string {
+	h := hmac.New(sha256.New, e.o.DigestKey)
+	h.Write([]byte("consent " + string(id) + " " + c.Key.String() + " " + changeDigest(c)))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// consented tells, for plan.Input, whether a person said yes to this very change.
+func (e *Engine) consented(m *machine) func(plan.Change) bool {
+	return func(c plan.Change) bool {
+		m.mem.mu.Lock()
+		defer m.mem.mu.Unlock()
+		given, ok := m.mem.consents[c.Key.String()]
+		return ok && time.Now().Before(given.Until) && given.Change == e.consentDigest(m.id, c)
+	}
+}
+
+// prolong counts the time in which the device could not be reached out of the day that consents have.
+func (m *memory) prolong(online bool, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case !online && m.awaySince.IsZero():
+		m.awaySince = now
+	case online && !m.awaySince.IsZero():
+		for key, c := range m.consents {
+			c.Until = c.Until.Add(now.Sub(m.awaySince))
+			m.consents[key] = c
+		}
+		m.awaySince = time.Time{}
+	}
+}
+
+// endConsents forgets the consents that over picks; the store learns of it with closeConsents. The caller holds mu.
+func (m *memory) endConsents(over func(fleet.Consent) bool) (ended []int64) {
+	for key, c := range m.consents {
+		if over(c) {
+			delete(m.consents, key)
+			ended = append(ended, c.ID)
+		}
+	}
+	m.overConsents = append(m.overConsents, ended...)
+	return ended
+}
+
+// usedConsents closes the consents to what the daemon answered: they were for one time.
+func (a *attempt) usedConsents(ctx context.Context) {
+	answered := slices.Clone(a.acknowledged)
+	for _, r := range a.rejected {
+		answered = append(answered, r.keys...)
+	}
+	mem := &a.j.m.mem
+	mem.mu.Lock()
+	used := mem.endConsents(func(c fleet.Consent) bool {
+		return slices.ContainsFunc(answered, func(k stconfig.Key) bool { return k.String() == c.Key })
+	})
+	mem.overConsents = slices.DeleteFunc(mem.overConsents, func(id int64) bool { return slices.Contains(used, id) })
+	mem.mu.Unlock()
+	if err := a.o.Store.CloseConsents(ctx, used, a.intent.ID); len(used) > 0 && err != nil {
+		a.log.Warn("used consents not closed", logkey.Device, a.j.m.id, logkey.Err(err))
+		mem.mu.Lock()
+		mem.overConsents = append(mem.overConsents, used...)
+		mem.mu.Unlock()
+	}
+}
+
+// closeConsents has the store close what is over. Where that fails it is tried with the next look.
+func (e *Engine) closeConsents(ctx context.Context, m *machine) {
+	m.mem.mu.Lock()
+	over := m.mem.overConsents
+	m.mem.overConsents = nil
+	m.mem.mu.Unlock()
+	if len(over) == 0 {
+		return
+	}
+	if err := e.o.Store.CloseConsents(ctx, over, 0); err != nil {
+		e.log.Warn("consents not closed", logkey.Device, m.id, logkey.Err(err))
+		m.mem.mu.Lock()
+		m.mem.overConsents = append(m.mem.overConsents, over...)
+		m.mem.mu.Unlock()
+	}
+}

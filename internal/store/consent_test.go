@@ -1,0 +1,51 @@
+package store
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := must(Open(t.Context(), options))(t)
+		d := put(t, s, deviceN(1))
+		at := time.UnixMilli(1_700_000_000_000).UTC()
+		give := func(key string, answer fleet.Answer) fleet.Consent {
+			return fleet.Consent{Device: d.ID, Key: key, Answer: answer, Change: "digest", By: "nora", At: at, Until: at.Add(24 * time.Hour)}
+		}
+		given := must(s.PutConsents(t.Context(), []fleet.Consent{
+			give("folders.a", fleet.AnswerConsent), give("folders.b", fleet.AnswerConsent), give("folders.c", fleet.AnswerKeep)}))(t)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		s = open(t, options)
+		if got := must(s.OpenConsents(t.Context()))(t); !reflect.DeepEqual(got, given[:2]) {
+			t.Errorf("got %+v, want %+v", got, given[:2])
+		}
+		if err := s.CloseConsents(t.Context(), []int64{given[0].ID}, 7); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(s.OpenConsents(t.Context()))(t); !reflect.DeepEqual(got, given[1:2]) {
+			t.Errorf("got %+v, want %+v", got, given[1:2])
+		}
+		if err := s.CloseConsents(t.Context(), []int64{given[0].ID}, 0); err != nil { // it stays the intent's
+			t.Fatal(err)
+		}
+		var intent int64
+		if err := s.reads.QueryRowContext(t.Context(), `SELECT intent_id FROM consents WHERE id = $1`, given[0].ID).Scan(&intent); err != nil || intent != 7 {
+			t.Errorf("used by intent %d, %v", intent, err)
+		}
+		_, err := s.PutConsents(t.Context(), []fleet.Consent{give("folders.d", fleet.AnswerConsent), {Device: deviceN(2).ID, Key: "x"}})
+		wantCode(t, err, fleet.CodeNotFound)
+		if err := s.DeleteDevice(t.Context(), d.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(s.OpenConsents(t.Context()))(t); len(got) != 0 {
+			t.Errorf("got %+v of a device that was deleted, or half of what failed", got)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,12 +47,21 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent, Keep: c.Keep})
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeConflict:
-		return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now: nothing was done",
-			Hint: fmt.Sprintf("`muster apply %s` shows the new one, and the command that applies it.", quoted(c.Device))}
+		return notApplied(err, c.Device)
 	case err != nil:
 		return err
 	}
 	return printApplied(&painter{w: env.Out, label: labels(ctx, server)}, device, made)
+}
+
+// notApplied says why a plan was not applied: it has changed, or the device cannot or may not be written to.
+func notApplied(err error, device string) error {
+	var e *fleet.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &fleet.Error{Code: e.Code, Message: e.Message + ": nothing was done",
+		Hint: fmt.Sprintf("`muster status %s` shows why, and the plan as it is now.", quoted(device))}
 }
 
 // showPlan prints the stops that concern a device, what would be changed on it, and the command that answers what waits
@@ -84,12 +94,12 @@ func showPlan(ctx context.Context, out io.Writer, server *client.Client, device 
 	for _, change := range made.Changes {
 		p.change(change)
 	}
-	subject := "It is"
-	if p.answers(device, made, known) {
+	subject, later := "It is", whenWritable(known, len(stops) > 0)
+	if p.answers(device, made, later) {
 		subject = "What is not held is"
 	}
 	if slices.ContainsFunc(made.Changes, goesByItself) {
-		p.line(plain, subject+" sent by itself"+whenSent(known, len(stops) > 0))
+		p.line(plain, subject+" sent by itself"+cmp.Or(later, ": nothing has to be done for it")+".")
 	}
 	return p.err
 }
@@ -111,20 +121,20 @@ func goesByItself(change api.PlannedChange) bool {
 	return change.Class == "free" || change.Class == "implied"
 }
 
-// whenSent says what becomes of changes that need no answer.
-func whenSent(online, stopped bool) string {
+// whenWritable says when a daemon can be written to, "" when that is now.
+func whenWritable(online, stopped bool) string {
 	switch {
 	case stopped:
-		return " once the stops above have ended."
+		return " once the stops above have ended"
 	case !online:
-		return " as soon as the daemon can be reached."
+		return " as soon as the daemon can be reached"
 	}
-	return ": nothing has to be done for it."
+	return ""
 }
 
-// answers prints the command that has done what waits for a person, and tells whether there is such a thing. A daemon
-// that cannot be reached cannot be written to: there is no command then.
-func (p *painter) answers(device api.Device, made api.Plan, online bool) (held bool) {
+// answers prints the command that applies what is held, and tells whether anything is held. A daemon that can be written
+// to only later is not written to by any command now.
+func (p *painter) answers(device api.Device, made api.Plan, later string) (held bool) {
 	short, _, _ := strings.Cut(device.DeviceID, "-")
 	command, returns := "muster apply "+short+" --digest "+made.Digest, false
 	for _, change := range made.Changes {
@@ -133,8 +143,8 @@ func (p *painter) answers(device api.Device, made api.Plan, online bool) (held b
 			held, returns = true, returns || change.Returns
 		}
 	}
-	if held && !online {
-		p.line(plain, "What is held waits for a person, who can consent to it when the daemon can be reached again.")
+	if held && later != "" {
+		p.line(plain, "What is held waits for a person, who can consent to it"+later+".")
 		return held
 	}
 	if held {

@@ -132,7 +132,7 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 	}
 	if !c.Yes {
 		fmt.Fprintln(env.Out, howToCompare)
-		question := fmt.Sprintf("Trust the certificates of these %s? [y/N] ", counted(len(renewed), "device"))
+		question := fmt.Sprintf("Trust what is shown for %s? [y/N] ", counted(len(renewed), "device"))
 		if err := ask(env, question); err != nil {
 			return err
 		}

@@ -32,9 +32,13 @@ func (c *secretListCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	for _, s := range secrets {
-		fmt.Fprintf(env.Out, "%s  %s\n", printable(s.Name), printable(scopeOf(s)))
+		printSecret(env.Out, s)
 	}
 	return nil
+}
+
+func printSecret(out io.Writer, s api.Secret) {
+	fmt.Fprintf(out, "%s  %s\n", printable(s.Name), printable(scopeOf(s)))
 }
 
 // scopeOf says where a secret may go.
@@ -75,10 +79,11 @@ func (c *secretPutCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	if created {
-		fmt.Fprintln(env.Out, "Created: "+printable(scopeOf(secret))+".")
+		fmt.Fprintln(env.Out, "Created:")
 	} else {
-		fmt.Fprintln(env.Out, "Replaced: it is sent to the devices that use it. "+printable(scopeOf(secret))+".")
+		fmt.Fprintln(env.Out, "Replaced; it is sent to the devices that use it:")
 	}
+	printSecret(env.Out, secret)
 	return nil
 }
 
@@ -115,7 +120,7 @@ func (c *secretAllowCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "%s  %s\n", printable(secret.Name), printable(scopeOf(secret)))
+	printSecret(env.Out, secret)
 	return nil
 }
 

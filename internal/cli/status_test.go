@@ -16,7 +16,7 @@ const (
 )
 
 // fleetOfTwo is a server whose second device waits for consent. sent is the last body that it got.
-func fleetOfTwo(t *testing.T) (address string, sent func() api.ApplyPlan) {
+func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func() api.ApplyPlan) {
 	t.Helper()
 	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"}, {DeviceID: "AIR6ABC", Label: "twin"}, {DeviceID: "ZZZ", Label: "twin"}}
 	held := []api.PlannedChange{
@@ -26,11 +26,6 @@ func fleetOfTwo(t *testing.T) (address string, sent func() api.ApplyPlan) {
 	}
 	waiting := api.DeviceState{Connection: "online", Configuration: "held", Reason: "folders.old waits", Next: "Look at the plan."}
 	good := api.DeviceState{Connection: "online", Configuration: "inSync", Reason: "all is well"}
-	stops := []api.ModeStop{
-		{Scope: "server", Mode: "observe", Devices: 2}, {Scope: "fleet", Mode: "observe", Devices: 2, By: "anna"},
-		{Scope: "tag", Tag: "b", Mode: "paused", Devices: 1}, {Scope: "tag", Tag: "c", Mode: "observe"},
-		{Scope: "device", DeviceID: idLaptop, Label: "laptop", Mode: "observe", Devices: 1},
-	}
 	var body api.ApplyPlan
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		values := map[string]any{
@@ -75,7 +70,12 @@ func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 			"To be let in or dismissed: 1 device, 2 folders (`muster pending list`).\nhook is not told of problems, 3 messages waiting: refused\n"
 		nas = "nas (P56IOI7): online, inSync\n  all is well\n  " + everywhere + "  " + fleetwide + "  " + tagged + "Nothing is to be changed.\n"
 	)
-	address, _ := fleetOfTwo(t)
+	stops := []api.ModeStop{
+		{Scope: "server", Mode: "observe", Devices: 2}, {Scope: "fleet", Mode: "observe", Devices: 2, By: "anna"},
+		{Scope: "tag", Tag: "b", Mode: "paused", Devices: 1}, {Scope: "tag", Tag: "c", Mode: "observe"},
+		{Scope: "device", DeviceID: idLaptop, Label: "laptop", Mode: "observe", Devices: 1},
+	}
+	address, _ := fleetOfTwo(t, stops...)
 	for name, test := range map[string]struct {
 		args []string
 		code int
@@ -166,7 +166,9 @@ func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
 		"by itself, but stopped": {online, stop, []api.PlannedChange{free}, "It is sent by itself once the stops above have ended.\n", false},
 		"held":                   {online, nil, []api.PlannedChange{held}, command, true},
 		"held, and away": {away, nil, []api.PlannedChange{held},
-			"What is held waits for a person, who can consent to it when the daemon can be reached again.\n", false},
+			"What is held waits for a person, who can consent to it as soon as the daemon can be reached.\n", false},
+		"held, but stopped": {online, stop, []api.PlannedChange{held},
+			"What is held waits for a person, who can consent to it once the stops above have ended.\n", false},
 		"held and what goes by itself": {online, nil, []api.PlannedChange{free, held},
 			command + "What is not held is sent by itself: nothing has to be done for it.\n", true},
 	} {
@@ -237,6 +239,24 @@ func TestStatusOfAMistypedTagIsWarnedOf(t *testing.T) {
 	}
 }
 
+// An apply that a stop kept from the daemon was told that the plan had changed, and led to the same plan again.
+func TestAnApplyThatAStopRefusesIsNoChangedPlan(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			_ = json.NewEncoder(w).Encode(api.Device{DeviceID: idNAS, Label: "nas"})
+			return
+		}
+		w.Header().Set("Content-Type", api.ProblemType)
+		w.WriteHeader(http.StatusConflict)
+		_ = json.NewEncoder(w).Encode(api.Problem{Status: http.StatusConflict, Detail: "Muster only observes this device"})
+	}))
+	defer server.Close()
+	code, _, errs := run(t, "apply", idNAS, "--digest", "d", "--consent", "gui.theme", "--token", "x", "--server", server.URL)
+	if code != exitRefused || !strings.HasPrefix(errs, "muster: Muster only observes this device: nothing was done\n`muster status ") {
+		t.Errorf("got %d and\n%s", code, errs)
+	}
+}
+
 // What the server says for those who send requests is said for those who type commands.
 func TestHintsNameCommandsInsteadOfRequests(t *testing.T) {
 	at := "/api/v1/devices/" + idNAS
@@ -255,8 +275,8 @@ func TestHintsNameCommandsInsteadOfRequests(t *testing.T) {
 	}))
 	defer server.Close()
 	for want, args := range map[string][]string{
-		"`muster rollout list` lists all.\n":       {"rollout", "show", "7"},
-		"`muster apply '" + idNAS + "'` shows the": {"apply", idNAS, "--digest", "d"},
+		"`muster rollout list` lists all.\n":        {"rollout", "show", "7"},
+		"`muster status '" + idNAS + "'` shows why": {"apply", idNAS, "--digest", "d"},
 	} {
 		code, out, errs := run(t, append(args, "--token", "x", "--server", server.URL)...)
 		if code != exitRefused || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "GET ") {

@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	noTemplates  = "no template applies to this device, and nothing is left to return to what it was"
-	howToResume  = "`muster status` lists the stops in force, with the command that ends each."
-	howToConsent = "`muster status LABEL` shows the plan, with the command that consents to it. Or change the template."
+	noTemplates = "no template applies to this device, and nothing is left to return to what it was"
+	howToResume = "`muster status` lists the stops in force, with the command that ends each."
 )
 
 // severity orders the states of a configuration: of several the worst wins.
@@ -112,7 +111,7 @@ func (j *job) condition() fleet.State {
 // step: a template by tag about what only some devices have is normal, and so is one that overrules another.
 func (j *job) remarks(state *fleet.State) {
 	if skipped := j.skipped(); len(skipped) > 0 {
-		state.Reason += fmt.Sprintf(", except that %s is skipped: %s", summary(skipped), skipped[0].Reason)
+		state.Reason += ", except that " + because(skipped, "is skipped", "are skipped")
 	}
 	if doubts := j.result.Doubts; len(doubts) > 0 {
 		state.Reason += "; " + doubts[0].String() + more(len(doubts)-1)
@@ -188,13 +187,26 @@ func (j *job) heldBack() fleet.State {
 	}
 	switch {
 	case len(held) > 0:
-		return fleet.State{Configuration: fleet.ConfigHeld, Reason: fmt.Sprintf("%s waits for consent: %s", summary(held), held[0].Reason),
-			Next: howToConsent}
+		return fleet.State{
+			Configuration: fleet.ConfigHeld, Reason: because(held, "waits for consent", "wait for consent"),
+			Next: fmt.Sprintf("`muster apply %s` shows the plan, with the command that consents to it. Or change the template.",
+				j.m.id.Short()),
+		}
 	case len(refused) > 0:
-		return fleet.State{Configuration: fleet.ConfigHeld, Reason: fmt.Sprintf("%s is never done: %s", summary(refused), refused[0].Reason),
-			Next: "Change the template that asks for it."}
+		return fleet.State{
+			Configuration: fleet.ConfigHeld, Reason: because(refused, "is never done", "are never done"),
+			Next: "Change the template that asks for it.",
+		}
 	}
 	return fleet.State{}
+}
+
+// because says what happens to changes, and why to the first one. Another one may have another reason.
+func because(changes []plan.Change, one, several string) string {
+	if len(changes) == 1 {
+		return fmt.Sprintf("%s %s: %s", changes[0].Key, one, changes[0].Reason)
+	}
+	return fmt.Sprintf("%s %s; %s: %s", summary(changes), several, changes[0].Key, changes[0].Reason)
 }
 
 // stopped is the state that stopped keys make.

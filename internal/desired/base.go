@@ -129,7 +129,9 @@ func (b *beginning) record(s Sent) {
 	at := slices.IndexFunc(b.records, func(r record) bool { return r.key.Equal(s.Key) })
 	if at < 0 {
 		at = len(b.records)
-		b.records = append(b.records, record{entry: entry{key: s.Key, base: base, BaseEntry: fleet.BaseEntry{Kind: kindOf(s, base), Version: versionOf(b.observed)}}})
+		kind := kindOf(s, base)
+		b.records = append(b.records, record{entry: entry{key: s.Key, base: base, BaseEntry: fleet.BaseEntry{
+			Kind: kind, ByAdmin: kind == fleet.BaseMade && b.adminsMake(s.Key), Version: versionOf(b.observed)}}})
 	}
 	switch r := &b.records[at]; r.Kind {
 	case fleet.BaseMade:

@@ -86,6 +86,7 @@ func Fold(in Input) (Result, error) {
 		device: in.Device, observed: in.Observed, asked: f.asked, laid: f.laid,
 	}
 	r.imply(records)
+	r.vouch(records)
 	r.records = r.prune(records)
 	for _, rec := range r.records {
 		if folder, ok := ignoresOf(rec.key); ok && rec.State != fleet.BaseReturned {

@@ -15,6 +15,7 @@ type BaseEntry struct {
 	Version   int64   // of the configuration that Base and Written are of; 0: not known
 	Templates []int64 // that asked for it
 	Implied   bool    // a device that is there because a folder is shared with it: no template names it
+	ByAdmin   bool    // a member that a template which an admin saved makes, or made once
 	Sent      []byte  // keyed digest of the text sent, where the daemon keeps something else: a hash of gui.password
 }
 

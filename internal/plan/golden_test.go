@@ -196,7 +196,7 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 	facts.Registered = func(id fleet.DeviceID) bool { _, registered := c.registered[id]; return registered }
 	in := plan.Input{Device: c.own, Generation: 7, Observed: r.Observed(), Desired: r.Desired, Facts: facts,
 		Consent: c.consent,
-		Base:    r.Base, ByAdmins: func() stconfig.Value { return desired.ByAdmins(fold, r) },
+		Base:    r.Base, ByAdmins: func() stconfig.Value { return desired.ByAdmins(fold, r) }, MadeByAdmins: r.MadeByAdmins,
 		Why:    func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
 		Secret: func(name string) (string, bool) { return secrets[name], secrets[name] != "" }}
 	for _, s := range r.Skipped {

@@ -17,15 +17,20 @@ type guard struct {
 	observed stconfig.Value // what is left out of a plan stays as it is here: a rule that looks at another place looks at both
 	base     stconfig.Value
 	desired  stconfig.Value
-	admins   func() stconfig.Value // see Input.ByAdmins
+	admins   func() stconfig.Value   // see Input.ByAdmins
+	made     func(stconfig.Key) bool // see Input.MadeByAdmins
 	system   func() (s *system, unknown string)
 }
 
 func newGuard(in Input) guard {
 	g := guard{own: string(in.Device), facts: in.Facts, observed: in.Observed, base: in.Base, desired: in.Desired,
-		admins: in.ByAdmins}
+		admins: in.ByAdmins,
+		made:   in.MadeByAdmins}
 	if !g.base.Exists() {
 		g.base = in.Observed
+	}
+	if g.made == nil {
+		g.made = func(stconfig.Key) bool { return false }
 	}
 	if g.admins == nil {
 		g.admins = func() stconfig.Value { return g.base }

@@ -102,6 +102,7 @@ func whyStrayVersions(g guard, p place) string {
 	return g.whyStray("the directory of its old versions", p, func(s *system) (location, string) {
 		at, strange := s.locate(text)
 		if strange == "" || s.isAbsolute(text) {
+			at.synced = g.syncs(s, p, at)
 			return at, strange
 		}
 		if strange := s.readable(text); strange != "" {
@@ -111,8 +112,30 @@ func whyStrayVersions(g guard, p place) string {
 		if strange != "" {
 			return base, strange
 		}
-		return s.join(base, text)
+		at, strange = s.join(base, text)
+		at.synced = true
+		return at, strange
 	})
+}
+
+// syncs tells whether a directory lies in the folder of a place, as the folder is or would be.
+func (g guard) syncs(s *system, p place, at location) bool {
+	if !strings.EqualFold(p.names[0], "folders") {
+		return false
+	}
+	return slices.ContainsFunc([]stconfig.Value{g.observed, p.after}, func(doc stconfig.Value) bool {
+		folder, strange := s.locate(stconfig.Lookup(doc, keyOf(p.names[:2])).Get("path").Str())
+		return strange == "" && at.within(folder)
+	})
+}
+
+// versionsOutside are where a folder keeps old versions, but for those in the folder.
+func (s *system) versionsOutside(folder stconfig.Value) []string {
+	if folder.Get("versioning").Get("type").Str() == "" {
+		return nil
+	}
+	inside := func(text string) bool { return !s.isAbsolute(text) }
+	return slices.DeleteFunc(versionPaths(folder.Get("versioning")), inside)
 }
 
 // isAbsolute tells what does not lie in the folder, or may not.
@@ -151,6 +174,9 @@ func (g guard) whyNotAnAuthors(s *system, at location, p place) string {
 	switch {
 	case at.upward:
 		return "leads upwards with .."
+	case at.synced:
+		return "lies in the folder itself, where a symbolic link that another device sends may lead anywhere (" +
+			defaultVersions + " is safe)"
 	case at.hasName(s.namesOfHome(at), isProgram):
 		return "lies in a directory of programs"
 	case !s.inRoots(at, g.facts.Roots):
@@ -162,9 +188,11 @@ func (g guard) whyNotAnAuthors(s *system, at location, p place) string {
 			if strings.EqualFold(p.names[0], "folders") && id == p.names[1] {
 				continue
 			}
-			other, strange := s.locate(folder.Get("path").Str())
-			if strange != "" || at.within(other) || other.within(at) {
-				return fmt.Sprintf("is, contains or lies in that of the folder %q", id)
+			for _, text := range append(s.versionsOutside(folder), folder.Get("path").Str()) {
+				other, strange := s.locate(text)
+				if strange != "" || at.within(other) || other.within(at) {
+					return fmt.Sprintf("is, contains or lies in that of the folder %q, or of its old versions", id)
+				}
 			}
 		}
 	}
@@ -207,7 +235,7 @@ func whyStrayShare(g guard, p place) string {
 		return "it would be shared with a device that is not registered here" + asked
 	case section(folder) == "defaults":
 		return "every new folder would be shared with this device" + asked
-	case stconfig.Lookup(g.base, folder).Exists() || stconfig.Lookup(g.admins(), folder).Exists():
+	case g.made(folder), stconfig.Lookup(g.base, folder).Exists(), stconfig.Lookup(g.admins(), folder).Exists():
 		return "a folder that templates of authors did not make would be shared with another device" + asked
 	}
 	return ""

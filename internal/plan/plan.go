@@ -98,21 +98,22 @@ func (p Plan) Sendable() []Change {
 
 // Input is everything that a plan depends on. Same input, same plan.
 type Input struct {
-	Device     fleet.DeviceID
-	Generation int64
-	Observed   stconfig.Value
-	Digest     string // of Observed, without its `ignores`; "" when it is not at hand
-	Desired    stconfig.Value
-	Base       stconfig.Value        // what the fold started from; Absent: Observed
-	ByAdmins   func() stconfig.Value // what the templates that admins saved ask for, without the others; nil: nothing but Base
-	Why        func(stconfig.Key) Why
-	Skipped    []Change // Key, Templates and Reason of what the fold left out
-	Facts      Facts
-	Secret     func(name string) (string, bool)   // the text of a secret of Muster's own
-	SamePhrase func(text, hash string) bool       // whether the daemon made this hash of that gui.password
-	Consent    func(Change) bool                  // whether a person said yes to a held change
-	Stopped    func(stconfig.Key) (reason string) // why a key is not to be written now; "" when it may be
-	HoldAll    string                             // reason to hold whatever is free; "" for none
+	Device       fleet.DeviceID
+	Generation   int64
+	Observed     stconfig.Value
+	Digest       string // of Observed, without its `ignores`; "" when it is not at hand
+	Desired      stconfig.Value
+	Base         stconfig.Value                 // what the fold started from; Absent: Observed
+	ByAdmins     func() stconfig.Value          // what the templates that admins saved ask for, without the others; nil: nothing but Base
+	MadeByAdmins func(member stconfig.Key) bool // whether a template that an admin saved makes a member, or made it; nil: none
+	Why          func(stconfig.Key) Why
+	Skipped      []Change // Key, Templates and Reason of what the fold left out
+	Facts        Facts
+	Secret       func(name string) (string, bool)   // the text of a secret of Muster's own
+	SamePhrase   func(text, hash string) bool       // whether the daemon made this hash of that gui.password
+	Consent      func(Change) bool                  // whether a person said yes to a held change
+	Stopped      func(stconfig.Key) (reason string) // why a key is not to be written now; "" when it may be
+	HoldAll      string                             // reason to hold whatever is free; "" for none
 }
 
 // Facts are what the guard knows about the daemon, its machine and the rest of the fleet.

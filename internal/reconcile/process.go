@@ -314,7 +314,7 @@ func (e *Engine) keepEntries(ctx context.Context, j *job) error {
 
 func sameEntries(a, b []fleet.BaseEntry) bool {
 	return slices.EqualFunc(a, b, func(x, y fleet.BaseEntry) bool {
-		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied && x.Version == y.Version &&
+		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied && x.ByAdmin == y.ByAdmin && x.Version == y.Version &&
 			slices.Equal(x.Templates, y.Templates) && bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) &&
 			bytes.Equal(x.Earlier, y.Earlier) && bytes.Equal(x.Sent, y.Sent)
 	})

@@ -18,7 +18,7 @@ func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.Bas
 		return nil, err
 	}
 	entries, err := collect(ctx, pool{s.reads}, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
-		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, implied FROM base_entries
+		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin FROM base_entries
 		WHERE device_id = $1`, string(id))
 	slices.SortFunc(entries, func(a, b fleet.BaseEntry) int { return strings.Compare(a.Key, b.Key) })
 	return entries, failure("read base", err)
@@ -68,16 +68,18 @@ func (t *tx) insertBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 		return t.store.seal.Seal("base_entries", baseRow(id, e.Key), column, plain)
 	}
 	return t.exec(`
-		INSERT INTO base_entries (device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, implied)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		INSERT INTO base_entries
+			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written), sealed("intended", e.Intended),
-		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Implied)
+		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Implied, e.ByAdmin)
 }
 
 func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {
 	var base, written, intended, earlier, sent []byte
 	var templates string
-	err = row.Scan(&e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version, &templates, (*string)(&e.State), &e.Implied)
+	err = row.Scan(&e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version, &templates,
+		(*string)(&e.State), &e.Implied, &e.ByAdmin)
 	if err != nil {
 		return e, err
 	}

@@ -16,7 +16,7 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 		}
 		sending := []fleet.BaseEntry{
 			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Templates: []int64{3, 1}, State: fleet.BaseSending, Intended: []byte("false")},
-			{Key: `folders."a.b".label`, Kind: fleet.BaseLeaf, Earlier: []byte{3, 0}, Version: 37, Templates: []int64{}, Implied: true, Sent: []byte{1, 0, 2}},
+			{Key: `folders."a.b".label`, Kind: fleet.BaseLeaf, Earlier: []byte{3, 0}, Version: 37, Templates: []int64{}, Implied: true, ByAdmin: true, Sent: []byte{1, 0, 2}},
 		}
 		for field := range reflect.TypeFor[fleet.BaseEntry]().NumField() { // a field that is new must be kept, too
 			if reflect.ValueOf(sending[0]).Field(field).IsZero() && reflect.ValueOf(sending[1]).Field(field).IsZero() {

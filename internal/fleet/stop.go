@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Stop is why Muster does not write a key of a device for now, although templates ask for it.
 type Stop struct {
@@ -20,5 +23,17 @@ const (
 	StopUnmoved   StopKind = "unmoved"   // the daemon takes it and shows another value
 	StopContended StopKind = "contended" // a person keeps setting it back
 	StopUnstable  StopKind = "unstable"  // our own result alternates
-	StopFolder    StopKind = "folder"    // a folder is in error since Muster changed it; no key is stopped
+
+	// These keep no key from being written: a write is what ends them.
+	StopFolder     StopKind = "folder"     // a folder is in error since Muster changed it
+	StopUnsaved    StopKind = "unsaved"    // the daemon answered 5xx: what it shows may not be on its disk
+	StopUnsaveable StopKind = "unsaveable" // it did so five times, in the same words
 )
+
+// StopsKey tells whether a stop of this kind keeps a key from being written.
+func (k StopKind) StopsKey() bool {
+	return k != StopFolder && k != StopUnsaved && k != StopUnsaveable
+}
+
+// ErrNotSaved is in the error about a write that a daemon answered with 5xx.
+var ErrNotSaved = errors.New("the daemon answered a write with 5xx")

@@ -161,6 +161,9 @@ func (a *attempt) write(ctx context.Context) error {
 		a.j.m.mem.writesFolders(w.Keys, a.j.known.FolderErrors, time.Now())
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))
 		err := a.call(ctx, w, i == 0 && !a.thoughtAgain)
+		if w.Folder == "" {
+			a.answered(ctx, a.j, err)
+		}
 		a.step(fmt.Sprint(StepAfterWrite, i+1))
 		if errors.Is(err, plan.ErrMoved) {
 			return nil // what is left is planned again from what is read back
@@ -275,10 +278,17 @@ func (a *attempt) judge() (fleet.Outcome, string) {
 	switch left := slices.DeleteFunc(a.j.plan.Sendable(), follows); {
 	case len(a.rejected) > 0:
 		return fleet.OutcomeRejected, a.rejected[0].reason
+	case a.unsaved():
+		return fleet.OutcomePartial, "the daemon may not have saved it"
 	case len(left) > 0:
 		return fleet.OutcomePartial, "still to be done: " + summary(left)
 	}
 	return fleet.OutcomeApplied, summary(a.planned.Sendable())
+}
+
+func (a *attempt) unsaved() bool {
+	_, unsaved := a.j.m.mem.unsaved()
+	return unsaved
 }
 
 // stopUseless stops the keys that it is of no use to write again: those that the daemon refused, and those that it took

@@ -99,7 +99,7 @@ func (j *job) condition() fleet.State {
 	if reason, next := j.restartNeeded(); reason != "" && j.known.Online {
 		worst.Reason, worst.Next = reason, next
 	}
-	for _, s := range []fleet.State{j.waiting(), j.heldBack(), j.stopped(), j.faulty()} {
+	for _, s := range []fleet.State{j.waiting(), j.heldBack(), j.stopped(), j.faulty(), j.notSaved()} {
 		if severity[s.Configuration] > severity[worst.Configuration] {
 			worst = s
 		}

@@ -109,6 +109,8 @@ type memory struct {
 	unmoved   map[string]int           // how often a write at a key had no effect
 	wrote     map[string]time.Time     // folders that were written to a moment ago
 
+	unsavedAnswers int // equal answers of 5xx in a row
+
 	restart restarting
 	waiting []plan.Wish // of the newest plan, what is not sent by itself; not to be changed
 
@@ -142,7 +144,7 @@ func (m *memory) stopped(key stconfig.Key) string {
 func (m *memory) allow() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	maps.DeleteFunc(m.stops, func(_ string, s fleet.Stop) bool { return s.Kind != fleet.StopFolder })
+	maps.DeleteFunc(m.stops, func(_ string, s fleet.Stop) bool { return s.Kind.StopsKey() })
 	clear(m.drifts)
 	clear(m.sent)
 	clear(m.unmoved)

@@ -88,7 +88,9 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
 		return err
 	}
-	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !m.mem.restartState().required {
+	_, unsaved := m.mem.unsaved()
+	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !unsaved &&
+		!m.mem.restartState().required {
 		m.mem.keepWaiting(plan.Plan{}, nil)
 		e.say(m, fleet.ConfigUnmanaged, noTemplates, "")
 		j.digest = j.known.Digest
@@ -154,7 +156,9 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	case sendable:
 		err = e.bring(ctx, j)
 	default:
-		err = e.keepEntries(ctx, j)
+		if err = e.saveAgain(ctx, j); err == nil {
+			err = e.keepEntries(ctx, j)
+		}
 	}
 	if err == nil {
 		e.restart(ctx, j)
@@ -377,7 +381,7 @@ func (m *memory) lookedAt(digest string, print fingerprint) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	aged := m.ignores != nil && time.Since(m.ignoresAt) >= ignoresEvery
-	return m.observed == digest && m.print == print && !aged && !m.restart.required
+	return m.observed == digest && m.print == print && !aged && !m.restart.required && m.stops[unsavedKey].Key == ""
 }
 
 // done notes that a state was looked at to its end.

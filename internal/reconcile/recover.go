@@ -76,8 +76,9 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 	if j.entries, err = desired.Finish(stored, withIgnores(j.doc, patterns), j.m.id, nil); err != nil {
 		return true, err
 	}
+	_, unsaved := mem.unsaved()
 	outcome, detail := fleet.OutcomePartial, "verified after an interruption: something is still missing"
-	if thought := e.think(ctx, j, true); thought == nil && len(j.plan.Sendable()) == 0 {
+	if thought := e.think(ctx, j, true); thought == nil && len(j.plan.Sendable()) == 0 && !unsaved {
 		outcome, detail = fleet.OutcomeApplied, "verified after an interruption"
 	}
 	for _, intent := range open {

@@ -118,7 +118,7 @@ func (m *memory) released(j *job) {
 
 func (m *memory) releaseStops(templates, observed string, inputsMoved bool) {
 	for key, s := range m.stops {
-		over := s.Templates != "" && s.Templates != templates && s.Kind != fleet.StopFolder
+		over := s.Templates != "" && s.Templates != templates && s.Kind.StopsKey()
 		switch s.Kind {
 		case fleet.StopRejected, fleet.StopUnmoved:
 			over = over || s.Observed != observed

@@ -113,6 +113,8 @@ func (r *Runner) judge(m fleet.RolloutMember, p plan.Plan, generation int64, und
 		return fact{kind: factPending, saw: fmt.Sprintf("%s and %d more to be sent", sendable[0].Key, len(sendable)-1)}, waits
 	case len(held) > 0:
 		return fact{kind: factHeld, saw: held[0].Key.String() + " waits: " + held[0].Reason}, waits
+	case s.Configuration == fleet.ConfigPending, s.Configuration == fleet.ConfigFailed:
+		return fact{kind: factPending, saw: s.Reason}, waits // the daemon shows what it may not have saved
 	case p.Observed != s.Digest || !s.Summarised:
 		return fact{kind: factPending, saw: "its folders were not read yet"}, waits
 	}

@@ -31,11 +31,26 @@ func (d *Daemon) modify(p *process, change func(stconfig.Value) (stconfig.Value,
 			return err
 		}
 	}
-	p.log("ConfigSaved", to)
+	saved := d.save(p, from)
 	d.mu.Unlock()
 	if changed {
 		d.announce(p, from, to)
 	}
+	return saved
+}
+
+var errDiskFull = errors.New("write config.xml: no space left on device")
+
+// save writes the configuration to the daemon's disk, which has the one from before where that is full. The caller holds mu.
+func (d *Daemon) save(p *process, before stconfig.Value) error {
+	if d.Faults().DiskFull {
+		if !d.onDisk.Exists() {
+			d.onDisk = before
+		}
+		return errDiskFull
+	}
+	d.onDisk = stconfig.Value{}
+	p.log("ConfigSaved", d.doc)
 	return nil
 }
 
@@ -69,7 +84,9 @@ func (d *Daemon) saveAgain(p *process) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.savePending = false
-	p.log("ConfigSaved", d.doc)
+	if !d.Faults().DiskFull {
+		_ = d.save(p, d.doc)
+	}
 }
 
 // announce is what the daemon's parts say about a change that was made.

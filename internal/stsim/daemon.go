@@ -35,7 +35,8 @@ type Daemon struct {
 
 	mu              sync.Mutex // guards everything below
 	doc             stconfig.Value
-	apiPort         int // given by the kernel at the first start, when Options.Port is 0
+	onDisk          stconfig.Value // what the configuration file has; Absent: doc
+	apiPort         int            // given by the kernel at the first start, when Options.Port is 0
 	syncPort        int
 	folders         map[string]*folder
 	pendingDevices  []pendingDevice
@@ -149,6 +150,9 @@ func (d *Daemon) boot(p *process) error {
 	defer d.mu.Unlock()
 	if v := integerOf(d.doc.Get("version")); v > d.schema().version {
 		return fmt.Errorf("config file version (%d) is newer than supported version (%d)", v, d.schema().version)
+	}
+	if d.onDisk.Exists() {
+		d.doc, d.onDisk = d.onDisk, stconfig.Value{}
 	}
 	d.process, d.requiresRestart, d.savePending = p, false, false
 	d.supervisor, d.apiRestarting, d.apiRestartAgain = supervisor{}, false, false

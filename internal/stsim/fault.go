@@ -22,6 +22,7 @@ type Faults struct {
 	Drip        time.Duration  // between any two bytes of a body
 	Status      int            // instead of every answer
 	WriteStatus int            // instead of doing and answering a write
+	DiskFull    bool           // a write of the configuration holds until the next start, and is answered with 500
 	LoseAnswer  bool           // writes are done, and the connection ends before the answer
 	Cut         int            // the connection ends after so many bytes of a body
 	Redirect    string         // 307 to this address

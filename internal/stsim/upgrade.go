@@ -12,6 +12,9 @@ import (
 func (d *Daemon) Upgrade(to Version) error {
 	d.Stop()
 	d.mu.Lock()
+	if d.onDisk.Exists() {
+		d.doc, d.onDisk = d.onDisk, stconfig.Value{}
+	}
 	doc, err := to.schema().readFile(d.doc, d.owner())
 	if err == nil {
 		d.doc = doc

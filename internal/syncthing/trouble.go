@@ -185,6 +185,9 @@ func (c *Client) judge(k call, answer reply) error {
 	case answer.status/100 == 5:
 		e.Code, e.Message = fleet.CodeUnavailable, fmt.Sprintf("the daemon could not answer (%d): %s", answer.status, said)
 		e.Hint = "Look into the daemon's log; Muster tries again by itself."
+		if k.writes() {
+			e.Err = fleet.ErrNotSaved
+		}
 	default:
 		e.Code, e.Message = fleet.CodeUnbelievable, fmt.Sprintf("what answers there is no Syncthing API (%d)", answer.status)
 		e.Hint = "Check the device's apiAddress and apiPort."

@@ -1,0 +1,112 @@
+// Package unsaved_test writes to daemons that cannot save their configuration.
+package unsaved_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+	"muster/internal/stsim"
+	"muster/test/server"
+)
+
+func TestMain(m *testing.M) {
+	server.Main()
+	os.Exit(m.Run())
+}
+
+// daemons are simulated ones of both versions, registered.
+func daemons(t *testing.T, s *server.Server, network int) []*stsim.Daemon {
+	t.Helper()
+	farm, err := stsim.New(stsim.Options{Count: 2, Network: network, Versions: []stsim.Version{stsim.V2, stsim.V1}, Quiet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := farm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { farm.Close() })
+	for _, d := range farm.Daemons() {
+		s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), string(d.Version()))
+		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
+	}
+	return farm.Daemons()
+}
+
+func shows(d *stsim.Daemon, want string) func() string {
+	return func() string {
+		if got := d.Config().Get("options").Get("maxSendKbps").Str(); got != want {
+			return "maxSendKbps is " + got
+		}
+		return ""
+	}
+}
+
+// A daemon whose disk is full shows the value, and is not in sync: not after a restart of Muster either. After five equal
+// answers it is failed. Once it can save it has the value for good.
+func TestAWriteThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
+	home := t.TempDir()
+	s := server.Start(t, server.Options{Home: home})
+	all := daemons(t, s, 92)
+	for _, d := range all {
+		d.SetFaults(stsim.Faults{DiskFull: true})
+		s.Template("set", "options.maxSendKbps", "4711", string(d.Version()))
+		server.Until(t, shows(d, "4711"))
+		unsaved(s, d, fleet.ConfigPending)
+	}
+	s.Kill()
+	s.WaitEnd()
+	s = server.Start(t, server.Options{Home: home})
+	for _, d := range all {
+		unsaved(s, d, fleet.ConfigFailed)
+		d.SetFaults(stsim.Faults{})
+		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
+		if err := d.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
+		if what := shows(d, "4711")(); what != "" {
+			t.Errorf("%s: after its restart %s", d.Version(), what)
+		}
+	}
+}
+
+// The daemon starts anew with a full disk and has its old value: that is nobody's edit, and is written again.
+func TestAValueThatADaemonLostIsWrittenAgain(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	for _, d := range daemons(t, s, 93) {
+		person := d.Config().Get("options").Get("maxSendKbps").Str()
+		d.SetFaults(stsim.Faults{DiskFull: true})
+		template := s.Template("set", "options.maxSendKbps", "4711", string(d.Version()))
+		server.Until(t, shows(d, "4711"))
+		unsaved(s, d, fleet.ConfigPending)
+		d.Stop()
+		d.SetFaults(stsim.Faults{})
+		if err := d.Start(); err != nil {
+			t.Fatal(err)
+		}
+		server.Until(t, shows(d, "4711"))
+		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
+		if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
+			t.Fatal(err)
+		}
+		server.Until(t, shows(d, person))
+		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
+		before := d.Config()
+		if err := d.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		if changes := stconfig.Diff(before, d.Config()); len(changes) > 0 {
+			t.Errorf("%s: %s was not saved", d.Version(), changes[0].Key)
+		}
+	}
+}
+
+func unsaved(s *server.Server, d *stsim.Daemon, want fleet.Configuration) {
+	s.WaitState(d.ID(), string(want)+", because it cannot save", func(state api.DeviceState) bool {
+		return state.Configuration == string(want) && strings.Contains(state.Reason, "no space left")
+	})
+}

@@ -202,3 +202,22 @@ func TestTheDaemonsOwnDirectoriesAreHeld(t *testing.T) {
 		}
 	}
 }
+
+// An author took a folder away, whose files stayed, and made another at a symbolic link that came with them.
+func TestAnAuthorsFolderWhereAnotherOneWas(t *testing.T) {
+	for path, class := range map[string]plan.Class{
+		"~/gone/link": plan.Held, "~//gone/a/link": plan.Held, "/home/sample/gone/link": plan.Held, "~/gone": plan.Free, "~/gone2": plan.Free,
+	} {
+		for _, role := range []fleet.Role{author, admin} {
+			c := newScene(t)
+			c.facts.FolderPaths = func() ([]string, error) { return []string{"~/gone", "/srv/gone"}, nil }
+			_, p, err := c.plan([]fleet.Template{folder(1, 10, role, path)})
+			if err != nil || len(p.Changes) != 1 {
+				t.Fatal(p.Changes, err)
+			}
+			if want := map[fleet.Role]plan.Class{author: class, admin: plan.Free}[role]; p.Changes[0].Class != want {
+				t.Errorf("%s by an %s is %s (%s), want %s", path, role, p.Changes[0].Class, p.Changes[0].Reason, want)
+			}
+		}
+	}
+}

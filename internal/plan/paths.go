@@ -181,6 +181,8 @@ func (g guard) whyNotAnAuthors(s *system, at location, p place) string {
 		return "lies in a directory of programs"
 	case !s.inRoots(at, g.facts.Roots):
 		return "is outside the folder roots" + g.rootsInWords()
+	case g.wasSynced(s, at):
+		return "lies where a folder was earlier: a symbolic link that another device sent may lead anywhere"
 	}
 	for _, doc := range []stconfig.Value{g.observed, p.after} {
 		for folder := range doc.Get("folders").Values() {
@@ -197,6 +199,18 @@ func (g guard) whyNotAnAuthors(s *system, at location, p place) string {
 		}
 	}
 	return ""
+}
+
+// wasSynced tells a directory in a folder that the device has or had: its files stay when it is taken away.
+func (g guard) wasSynced(s *system, at location) bool {
+	if g.facts.FolderPaths == nil {
+		return false
+	}
+	paths, err := g.facts.FolderPaths()
+	return err != nil || slices.ContainsFunc(paths, func(path string) bool {
+		folder, strange := s.locate(path)
+		return strange == "" && len(at.names) > len(folder.names) && at.within(folder)
+	})
 }
 
 func (s *system) inRoots(at location, roots []string) bool {

@@ -123,6 +123,7 @@ type Facts struct {
 	AddressFixed bool   // the daemon reports guiAddressOverridden
 	System       fleet.System
 	Roots        []string                  // folder roots of the device
+	FolderPaths  func() ([]string, error)  // where its folders were ever seen; nil: only where they are
 	Registered   func(fleet.DeviceID) bool // nil: no device is
 }
 

@@ -62,6 +62,8 @@ func (s *store) BaseEntries(_ context.Context, id fleet.DeviceID) ([]fleet.BaseE
 	return slices.Clone(s.entries[id]), nil
 }
 
+func (s *store) FolderPaths(context.Context, fleet.DeviceID) ([]string, error) { return nil, nil }
+
 func (s *store) PutBaseEntries(_ context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,6 +19,8 @@ type Store interface {
 	// ObservedConfig is the newest configuration seen; not_found before the first.
 	ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
 	BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error)
+	// FolderPaths are where folders of a device were ever seen.
+	FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error)
 	// PutBaseEntries replaces the entries of a device.
 	PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error
 	// BeginIntent records an intent and replaces the device's entries in one transaction; it gives the intent's ID.

@@ -183,6 +183,7 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	in := e.planInput(j, secrets)
 	in.ByAdmins = sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(fold, j.result) })
 	in.MadeByAdmins = j.result.MadeByAdmins
+	in.Facts.FolderPaths = func() ([]string, error) { return e.o.Store.FolderPaths(ctx, j.m.id) }
 	made, err := plan.Make(in)
 	j.plan = made
 	return cmp.Or(secrets.err, err)

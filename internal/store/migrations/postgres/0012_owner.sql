@@ -20,3 +20,4 @@ CREATE TABLE consents (
 );
 CREATE INDEX consents_by_device ON consents (device_id);
 CREATE INDEX consents_open ON consents (id) WHERE closed_at IS NULL;
+COMMENT ON TABLE consents IS 'A person''s answer to a held change: it may be made once, or what is there is kept.';

@@ -16,7 +16,7 @@ const reservedLife = 30 * time.Second
 
 // clientListener bounds the connections of clients. When the regular ones are all taken, further clients get one of
 // the reserve, which lasts for a moment and carries no event stream: there is always one soon for `muster stop` and
-// /healthz. Whoever comes when those are taken as well waits in the kernel's queue.
+// /healthz. Clients beyond the reserve wait in the kernel's queue.
 type clientListener struct {
 	net.Listener
 	regular, reserve chan struct{} // hold a token for each connection

@@ -123,7 +123,7 @@ func (a *App) checks(pool *sandbox.Pool) []check {
 }
 
 // blocking is the impairment of a part without which the service cannot do its work. The cause is in the log, and may
-// hold what is not for everybody.
+// hold what not every caller may see.
 func blocking(part fleet.Part, err error) *fleet.Impairment {
 	if err == nil {
 		return nil

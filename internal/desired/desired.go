@@ -20,7 +20,7 @@ type Input struct {
 	Evaluate   func(t fleet.Template, config stconfig.Value) (Fragment, error)
 
 	Secret      func(name string) (fleet.SecretScope, bool) // where a secret may go, and whether it is there; nil: all are, anywhere
-	Take        func(bytes int64) error                     // is asked before memory is used; nil: nobody is
+	Take        func(bytes int64) error                     // is asked before memory is used; nil: memory is not bounded
 	SecretBytes func(name string) int                       // how long a secret is; nil: as long as its name
 	Tags        []fleet.Tag                                 // of the device
 	AdminSaved  func(fleet.Template) bool                   // whether an admin saved the template last; nil: none of them

@@ -17,7 +17,8 @@ type Doubt struct {
 // String names the template, too.
 func (d Doubt) String() string { return named(d.Template) + ": " + d.Text }
 
-// doubt keeps what is doubted about a template. A field that this daemon has is none that nobody knows: it is newer.
+// doubt keeps what is doubted about a template. A field that this daemon has is not doubted: the
+// daemon is newer than the table of fields.
 func (f *fold) doubt(t fleet.Template, all []stconfig.Doubt, skips []stconfig.Skip) {
 	for _, d := range all {
 		left := func(s stconfig.Skip) bool { return d.Key.HasPrefix(s.Key) || lastName(s.Key) == lastName(d.Key) }

@@ -7,7 +7,7 @@ import (
 	"muster/internal/stconfig"
 )
 
-// A daemon that is upgraded migrates its configuration. That is nobody's edit: what is recorded is carried over to the
+// A daemon that is upgraded migrates its configuration. That is no edit: what is recorded is carried over to the
 // new version, and what that version does not have is dropped.
 
 func versionOf(doc stconfig.Value) int64 {

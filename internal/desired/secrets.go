@@ -103,7 +103,7 @@ func names(pattern string, at stconfig.Key) bool {
 	return err == nil && at.Matches(key)
 }
 
-// everywhere is a key for a secret's list: a share is named by its folder, whoever it is with.
+// everywhere is a key for a secret's list: a share is named by its folder, with any device.
 func everywhere(at stconfig.Key) string {
 	if at.Len() == 5 && at.HasPrefix(folders) {
 		return fmt.Sprintf("%s.devices.*.%s", folders.Child(at.At(1).Name), at.At(4).Name)

@@ -192,7 +192,7 @@ func (s settling) made(r record, now stconfig.Value) (record, bool) {
 		case r.State == fleet.BaseEarlier:
 			r.State = fleet.BaseReturned
 		case r.State != fleet.BaseReturned:
-			r.State, r.Earlier = fleet.BaseTheirs, nil // whoever makes it anew owns it
+			r.State, r.Earlier = fleet.BaseTheirs, nil // the one who makes it anew owns it
 		}
 		r.intended = stconfig.Value{}
 		return r, true
@@ -241,7 +241,7 @@ func (r *record) settleInner(s settling, now stconfig.Value) {
 	slices.SortFunc(r.inner, func(a, b entry) int { return a.key.Compare(b.key) })
 }
 
-// adopt makes a place in a made member that of whoever set it.
+// adopt makes a place in a made member that of the person or daemon that set it.
 func (r *record) adopt(key stconfig.Key, value stconfig.Value) {
 	kind := fleet.BasePerson
 	if introduced(value) {

@@ -119,7 +119,7 @@ func (d *Discovery) Run(ctx context.Context) error {
 
 // Resolve is the place where the device should be looked for next: of several candidates the one that was handed out
 // longest ago, so that repeated attempts go through all of them. Where no certificate is pinned, those that a discovery
-// server named are the only ones, if there are any: no other can lead to the device. Nobody knows: CodeNotFound, with what
+// server named are the only ones, if there are any: no other can lead to the device. Without any: CodeNotFound with what
 // was asked and when it is asked again.
 func (d *Discovery) Resolve(ctx context.Context, device fleet.Device, pinned bool) (Candidate, error) {
 	candidates, err := d.find(ctx, device, !pinned)

@@ -42,7 +42,7 @@ type server struct {
 	pace       *rate.Limiter
 	slots      chan struct{}
 	allowLocal bool
-	unverified bool // whoever is on the way can answer in its place
+	unverified bool // an attacker on the way can answer in its place
 	now        func() time.Time
 
 	mu        sync.Mutex // guards what follows

@@ -39,7 +39,7 @@ type BaseState string
 const (
 	BaseOurs     BaseState = ""         // Muster's
 	BaseSending  BaseState = "sending"  // an intent is open: it is not known yet
-	BaseTheirs   BaseState = "theirs"   // somebody else's, written over Muster's
+	BaseTheirs   BaseState = "theirs"   // a person's or the daemon's, written over Muster's
 	BaseReturned BaseState = "returned" // what is there without Muster, which put it back
 	BaseEarlier  BaseState = "earlier"  // one that Muster wrote earlier, put there again after it had returned
 )

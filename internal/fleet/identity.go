@@ -10,7 +10,7 @@ import (
 )
 
 // Introduction says on whose word a daemon is looked for at an address. It decides whether an unknown certificate there
-// is trusted on first use. The zero value is anybody's word.
+// is trusted on first use. The zero value, ByAnybody, is the weakest.
 type Introduction string
 
 const (

@@ -37,7 +37,7 @@ type DeviceSettings struct {
 	Restart    bool // Muster may restart the daemon after a change that needs it
 }
 
-// WithPin are the settings after somebody gave another pin; a blank one forgets it.
+// WithPin are the settings after an administrator gave another pin; a blank one forgets it.
 func (s DeviceSettings) WithPin(pin string) DeviceSettings {
 	switch {
 	case pin != "":

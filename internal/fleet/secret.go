@@ -31,7 +31,7 @@ type StoredSecret struct {
 	Scope SecretScope
 }
 
-// SecretScope says where a secret may go, whoever saved the template. A secret without lists may go to every secret field,
+// SecretScope says where a secret may go in every template. A secret without lists may go to every secret field,
 // and only templates that an admin saved may use it.
 type SecretScope struct {
 	Keys []string // places, with `*` for every member; none: every secret field

@@ -43,8 +43,8 @@ type Template struct {
 	UpdatedAt time.Time
 }
 
-// SavedByAdmin tells whether an admin stands for what the template says. A template whose saver is not known is
-// nobody's.
+// SavedByAdmin tells whether an admin stands for what the template says. A template whose saver is not known
+// counts as an author's.
 func (t Template) SavedByAdmin() bool { return t.SavedRole == RoleAdmin }
 
 // SaysTheSame tells whether two templates have the same op, key and text: who saved one then stands for the other.

@@ -101,7 +101,7 @@ func wireReceiver(r notify.Receiver) api.Receiver {
 	return wire
 }
 
-// counted has a number for every state, also for one that nobody is in.
+// counted has a number for every state, also for one that no device is in.
 func counted[K ~string](all []K, counts map[K]int) map[string]int {
 	out := make(map[string]int, len(all))
 	for _, k := range all {

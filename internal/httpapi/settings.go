@@ -215,7 +215,7 @@ func (s *server) putMode(r *request, now func(*fleet.Registry) fleet.Mode, put f
 	return show(switched)
 }
 
-// switchMode sets a mode for whoever may.
+// switchMode sets a mode if the caller may.
 func (s *server) switchMode(
 	r *request, text string, now fleet.Mode, put func(fleet.Mode) error,
 ) (api.ModeSwitched, error) {

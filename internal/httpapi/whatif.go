@@ -291,7 +291,7 @@ func (sum *summing) count(brings []plan.Change) {
 	}
 }
 
-// countKey counts a device for a key. The keys that are counted are as many as anybody looks at.
+// countKey counts a device for a key. The keys that are counted are as many as a person looks at.
 func (sum *summing) countKey(key string) {
 	if _, counted := sum.keys[key]; !counted && len(sum.keys) >= maxShownChanges {
 		sum.out.Truncated = true

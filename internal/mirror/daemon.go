@@ -53,8 +53,8 @@ type Found struct {
 	SyncAddresses []string           // "tcp://host:port", what can prove the device there
 }
 
-// Resolver finds the daemon of a device. A device that nobody knows where to look for is CodeNotFound. Without a pin only
-// an address that is not on anybody's word leads to the device.
+// Resolver finds the daemon of a device. A device without any known address is CodeNotFound. Without a pin only
+// an address with an introduction by a person or a discovery server leads to the device.
 type Resolver interface {
 	Resolve(ctx context.Context, device fleet.Device, pinned bool) (Found, error)
 }

@@ -21,7 +21,7 @@ type Snapshot struct {
 	LastSeen   time.Time // zero: never
 
 	Proven fleet.Certificate // behind which the device answered last
-	Shown  fleet.Shown       // the last one, whoever answered; zero when none was shown since the start
+	Shown  fleet.Shown       // the last one, the device's or not; zero when none was shown since the start
 
 	Status    *fleet.Status  // nil before first contact
 	Version   *fleet.Version // nil before first contact

@@ -307,7 +307,7 @@ func (w *watcher) lost(err error, wait time.Duration) {
 }
 
 // trustable are the states in which the certificate that was shown may be the device's. One that is known to be another
-// daemon's is not offered to anybody.
+// daemon's is not offered to be trusted.
 var trustable = map[fleet.Connection]bool{fleet.PinMismatch: true, fleet.Unconfirmed: true, fleet.KeyRefused: true}
 
 func explain(err error) (fleet.Connection, string, string) {

@@ -70,7 +70,7 @@ func newSystem(known fleet.System) (s *system, why string) {
 	return s, ""
 }
 
-// locate reads a path as the daemon does. strange says why nobody can tell from the text where it leads.
+// locate reads a path as the daemon does. strange says why the text does not show where it leads.
 func (s *system) locate(text string) (at location, strange string) {
 	rest, home := strings.CutPrefix(text, "~")
 	if home && (rest == "" || s.isSeparator(rest[0])) {

@@ -11,7 +11,7 @@ import (
 // The directories that no folder may be, contain or lie in without consent: who has them has the daemon, or the
 // machine.
 
-// Where Syncthing keeps configuration, keys and database when nobody said otherwise, and where packages of it do.
+// Where Syncthing keeps configuration, keys and database unless it is told otherwise, and where packages of it do.
 var daemonDirectories = map[bool][]string{
 	false: {"~/.config/syncthing", "~/.local/state/syncthing", "~/.local/share/syncthing",
 		"~/Library/Application Support/Syncthing",
@@ -46,7 +46,7 @@ func (s *system) sensitiveDirectories(known fleet.System) []location {
 	return all
 }
 
-// sensitivity says why nobody may put a folder somewhere without consent; "" when there is no reason.
+// sensitivity says why a folder at a location needs consent in every role; "" when there is no reason.
 func (s *system) sensitivity(at location) string {
 	inHome := at.within(s.home)
 	switch {
@@ -67,7 +67,7 @@ func (s *system) sensitivity(at location) string {
 	return ""
 }
 
-// namesOfHome is how many names of a location lead to the home directory: they are nobody's choice.
+// namesOfHome is how many names of a location lead to the home directory: they were not chosen by a person.
 func (s *system) namesOfHome(at location) int {
 	if at.within(s.home) {
 		return len(s.home.names)

@@ -99,7 +99,7 @@ type evaluating struct {
 	out     Evaluation
 }
 
-// maxWarnings is as many as anybody reads.
+// maxWarnings is as many as a person reads.
 const maxWarnings = 200
 
 func (x *evaluating) warn(format string, args ...any) {

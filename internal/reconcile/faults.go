@@ -95,7 +95,7 @@ func (m *memory) folderErrors(inError map[string]string) string {
 	return text.String()
 }
 
-// judgeFolders blames writes for the errors that folders have now. What it finds is durable before anybody is told.
+// judgeFolders blames writes for the errors that folders have now. What it finds is durable before it is reported.
 func (e *Engine) judgeFolders(ctx context.Context, j *job) {
 	if known := e.o.Daemon.Known(j.m.id); known.Online {
 		j.m.mem.judgeFolders(known, time.Now())

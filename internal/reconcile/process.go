@@ -28,7 +28,7 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 	e.mu.Unlock()
 
 	limited := e.o.Memory.TryDo
-	if r != nil { // somebody waits
+	if r != nil { // a request waits for the answer
 		limited = e.o.Memory.Do
 	}
 	err := limited(ctx, func(ctx context.Context) error { return e.look(ctx, m, r, handed) })

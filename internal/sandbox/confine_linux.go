@@ -123,7 +123,7 @@ func keepDescriptors() {
 
 // widen makes room in a pipe for whole results, so that worker and server wait for each other less. Best effort.
 func widen(pipe *os.File) {
-	const most = 1 << 20 // that everybody may have
+	const most = 1 << 20 // bytes: what an ordinary user may ask for
 	if raw, err := pipe.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, most) })
 	}

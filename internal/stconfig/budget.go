@@ -19,7 +19,7 @@ type Budget struct {
 	// SecretText is how many bytes a handle stands for; nil: as many as its name has.
 	SecretText func(handle string) int
 
-	// Take is asked before memory is used, a few kilobytes at a time; nil: nobody is. The Apply ends with its error.
+	// Take is asked before memory is used, a few kilobytes at a time; nil: unbounded. The Apply ends with its error.
 	Take  func(bytes int64) error
 	asked int64
 }
@@ -104,7 +104,7 @@ func (a *applier) tooMuch(what string) error {
 		Hint: "Make the value smaller, or its key name fewer places.", Details: []fleet.Detail{{Field: "template", Message: message}}}
 }
 
-// checkName refuses what would make keys that nobody can read.
+// checkName refuses what would make keys too long to read.
 func (a *applier) checkName(name string) error {
 	if len(name) > MaxName {
 		return a.fail("an ID or name in %s has at most %d bytes, this one has %d", a.here(), MaxName, len(name))
@@ -112,7 +112,7 @@ func (a *applier) checkName(name string) error {
 	return nil
 }
 
-// checkSkips ends an Apply that leaves out more than anybody reads.
+// checkSkips ends an Apply that leaves out more than a person reads.
 func (a *applier) checkSkips() error {
 	if a.budget == nil || len(a.skips) <= a.budget.Skips {
 		return nil

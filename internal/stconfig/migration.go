@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// When a daemon is upgraded it migrates its configuration: fields come and go, and some values become others. Nobody
-// edited those. This file is the table of migrations, from configuration version 28 (Syncthing 0.14.43) on.
+// When a daemon is upgraded it migrates its configuration: fields come and go, and some values become others. Those
+// are no edits. This file is the table of migrations, from configuration version 28 (Syncthing 0.14.43) on.
 // Source: lib/config/migrations.go of Syncthing.
 
 // Migration is what happened between two documents of one daemon whose configuration versions differ.

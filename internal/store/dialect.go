@@ -177,7 +177,7 @@ const endOwnSessions = `
 		AND a.application_name = current_setting('application_name')`
 
 // lockSession waits a moment: the session of a server that was killed right before may not have ended yet. One of this very
-// server whose connection was cut is ended: the database may not know for hours that nobody is there any more.
+// server whose connection was cut is ended: the database may not notice for hours that its client has gone.
 func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {

@@ -52,8 +52,8 @@ func (h *homeLock) opened() (err error) {
 	return err
 }
 
-// check finds out whether the files are still those that were locked and opened. A lock file that was removed locks
-// nobody out: it is made and locked again. Then again is true, and another server may have come and gone in between.
+// check finds out whether the files are still those that were locked and opened. A lock file that was removed keeps
+// no other server out: it is made and locked again. Then again is true: another server may have come and gone.
 func (h *homeLock) check() (again bool, err error) {
 	now, err := os.Stat(filepath.Join(h.home, sqliteFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

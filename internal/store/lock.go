@@ -18,7 +18,7 @@ const (
 	verifyLimit = 5 * time.Second // that a check may take
 )
 
-// lock is whether this server holds the lock of its database. Whoever does not hold it writes to no daemon: another
+// lock is whether this server holds the lock of its database. A server without it writes to no daemon: another
 // server may. Lost, it is taken again as soon as that is possible. Once another server had it this one can never go
 // on: what it holds in memory is not what is in the database.
 type lock struct {

@@ -69,7 +69,7 @@ type Client struct {
 	measured func(during string, took time.Duration, err error)
 	places   Places
 
-	kept      chan *conn    // holds the kept connection while nobody uses it, nil before it is opened
+	kept      chan *conn    // holds the kept connection while it is not in use, nil before it is opened
 	second    chan struct{} // holds one token per running second connection
 	answering atomic.Bool   // the daemon answered the last time
 
@@ -109,7 +109,7 @@ func New(t Target, o Options) *Client {
 	return c
 }
 
-// Shown is the GUI certificate that the last connection showed, whoever answered. proven tells that the device answered
+// Shown is the GUI certificate that the last connection showed, proven or not. proven tells that the device answered
 // behind it.
 func (c *Client) Shown() (shown fleet.Certificate, proven bool) {
 	c.mu.Lock()

@@ -38,7 +38,7 @@ func (c *Client) open(ctx context.Context) (*conn, error) {
 
 // connect tries TLS first, always: the API answers TLS whatever its settings say. Plain HTTP is for loopback and for
 // devices where a person allowed it, and only while no certificate is pinned: a key is never sent in clear to a daemon
-// that has shown a certificate before, nor to an address on anybody's word.
+// that has shown a certificate before, nor to an address that no person or discovery server gave.
 //
 // TLS is tried twice before that is believed: a daemon that hears nothing for a second takes a connection for plain HTTP
 // (1.19.2), and on a busy machine the first message may be late.
@@ -168,7 +168,7 @@ func (c *Client) prove(ctx context.Context, cn *conn) error {
 		cn.identified = pin == verified
 		return nil
 	case pin != "":
-		if err := c.probe(ctx, cn); fleet.CodeOf(err) == fleet.CodeWrongDevice { // nobody is to be asked to trust that one
+		if err := c.probe(ctx, cn); fleet.CodeOf(err) == fleet.CodeWrongDevice { // that one is not offered to be trusted
 			return err
 		}
 		return wrongPin(c.target, pin, cn.shown)

@@ -64,7 +64,7 @@ func Start() (_ *Server, err error) {
 	}
 	s.run = func() *exec.Cmd {
 		process := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
-			"-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200") // nobody pulls the plug in these tests
+			"-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200") // these tests cut no power
 		process.Dir = dir
 		process.Stdout, process.Stderr = &s.output, &s.output
 		process.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Pdeathsig: syscall.SIGINT, Setpgid: true}

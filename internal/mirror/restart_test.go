@@ -169,3 +169,32 @@ func TestAKeyThatMusterChangesIsNotRefused(t *testing.T) {
 		}
 	})
 }
+
+// A daemon that was lost several times is waited for longer and longer. A restart of its API that was expected, and after
+// which it answered, ends that: the next loss is not a minute of silence.
+func TestAnExpectedRestartEndsTheLongPauses(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1)
+		d := w.put(1, f)
+		for range 7 {
+			f.breakConnection()
+			synctest.Wait()
+			w.wantConnection(d, fleet.Unreachable)
+			pass(lastPause + lastPause/2)
+			w.wantConnection(d, fleet.Online)
+			f.breakConnection()
+			synctest.Wait()
+			pass(lastPause + lastPause/2)
+		}
+		w.m.ExpectRestart(d)
+		f.breakConnection()
+		synctest.Wait()
+		pass(2 * firstRestartPause)
+		w.wantConnection(d, fleet.Online)
+		f.breakConnection()
+		synctest.Wait()
+		w.wantConnection(d, fleet.Unreachable)
+		pass(firstPause + firstPause/2)
+		w.wantConnection(d, fleet.Online)
+	})
+}

@@ -150,6 +150,9 @@ func (w *watcher) run(ctx context.Context) {
 			pause.reset()
 		}
 		if !s.Restarting {
+			if restarting > 0 && s.Connection == fleet.Online {
+				pause.reset() // the API came back as expected
+			}
 			restarting = 0
 		}
 		wait := restartPause(restarting)

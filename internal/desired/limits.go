@@ -13,9 +13,9 @@ const (
 	MaxValues  = 60_000  // new values: 1,300 new folders, or 3,300 new devices
 	MaxText    = 2 << 20 // bytes of text in them, secrets included
 	MaxChanges = 10_000
-	MaxSkips   = 5_000
+	MaxSkips   = 2_000
 
-	changeBytes = 300 // of memory for a key that changes, up to the plan
+	changeBytes = 600 // of memory for a key that changes, up to the plan
 )
 
 func (f *fold) newBudget() *stconfig.Budget {

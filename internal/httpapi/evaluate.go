@@ -98,7 +98,7 @@ func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, err
 }
 
 const (
-	maxEvaluations  = 4         // at a time: each plans for a device
+	maxEvaluations  = 2         // at a time: each plans for a device
 	maxValueShown   = 4 << 20   // bytes of a value as JSON
 	maxChangesShown = 512 << 10 // bytes of all changes as JSON
 )

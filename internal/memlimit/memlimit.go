@@ -6,6 +6,7 @@ package memlimit
 import (
 	"context"
 	"errors"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -28,7 +29,7 @@ var (
 )
 
 // tightGC is the garbage collector's target, in percent, while there is large work: what it leaves is collected soon.
-const tightGC = 25
+const tightGC = 15
 
 // NeedsMore tells an error that Take gave: the work has to end with it.
 func NeedsMore(err error) bool { return errors.Is(err, errNeedsAll) || errors.Is(err, errNeedsPart) }
@@ -90,6 +91,9 @@ func (l *Limit) do(ctx context.Context, acquire func(context.Context, int64) err
 			return func() {}, err
 		}
 		l.hold(held)
+		if held == parts {
+			runtime.GC() // what was tried before, and what others left, is not in the way
+		}
 	}
 }
 

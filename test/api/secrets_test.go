@@ -156,3 +156,33 @@ func TestASecretReachesTheDaemonAndNobodyElse(t *testing.T) {
 		t.Error("a viewer reads the secret")
 	}
 }
+
+// Without lists a secret is for what an admin saved: whoever saves a template again makes it theirs.
+func TestASecretWithoutListsIsForTemplatesOfAdmins(t *testing.T) {
+	s, ids := quiet(t)
+	author := as(t, s, fleet.RoleAuthor)
+	keep(t, s, api.PutSecret{})
+	if _, err := s.Client.TagDevice(t.Context(), string(ids[0]), "vault"); err != nil {
+		t.Fatal(err)
+	}
+	op, key := "merge", "folders.crypt"
+	text := fmt.Sprintf(`{"path": "~/crypt", "devices": [{"deviceID": %q, "encryptionPassword": "${secret:backup-pw}"}]}`, ids[1])
+	id, err := save(t, author, op, key, text, "vault")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := s.WaitConfiguration(ids[0], fleet.ConfigFailed)
+	for _, word := range []string{fmt.Sprintf("template %d", id), "backup-pw", "admin"} {
+		if !strings.Contains(state.Reason, word) {
+			t.Errorf("%q is not in %+v", word, state)
+		}
+	}
+	if !strings.Contains(state.Next, "muster secret allow 'backup-pw' --key 'folders.crypt.devices.*.encryptionPassword'") {
+		t.Errorf("what to type is not in %q", state.Next)
+	}
+	text += "\n" // an admin saves it as their own
+	if _, err := s.Client.PutTemplate(t.Context(), id, api.PutTemplate{Op: &op, Key: &key, Template: &text}); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitConfiguration(ids[0], fleet.ConfigInSync)
+}

@@ -36,6 +36,7 @@ test: need-test build ## run every suite in its short form
 soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test -race -timeout 0 -count 1 $(filter-out $(addprefix muster/,$(patsubst ./%,%,$(PROPERTY))),$(RACED))
 	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(PROPERTY) -rapid.checks=10000
+	MUSTER_SOAK=1 go test -timeout 0 -count 1 -run TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant ./internal/plan -rapid.checks=50000
 	MUSTER_SOAK=1 go test -p 1 -timeout 0 -count 1 $(SCALE)
 
 fuzz: ## run every fuzz target for a minute

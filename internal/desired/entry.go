@@ -17,7 +17,7 @@ type entry struct {
 	base, written, intended stconfig.Value
 }
 
-// record is what is recorded of one place. The others entries of a device do not overlap, except that people's and the
+// record is what is recorded of one place. The entries of a device do not overlap, except that people's and the
 // daemon's places lie in members that Muster made.
 type record struct {
 	entry

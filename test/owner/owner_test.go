@@ -1,0 +1,210 @@
+// Package owner_test changes daemons behind Muster's back, real ones and simulated ones, and checks whose everything is.
+package owner_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+	"muster/test/server"
+)
+
+func shared(with ...fleet.DeviceID) string {
+	var shares []string
+	for _, id := range with {
+		shares = append(shares, fmt.Sprintf(`{"deviceID": %q}`, id))
+	}
+	return fmt.Sprintf(`[{"id": "made", "path": "~/made", "devices": [%s]}]`, strings.Join(shares, ", "))
+}
+
+func share(id fleet.DeviceID) string { return "folders.made.devices." + string(id) }
+
+// Any change of a folder that a template had made, net nothing included, made it the person's with its share list: a share
+// that the template took away stayed, and nobody was asked about the folder when the template was gone.
+func TestRevocationIsCarriedOutWhateverPeopleDidToTheFolder(t *testing.T) {
+	onEach(t, func(p *place) {
+		made := p.template(10, "merge", "folders", shared(nora, otto))
+		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
+		p.rests(fleet.ConfigInSync)
+		for _, edit := range []func(){
+			func() { p.patch("folders/made", `{"rescanIntervalS": 77}`) },
+			func() { p.patch("folders/made", `{"paused": true}`) },
+			func() { p.patch("folders/made", `{"paused": false}`) },
+			func() {
+				folder := stconfig.Lookup(p.doc(), stconfig.Key{}.Child("folders").Child("made"))
+				p.call("PUT", "/rest/config/folders/made", folder.With("label", stconfig.Text("mine")).JSON())
+			},
+			func() {
+				doc := p.doc()
+				p.whole(doc.With("options", doc.Get("options").With("maxSendKbps", stconfig.Literal("7"))))
+			},
+			func() { // as an introducer does
+				stranger := fleet.DeviceIDOf([32]byte{3})
+				p.call("POST", "/rest/config/devices", []byte(fmt.Sprintf(`{"deviceID": %q, "introducedBy": %q}`, stranger, otto)))
+				folder := stconfig.Lookup(p.doc(), stconfig.Key{}.Child("folders").Child("made"))
+				shares := append(slices.Collect(folder.Get("devices").Values()), stconfig.Obj(
+					stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(stranger))},
+					stconfig.Member{Name: "introducedBy", Value: stconfig.Text(string(otto))}))
+				p.call("PUT", "/rest/config/folders/made", folder.With("devices", stconfig.List(shares...)).JSON())
+			},
+		} {
+			edit()
+			p.rests(fleet.ConfigInSync)
+		}
+
+		p.change(made, "merge", "folders", shared(otto))
+		p.becomes(share(nora), "absent")
+		p.becomes("devices."+string(nora), "absent")
+		for key, want := range map[string]string{"folders.made.rescanIntervalS": "77", "folders.made.label": `"mine"`,
+			"options.maxSendKbps": "7", share(otto) + ".deviceID": fmt.Sprintf("%q", otto)} {
+			if got := p.at(key); got != want {
+				p.t.Errorf("%s is %s, want %s", key, got, want)
+			}
+		}
+		p.gone(made)
+		plan := p.rests(fleet.ConfigHeld)
+		at := slices.IndexFunc(plan.Changes, func(c api.PlannedChange) bool { return c.Key == "folders.made" })
+		if at < 0 || plan.Changes[at].Class != "held" || !plan.Changes[at].Returns {
+			p.t.Errorf("nobody is asked about the folder:%s", changes(plan))
+		}
+		p.answer([]string{"folders.made"}, nil)
+		p.becomes("folders.made", "absent")
+		p.becomes("options.maxSendKbps", "7")
+		p.rests(fleet.ConfigUnmanaged)
+	})
+}
+
+// An old document put back made Muster's earlier value the base: the person's was gone for good.
+func TestAnOldDocumentPutBackIsNoEdit(t *testing.T) {
+	onEach(t, func(p *place) {
+		p.patch("options", `{"maxSendKbps": 12345}`)
+		p.rests(fleet.ConfigUnmanaged)
+		made := p.template(10, "set", "options.maxSendKbps", "1000")
+		p.becomes("options.maxSendKbps", "1000")
+		p.rests(fleet.ConfigInSync)
+		old := p.doc()
+		p.change(made, "set", "options.maxSendKbps", "1001")
+		p.becomes("options.maxSendKbps", "1001")
+		p.rests(fleet.ConfigInSync)
+		p.whole(old)
+		p.becomes("options.maxSendKbps", "1001")
+		p.rests(fleet.ConfigInSync)
+		p.gone(made)
+		p.becomes("options.maxSendKbps", "12345")
+		p.rests(fleet.ConfigUnmanaged)
+
+		p.whole(old) // where no template asks it is held, and the answer is a person's
+		plan := p.rests(fleet.ConfigHeld)
+		if !strings.Contains(changes(plan), "Muster's earlier value") {
+			p.t.Errorf("got%s", changes(plan))
+		}
+		p.answer(nil, []string{"options.maxSendKbps"})
+		p.rests(fleet.ConfigUnmanaged)
+		p.becomes("options.maxSendKbps", "1000")
+	})
+}
+
+// A template that removed a device had no effect, without a word, where another one shared a folder with it; and templates
+// that came later did not see devices that were brought along, and emptied their names.
+func TestARemovedDeviceStaysAwayFromSharedFolders(t *testing.T) {
+	onEach(t, func(p *place) {
+		p.template(10, "merge", "folders", shared(nora, otto))
+		p.template(20, "set", "options.maxSendKbps", "def template(config):\n    return len(config.devices)\n")
+		named := p.template(30, "merge", "devices", fmt.Sprintf(`[{"deviceID": %q, "maxSendKbps": 9}]`, nora))
+		p.becomes("options.maxSendKbps", "3")
+		p.becomes("devices."+string(nora)+".name", fmt.Sprintf("%q", nora.Short()))
+		p.rests(fleet.ConfigInSync)
+		p.gone(named)
+		p.rests(fleet.ConfigInSync)
+		out := p.template(40, "remove", "devices", fmt.Sprintf("[%q]", nora))
+		p.rests(fleet.ConfigHeld)
+		p.answer([]string{"devices." + string(nora)}, nil)
+		p.becomes("devices."+string(nora), "absent")
+		p.becomes(share(nora), "absent")
+		p.rests(fleet.ConfigInSync)
+		p.template(50, "merge", "folders.made.devices", fmt.Sprintf(`[{"deviceID": %q}]`, nora))
+		server.Until(p.t, func() string {
+			text := changes(p.rests(fleet.ConfigInSync))
+			if !strings.Contains(text, `"merge folders.made.devices" shares`) || !strings.Contains(text, `"remove devices" removes`) {
+				return "the plan does not name both templates" + text
+			}
+			return ""
+		})
+		p.gone(out)
+		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
+		p.rests(fleet.ConfigInSync)
+	})
+}
+
+// The same templates saved in another order made another plan for the same removal.
+func TestTheOrderOfSavingDoesNotDecideWhatIsAsked(t *testing.T) {
+	onEach(t, func(p *place) {
+		classes := map[string]string{}
+		folder := func() int64 { return p.template(10, "merge", "folders", shared(nora)) }
+		names := func() int64 { return p.template(20, "merge", "devices", fmt.Sprintf(`[{"deviceID": %q}]`, nora)) }
+		for _, order := range [][]func() int64{{folder, names}, {names, folder}} {
+			var ids []int64
+			for _, save := range order {
+				ids = append(ids, save())
+				p.becomes("devices."+string(nora)+".deviceID", fmt.Sprintf("%q", nora))
+				p.rests(fleet.ConfigInSync)
+			}
+			p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
+			p.rests(fleet.ConfigInSync)
+			if _, err := p.s.Client.UntagDevice(p.t.Context(), string(p.id), "it"); err != nil {
+				p.t.Fatal(err)
+			}
+			for _, c := range p.rests(fleet.ConfigHeld).Changes {
+				if was, ok := classes[c.Key]; ok && was != c.Class+c.Reason {
+					p.t.Errorf("%s is %s (%s), else %s", c.Key, c.Class, c.Reason, was)
+				}
+				classes[c.Key] = c.Class + c.Reason
+			}
+			p.answer([]string{"folders.made", "devices." + string(nora)}, nil)
+			p.becomes("devices."+string(nora), "absent")
+			p.rests(fleet.ConfigUnmanaged)
+			for _, id := range ids {
+				p.gone(id)
+			}
+			if _, err := p.s.Client.TagDevice(p.t.Context(), string(p.id), "it"); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	})
+}
+
+// Deleting a template with a password was refused for good, and consenting to the rest locked people out. What simulated
+// daemons make of a password is no hash that could be compared: this is on a real one, and in internal/reconcile.
+func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
+	on(t, startReal, func(p *place) {
+		p.patch("gui", `{"user": "alice", "password": "her own"}`)
+		p.rests(fleet.ConfigUnmanaged)
+		hers := p.at("gui.password")
+		if _, _, err := p.s.Client.PutSecret(p.t.Context(), "pw", api.PutSecret{Value: new("correct horse"), Keys: []string{"gui.password"}}); err != nil {
+			p.t.Fatal(err)
+		}
+		made := p.template(10, "merge", "gui", `{"user": "admins", "password": "${secret:pw}"}`)
+		p.rests(fleet.ConfigHeld)
+		p.answer([]string{"gui.user", "gui.password"}, nil)
+		p.becomes("gui.user", `"admins"`)
+		p.rests(fleet.ConfigInSync)
+		p.gone(made)
+		if text := changes(p.rests(fleet.ConfigHeld)); !strings.Contains(text, "cannot be written back: keep this one, or set another") {
+			p.t.Errorf("got%s", text)
+		}
+		p.answer([]string{"gui.user"}, nil)
+		plan := p.rests(fleet.ConfigHeld)
+		if got := p.at("gui.user"); got != `"admins"` || p.at("gui.password") == hers {
+			p.t.Errorf("the user is %s, and the password is another's:%s", got, changes(plan))
+		}
+		p.answer(nil, []string{"gui.user", "gui.password"})
+		p.rests(fleet.ConfigUnmanaged)
+		if got := p.at("gui.user"); got != `"admins"` {
+			p.t.Errorf("the user is %s, and admins was kept", got)
+		}
+	})
+}

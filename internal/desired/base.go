@@ -7,7 +7,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// rewind is what a document is without Muster: what it made is out, what it removed is in, and its leaves are at their base.
+// rewind is what a document is without Muster: what it made is out, what it removed is in, and its leaves are at their
+// base.
 func rewind(observed stconfig.Value, records []record) stconfig.Value {
 	var back []stconfig.Change
 	for _, r := range records {
@@ -79,14 +80,14 @@ func (r Result) prune(records []record) []record {
 	return kept
 }
 
-// forgettable tells a record of a place at rest where Muster's earlier values are not known: nothing can be told from it.
+// forgettable tells a record of a place at rest where no earlier value of Muster's is known: nothing can be told from it.
 func (r record) forgettable() bool { return r.State == fleet.BaseReturned && len(r.Earlier) == 0 }
 
 // imply notes of the devices that Muster made whether any template names them, as long as one wants them there.
 func (r *Result) imply(records []record) {
 	for i := range records {
 		rec := &records[i]
-		if rec.Kind == fleet.BaseMade && rec.key.Len() == 2 && rec.key.HasPrefix(devices) && stconfig.Lookup(r.Desired, rec.key).Exists() {
+		if rec.Kind == fleet.BaseMade && isDevice(rec.key) && stconfig.Lookup(r.Desired, rec.key).Exists() {
 			rec.Implied = r.Implied[fleet.DeviceID(rec.key.At(1).Name)]
 		}
 	}
@@ -121,7 +122,8 @@ type beginning struct {
 }
 
 func (b *beginning) record(s Sent) {
-	if at := slices.IndexFunc(b.records, func(r record) bool { return r.Kind == fleet.BaseMade && s.Key.HasPrefix(r.key) }); at >= 0 {
+	inMade := func(r record) bool { return r.Kind == fleet.BaseMade && s.Key.HasPrefix(r.key) }
+	if at := slices.IndexFunc(b.records, inMade); at >= 0 {
 		b.records[at].sending(s, b)
 		return
 	}
@@ -185,7 +187,7 @@ func (r *record) sending(s Sent, b *beginning) {
 	}
 }
 
-// sendingInside notes what is remembered as Muster's: what it sends, and what it sends that over unless a person set it.
+// sendingInside remembers as Muster's what it sends, and what it sends that over unless a person set it.
 func (r *record) sendingInside(s Sent, now stconfig.Value) {
 	theirs := false
 	for i := range r.inner {
@@ -202,7 +204,9 @@ func (r *record) sendingInside(s Sent, now stconfig.Value) {
 
 // Finish gives the device's entries after the daemon was read again. acknowledged names the keys that went out in
 // writes which the daemon answered with success; whatever else is still being sent is told by what is there now.
-func Finish(stored []fleet.BaseEntry, readBack stconfig.Value, own fleet.DeviceID, acknowledged []stconfig.Key) ([]fleet.BaseEntry, error) {
+func Finish(
+	stored []fleet.BaseEntry, readBack stconfig.Value, own fleet.DeviceID, acknowledged []stconfig.Key,
+) ([]fleet.BaseEntry, error) {
 	records, err := load(stored)
 	if err != nil {
 		return nil, err

@@ -96,15 +96,15 @@ func upgraded(e entry) []entry {
 			e.State = fleet.BaseTheirs // a person took it away
 			return []entry{e}
 		}
-		parts := []entry{e}
+		parts, theirs := []entry{e}, fleet.BaseEntry{Kind: fleet.BasePerson, State: fleet.BaseTheirs}
 		for _, c := range edits {
-			parts = append(parts, entry{key: c.Key, base: c.To, BaseEntry: fleet.BaseEntry{Kind: fleet.BasePerson, State: fleet.BaseTheirs}})
+			parts = append(parts, entry{key: c.Key, base: c.To, BaseEntry: theirs})
 		}
 		return parts
 	case made:
 		e.Kind = fleet.BaseMade
 		return []entry{e}
-	case e.key.NamesMember() && !e.written.Exists() || e.key.NamesMember() && e.State == fleet.BaseSending && !e.intended.Exists():
+	case e.key.NamesMember() && (!e.written.Exists() || e.State == fleet.BaseSending && !e.intended.Exists()):
 		e.Kind = fleet.BaseRemoved
 		return []entry{e}
 	case e.key.NamesMember(): // replaced as a whole: its leaves answer for themselves
@@ -177,7 +177,9 @@ func (e *entry) forget(key stconfig.Key, v stconfig.Value) {
 	var kept []byte
 	for digest := range slices.Chunk(e.Earlier, fleet.EarlierSize) {
 		gone := false
-		eachLeaf(key, v, func(at stconfig.Key, leaf stconfig.Value) { gone = gone || bytes.Equal(digest, digestOf(at, leaf)) })
+		eachLeaf(key, v, func(at stconfig.Key, leaf stconfig.Value) {
+			gone = gone || bytes.Equal(digest, digestOf(at, leaf))
+		})
 		if !gone {
 			kept = append(kept, digest...)
 		}

@@ -13,7 +13,7 @@ import (
 type settling struct {
 	doc          stconfig.Value
 	own          fleet.DeviceID
-	acknowledged []stconfig.Key // what the daemon took with success a moment ago: it is Muster's, however it was normalised
+	acknowledged []stconfig.Key // what the daemon took with success a moment ago, however it normalised it
 	version      int64          // of the document
 }
 
@@ -46,11 +46,12 @@ func (s settling) lostDevice(r record, all []record) bool {
 	})
 }
 
-// rests tells a place in a member that Muster removed: what is recorded of it holds again when the member is back. Parents
-// come before what lies in them.
+// rests tells a place in a member that Muster removed: what is recorded of it holds again when the member is back.
+// Parents come before what lies in them.
 func (s settling) rests(key stconfig.Key, settled []record) bool {
 	return slices.ContainsFunc(settled, func(r record) bool {
-		return r.Kind == fleet.BaseRemoved && key.Len() > r.key.Len() && key.HasPrefix(r.key) && !stconfig.Lookup(s.doc, r.key).Exists()
+		return r.Kind == fleet.BaseRemoved && key.Len() > r.key.Len() && key.HasPrefix(r.key) &&
+			!stconfig.Lookup(s.doc, r.key).Exists()
 	})
 }
 
@@ -248,7 +249,8 @@ func (r *record) adopt(key stconfig.Key, value stconfig.Value) {
 		kind = fleet.BaseDaemon
 	}
 	r.inner = slices.DeleteFunc(r.inner, func(e entry) bool { return e.key.HasPrefix(key) })
-	r.inner = append(r.inner, entry{key: key, base: value, BaseEntry: fleet.BaseEntry{Kind: kind, State: fleet.BaseTheirs}})
+	theirs := fleet.BaseEntry{Kind: kind, State: fleet.BaseTheirs}
+	r.inner = append(r.inner, entry{key: key, base: value, BaseEntry: theirs})
 }
 
 // settleOne is leaf for a place that a person had set before. Who sets it back to Muster's value has undone the edit.

@@ -15,8 +15,8 @@ var (
 	ignores = stconfig.Key{}.Child("ignores")
 )
 
-// nameDevices notes what the template that was just folded says of devices: one that it names is there because of it, one
-// that it removes is not brought along by those before it.
+// nameDevices notes what the template that was just folded says of devices: one that it names is there because of it,
+// one that it removes is not brought along by those before it.
 func (f *fold) nameDevices(changes []stconfig.Change) {
 	last := len(f.laid) - 1
 	l := f.laid[last]
@@ -67,8 +67,8 @@ func (f *fold) strangers() []placeInFolder {
 	return found
 }
 
-// bringAlong adds the registered devices that folders are shared with, after each template: those that come later see them
-// in the configuration. One that a template removed is not brought along again.
+// bringAlong adds the registered devices that folders are shared with, after each template: those that come later see
+// them in the configuration. One that a template removed is not brought along again.
 func (f *fold) bringAlong() error {
 	var along []stconfig.Value
 	for _, s := range f.strangers() {
@@ -90,13 +90,14 @@ func (f *fold) isPersons(s placeInFolder) bool {
 	if stconfig.Lookup(f.base, devices.Child(string(s.id))).Exists() {
 		return false
 	}
+	isShare := func(e entry) bool { return e.key.Equal(s.key) }
 	return f.isBase(s) || slices.ContainsFunc(f.records, func(r record) bool {
-		return r.Kind == fleet.BaseMade && slices.ContainsFunc(r.inner, func(e entry) bool { return e.key.Equal(s.key) })
+		return r.Kind == fleet.BaseMade && slices.ContainsFunc(r.inner, isShare)
 	})
 }
 
-// unsharedBy takes a share out because a template removed its device. A template that comes later and shares the folder with
-// it all the same contradicts that one.
+// unsharedBy takes a share out because a template removed its device. A template that comes later and shares the folder
+// with it all the same contradicts that one.
 func (f *fold) unsharedBy(s placeInFolder, removed int) {
 	for _, l := range slices.Backward(f.laid[removed+1:]) {
 		if l.target.op == fleet.OpRemove || !l.names(s.key) {
@@ -150,7 +151,8 @@ func (f *fold) askForImplied() {
 		shares := folders.Child(folder.Get("id").Str()).Child("devices")
 		for share := range folder.Get("devices").Values() {
 			if id := share.Get("deviceID").Str(); f.implied[fleet.DeviceID(id)] {
-				f.asked = append(f.asked, asked{key: devices.Child(id), templates: f.askers(shares.Child(id)), implied: true})
+				needs := asked{key: devices.Child(id), templates: f.askers(shares.Child(id)), implied: true}
+				f.asked = append(f.asked, needs)
 			}
 		}
 	}

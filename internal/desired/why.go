@@ -56,7 +56,8 @@ func (r Result) Why(key stconfig.Key) Why {
 			why.With = a.with
 		}
 	}
-	why.Implied = r.impliedBy(key) && !slices.ContainsFunc(r.asked, func(a asked) bool { return !a.implied && related(a.key, key) })
+	named := func(a asked) bool { return !a.implied && related(a.key, key) }
+	why.Implied = r.impliedBy(key) && !slices.ContainsFunc(r.asked, named)
 	why.Recreates = !stconfig.Lookup(r.observed, key).Exists() && stconfig.Lookup(r.Base, key).Exists()
 	for _, rec := range r.records {
 		if related(rec.key, key) {
@@ -74,23 +75,22 @@ func (r Result) explain(why *Why, rec record, key stconfig.Key) {
 		at = rec.key
 	}
 	now, want := stconfig.Lookup(r.observed, at), stconfig.Lookup(r.Desired, at)
-	wrote := rec.written
-	if rec.Kind != fleet.BaseLeaf {
-		wrote = stconfig.LookupAt(rec.key, rec.written, at)
-	}
+	wrote := stconfig.LookupAt(rec.key, rec.written, at)
+	takenAway := rec.Kind == fleet.BaseMade && rec.State == fleet.BaseTheirs && want.Exists()
 	if rec.State != fleet.BaseOurs || rec.Kind == fleet.BaseMade {
-		why.Drift = why.Drift || same(wrote, want) && !same(wrote, now) || rec.Kind == fleet.BaseMade && rec.State == fleet.BaseTheirs && want.Exists()
+		why.Drift = why.Drift || takenAway || same(wrote, want) && !same(wrote, now)
 	}
-	if rec.Kind == fleet.BaseLeaf {
-		why.Earlier = why.Earlier || rec.State == fleet.BaseEarlier && !r.named(at)
-		return
+	putBack := rec.State == fleet.BaseEarlier
+	if rec.Kind != fleet.BaseLeaf {
+		putBack = rec.State == fleet.BaseOurs && !same(wrote, now) && rec.wrote(at, now)
 	}
 	if !at.NamesMember() {
-		why.Earlier = why.Earlier || rec.State == fleet.BaseOurs && !same(wrote, now) && rec.wrote(at, now) && !r.named(at)
+		why.Earlier = why.Earlier || putBack && !r.named(at)
 		return
 	}
-	if by := now.Get("introducedBy").Str(); by != "" && !want.Exists() && rec.wrote(at, now) || by != "" && at.Equal(rec.key) && !want.Exists() && rec.State != fleet.BaseOurs {
-		why.Introducer, why.Drift = by, true
+	revoked := at.Equal(rec.key) && rec.State != fleet.BaseOurs || rec.wrote(at, now)
+	if introduced(now) && !want.Exists() && revoked {
+		why.Introducer, why.Drift = now.Get("introducedBy").Str(), true
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"muster/internal/stconfig"
 )
 
-// A consent is a record: it is durable before it is acted on, is for one change of one key, and is used once. What was not
-// used because Muster ended goes out after the next start. It ends when the change is another, when the person was told that
-// their apply failed, or after a day in which the device could be reached.
+// A consent is a record: it is durable before it is acted on, is for one change of one key, and is used once. What was
+// not used because Muster ended goes out after the next start. It ends when the change is another, when the person was
+// told that their apply failed, or after a day in which the device could be reached.
 
 const consentTime = 24 * time.Hour
 

@@ -131,7 +131,7 @@ func (c checker) onSample(ctx context.Context, t fleet.Template, look func(templ
 		case memlimit.NeedsMore(err):
 			return err
 		case err != nil:
-			return nil
+			return nil //nolint:nilerr // it may be one that only fails there
 		}
 		return look(made)
 	})

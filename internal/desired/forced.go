@@ -6,9 +6,9 @@ import (
 	"muster/internal/stconfig"
 )
 
-// force makes of the document what the daemon will keep of it (stconfig.Forces). So that is no difference later, and what
-// a template asks for in vain is said. A value that the daemon shows now, next to what would rule it out, it does not
-// force, whatever the table says.
+// force makes of the document what the daemon will keep of it (stconfig.Forces). So that is no difference later, and
+// what a template asks for in vain is said. A value that the daemon shows now, next to what would rule it out, it does
+// not force, whatever the table says.
 func (f *fold) force() {
 	for _, forced := range stconfig.Forces(f.doc) {
 		stays := f.stands(forced.By)

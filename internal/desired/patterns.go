@@ -9,8 +9,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// readable refuses ignore patterns that the daemon cannot read: they would stop the folder. A program that passes on what
-// the daemon has already is not at fault for that.
+// readable refuses ignore patterns that the daemon cannot read: they would stop the folder. A program that passes on
+// what the daemon has already is not at fault for that.
 func (f *fold) readable(op fleet.Op, key stconfig.Key, fragment Fragment) error {
 	if op == fleet.OpRemove {
 		return nil

@@ -14,8 +14,8 @@ import (
 )
 
 // A daemon takes ignore patterns that it cannot read, and a path that it cannot make, with 200, and stops the folder a
-// moment later. Where that follows a write of Muster's, the device is failed until the folder runs again. The stop that
-// says so survives a restart; it keeps no key from being written, because a write is what mends the folder.
+// moment later. Where that follows a write of Muster's, the device is failed until the folder runs again. The stop
+// that says so survives a restart; it keeps no key from being written, because a write is what mends the folder.
 
 // blamedFor is how long after a write an error of the folder is the write's.
 const blamedFor = 2 * time.Minute

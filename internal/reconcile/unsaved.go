@@ -9,9 +9,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// A daemon whose disk is full answers a write with 500, has the new value in memory, and the old one again after its next
-// start. So a write that was answered with 5xx counts as not done, whatever the daemon shows, until it answers a write of
-// its configuration with 2xx: then it has saved all of it. The stop that says so is durable before the daemon is read back.
+// A daemon whose disk is full answers a write with 500, has the new value in memory, and the old one again after its
+// next start. So a write that was answered with 5xx counts as not done, whatever the daemon shows, until it answers a
+// write of its configuration with 2xx: then it has saved all of it. The stop that says so is durable before the daemon
+// is read back.
 
 const (
 	unsavedKey  = "unsaved configuration" // no key of a configuration: nothing is kept from being written
@@ -84,8 +85,9 @@ func (j *job) notSaved() fleet.State {
 		return fleet.State{Configuration: fleet.ConfigFailed, Reason: "the daemon cannot save its configuration: " + s.Reason,
 			Next: "Look at the daemon's disk and its log. It is tried again by itself, up to once a minute."}
 	case j.mode != fleet.ModeOn:
-		return fleet.State{Configuration: fleet.ConfigPending, Reason: "the daemon may have lost the last change: " + s.Reason,
-			Next: "Nothing is written: the mode is observe. Set the fleet's, the tags' and the device's mode to on."}
+		return fleet.State{Configuration: fleet.ConfigPending,
+			Reason: "the daemon may have lost the last change: " + s.Reason,
+			Next:   "Nothing is written: the mode is observe. Set the fleet's, the tags' and the device's mode to on."}
 	}
 	return fleet.State{Configuration: fleet.ConfigPending, Reason: "the daemon may lose the last change: " + s.Reason,
 		Next: "It is asked to save its configuration again shortly."}

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A daemon does not keep every value that it takes. It replaces a value that is out of range, and one that another field
-// rules out, and answers 200 all the same. This file is the table of what daemons force: desired computes it before a
-// plan is made, the simulator does the same, and test/contract compares the table with a real daemon.
+// A daemon does not keep every value that it takes. It replaces a value that is out of range, and one that another
+// field rules out, and answers 200 all the same. This file is the table of what daemons force: desired computes it
+// before a plan is made, the simulator does the same, and test/contract compares the table with a real daemon.
 // Source: the prepare functions of Syncthing's lib/config, and experiments on 1.19.2.
 
 // Forced is one value that a daemon keeps otherwise than it is asked to.
@@ -62,17 +62,23 @@ var forces = []force{
 	{InFolder, "fsWatcherDelayS", "", watcherDelay, "the delay is at least 0.01 s, and 10 s in place of none"},
 	{InFolder, "weakHashThresholdPct", "", inPlaceOfZero("25"), "0 stands for the default of 25"},
 	{InFolder, "markerName", "", inPlaceOfBlank(".stfolder"), "a folder has a marker: .stfolder where none is named"},
-	{InFolder, "maxConcurrentWrites", "", concurrentWrites, "it is at least 1, has a limit, and 0 stands for the default"},
+	{InFolder, "maxConcurrentWrites", "", concurrentWrites,
+		"it is at least 1, has a limit, and 0 stands for the default"},
 	{InFolder, "ignorePerms", "type", whereTrue(isEncrypted), "a receiveencrypted folder ignores permissions"},
-	{InFolder, "disableTempIndexes", "type", whereTrue(isEncrypted), "a receiveencrypted folder has no temporary indexes"},
-	{InFolder, "filesystemType", "", oneOf("basic", "fake"), "a daemon knows basic and fake, and takes any other for basic"},
-	{InFolder, "versioning.fsType", "", oneOf("basic", "fake"), "a daemon knows basic and fake, and takes any other for basic"},
+	{InFolder, "disableTempIndexes", "type", whereTrue(isEncrypted),
+		"a receiveencrypted folder has no temporary indexes"},
+	{InFolder, "filesystemType", "", oneOf("basic", "fake"),
+		"a daemon knows basic and fake, and takes any other for basic"},
+	{InFolder, "versioning.fsType", "", oneOf("basic", "fake"),
+		"a daemon knows basic and fake, and takes any other for basic"},
 	{InDevice, "addresses", "", deviceAddresses, "a device without address is dynamic, and kcp is no more"},
 	{InDevice, "introducer", "untrusted", whereFalse(isUntrusted), "an untrusted device introduces no other"},
-	{InDevice, "autoAcceptFolders", "untrusted", whereFalse(isUntrusted), "folders of an untrusted device are not accepted unasked"},
+	{InDevice, "autoAcceptFolders", "untrusted", whereFalse(isUntrusted),
+		"folders of an untrusted device are not accepted unasked"},
 	{InOptions, "listenAddresses", "", listenAddresses, "addresses are trimmed and stand once, and kcp is no more"},
 	{InOptions, "globalAnnounceServers", "", uniqueTrimmed, "servers are trimmed and stand once"},
-	{InOptions, "databaseTuning", "", oneOf("auto", "small", "large"), "a daemon knows auto, small and large, and takes any other for auto"},
+	{InOptions, "databaseTuning", "", oneOf("auto", "small", "large"),
+		"a daemon knows auto, small and large, and takes any other for auto"},
 	{InOptions, "reconnectionIntervalS", "", atLeast(5), "it is at least 5 s"},
 	{InOptions, "unackedNotificationIDs", "", unacked, "the notice about a missing password goes once there is one"},
 	{InOptions, "connectionLimitEnough", "", atLeast(0), "0 is no limit, and a negative one means nothing"},
@@ -106,7 +112,8 @@ func forcesIn(of Holder, key Key, object asked) []Forced {
 			continue
 		}
 		if keep := rule.keep(object, value); keep.kind == value.kind && !keep.Equal(value) {
-			found = append(found, Forced{Key: key.below(rule.field), Keep: keep, By: key.below(cmp.Or(rule.by, rule.field)), Why: rule.why})
+			by := key.below(cmp.Or(rule.by, rule.field))
+			found = append(found, Forced{Key: key.below(rule.field), Keep: keep, By: by, Why: rule.why})
 		}
 	}
 	return found
@@ -149,7 +156,9 @@ func Consequences(before Value, changes []Change) []Change {
 	after := Patch(before, changes)
 	var beside []Change
 	for _, c := range Diff(after, Kept(after)) {
-		written := slices.ContainsFunc(changes, func(w Change) bool { return c.Key.HasPrefix(w.Key) || w.Key.HasPrefix(c.Key) })
+		written := slices.ContainsFunc(changes, func(w Change) bool {
+			return c.Key.HasPrefix(w.Key) || w.Key.HasPrefix(c.Key)
+		})
 		was := Lookup(before, c.Key)
 		if !written && !was.Equal(c.To) && !Lookup(Kept(before), c.Key).Equal(c.To) {
 			beside = append(beside, Change{Key: c.Key, From: was, To: c.To})

@@ -28,8 +28,8 @@ func CheckIgnores(lines []string, os string) (at int, why string) {
 	return -1, ""
 }
 
-// CheckIgnoreLine says why a daemon cannot read a line, "" when it can. Whether the file of an #include is there only the
-// daemon knows.
+// CheckIgnoreLine says why a daemon cannot read a line, "" when it can. Whether the file of an #include is there only
+// the daemon knows.
 func CheckIgnoreLine(line, os string) string {
 	if os != "" {
 		return checkIgnoreLine(line, os)

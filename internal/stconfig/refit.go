@@ -1,13 +1,13 @@
 package stconfig
 
-// Refit gives a document the fields that another document of the same daemon has now: fields that its version took away
-// are left out, and those that came are as they are there. Documents that were kept (a base, a revision) are of the
-// version that the daemon had then. Members of lists and entries of free maps stay as they are; a member that is not there
-// now gets the fields of `defaults`.
+// Refit gives a document the fields that another document of the same daemon has now: fields that its version took
+// away are left out, and those that came are as they are there. Documents that were kept (a base, a revision) are of
+// the version that the daemon had then. Members of lists and entries of free maps stay as they are; a member that is
+// not there now gets the fields of `defaults`.
 func Refit(doc, now Value) Value { return refit(doc, now, configuration, now.Get("defaults")) }
 
-// Restorable is an earlier document of a daemon as it would be now: migrated to the present version, with its fields, and
-// with what the daemon forces.
+// Restorable is an earlier document of a daemon as it would be now: migrated to the present version, with its fields,
+// and with what the daemon forces.
 func Restorable(earlier, now Value) Value {
 	return Kept(Refit(Migrate(earlier, versionOf(now)), now))
 }

@@ -6,9 +6,10 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Upgrade replaces the daemon's program by that of another version, in place: it stops, reads its configuration file as
-// the new program does, and starts. Fields that the version does not have are gone, those that came have their default,
-// and the document is migrated. Like the real one it does not go back to a version with an older configuration.
+// Upgrade replaces the daemon's program by that of another version, in place: it stops, reads its configuration file
+// as the new program does, and starts. Fields that the version does not have are gone, those that came have their
+// default, and the document is migrated. Like the real one it does not go back to a version with an older
+// configuration.
 func (d *Daemon) Upgrade(to Version) error {
 	d.Stop()
 	d.mu.Lock()
@@ -27,8 +28,8 @@ func (d *Daemon) Upgrade(to Version) error {
 	return d.Start()
 }
 
-// readFile reads a configuration that a program of this or an older version saved. Other than in a PUT, what a folder or
-// device lacks comes from the program's own defaults, not from the document's.
+// readFile reads a configuration that a program of this or an older version saved. Other than in a PUT, what a folder
+// or device lacks comes from the program's own defaults, not from the document's.
 func (s *schema) readFile(doc stconfig.Value, o owner) (stconfig.Value, error) {
 	if v := integerOf(doc.Get("version")); v > s.version {
 		return doc, fmt.Errorf("config file version (%d) is newer than supported version (%d)", v, s.version)

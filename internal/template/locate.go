@@ -2,8 +2,8 @@ package template
 
 import "strings"
 
-// Locate is the place of the first text in HJSON that has this value: lines and columns count from 1, and are 0 when there
-// is none. It reads as Compile does, in linear time and with bounded nesting.
+// Locate is the place of the first text in HJSON that has this value: lines and columns count from 1, and are 0 when
+// there is none. It reads as Compile does, in linear time and with bounded nesting.
 func Locate(text, value string) (line, column int) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	seek := &sought{text: value}

@@ -11,7 +11,8 @@ import (
 )
 
 // forced repeats the experiment behind the table of what daemons force: every field that Muster may write gets several
-// values, those out of range included, and what the daemon then shows is what the table says. `make soak` tries all values.
+// values, those out of range included, and what the daemon then shows is what the table says. `make soak` tries all
+// values.
 var forced = []Check{
 	{"a folder keeps its fields as the table says", Writes, func(p *Probe) {
 		p.addFolder("plain", "sendreceive")

@@ -13,10 +13,11 @@ import (
 )
 
 // What a daemon forces is no difference and no failure, on simulated daemons of both versions and a real one: a
-// receiveencrypted folder comes in sync, what a watcher without delay switched off is on again without the template, and
-// no consent is asked for a value that the daemon overrides.
+// receiveencrypted folder comes in sync, what a watcher without delay switched off is on again without the template,
+// and no consent is asked for a value that the daemon overrides.
 func TestWhatADaemonForcesIsNoDifference(t *testing.T) {
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: 85, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2, Quiet: true})
+	farm, err := stsim.New(stsim.Options{Count: 2, Network: 85,
+		Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2, Quiet: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,8 @@ func TestWhatADaemonForcesIsNoDifference(t *testing.T) {
 }
 
 func (l *lane) showForced() {
-	crypt := l.s.Template("merge", "folders.crypt", `{"path": "~/crypt", "type": "receiveencrypted", "ignorePerms": false}`, l.tag)
+	crypt := l.s.Template("merge", "folders.crypt",
+		`{"path": "~/crypt", "type": "receiveencrypted", "ignorePerms": false}`, l.tag)
 	l.waitShown("folders.crypt.ignorePerms", "true")
 
 	delay := l.s.Template("set", "folders."+guard.Folder+".fsWatcherDelayS", "0", l.tag)

@@ -34,7 +34,8 @@ type target struct {
 // targets are simulated daemons of both versions and a real one, registered, with a tag each.
 func targets(t *testing.T, s *server.Server, network int) []target {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: network, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: -1, Quiet: true})
+	farm, err := stsim.New(stsim.Options{Count: 2, Network: network,
+		Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: -1, Quiet: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +44,12 @@ func targets(t *testing.T, s *server.Server, network int) []target {
 	}
 	t.Cleanup(func() { farm.Close() })
 	real := daemon.Start(t, daemon.Options{})
-	all := []target{{name: "real", id: real.ID, key: real.APIKey, host: real.Address, port: real.Port, lines: func() []string {
-		var answer struct{ Ignore []string }
-		real.GetJSON("/rest/db/ignores?folder=photos", &answer)
-		return answer.Ignore
-	}}}
+	all := []target{{name: "real", id: real.ID, key: real.APIKey, host: real.Address, port: real.Port,
+		lines: func() []string {
+			var answer struct{ Ignore []string }
+			real.GetJSON("/rest/db/ignores?folder=photos", &answer)
+			return answer.Ignore
+		}}}
 	for _, d := range farm.Daemons() {
 		all = append(all, target{name: string(d.Version()), id: d.ID(), key: d.APIKey(), host: d.Host(), port: d.Port(),
 			lines: func() []string { return d.Ignores("photos") }})

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 // daemons are simulated ones of both versions, registered.
 func daemons(t *testing.T, s *server.Server, network int) []*stsim.Daemon {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: network, Versions: []stsim.Version{stsim.V2, stsim.V1}, Quiet: true})
+	farm, err := stsim.New(stsim.Options{Count: 2, Network: network,
+		Versions: []stsim.Version{stsim.V2, stsim.V1}, Quiet: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,8 +46,8 @@ func shows(d *stsim.Daemon, want string) func() string {
 	}
 }
 
-// A daemon whose disk is full shows the value, and is not in sync: not after a restart of Muster either. After five equal
-// answers it is failed. Once it can save it has the value for good.
+// A daemon whose disk is full shows the value, and is not in sync: not after a restart of Muster either. After five
+// equal answers it is failed. Once it can save it has the value for good.
 func TestAWriteThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 	home := t.TempDir()
 	s := server.Start(t, server.Options{Home: home})

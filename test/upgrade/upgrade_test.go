@@ -30,7 +30,8 @@ type scene struct {
 
 func start(t *testing.T, network int) *scene {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: 12, Network: network, Versions: []stsim.Version{stsim.V1}, Folders: 2, Quiet: true})
+	farm, err := stsim.New(stsim.Options{Count: 12, Network: network,
+		Versions: []stsim.Version{stsim.V1}, Folders: 2, Quiet: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,6 +52,7 @@ type living struct {
 	upstream *url.URL
 	port     int // of the proxy, on 127.0.0.1
 	start    stconfig.Value
+	wanted   stconfig.Value // start, with what a person edited since
 
 	mu     sync.Mutex
 	writes []write

@@ -92,6 +92,7 @@ func (w *world) run(t *testing.T, r recipe) {
 		noneTwice(t, l.label, l.taken())
 	}
 	w.secondRound(t)
+	w.byHand(t, r)
 	w.takeAway(t)
 }
 

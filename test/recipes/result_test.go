@@ -47,6 +47,14 @@ func (n names) ids(text string) string {
 	return text
 }
 
+// reason is a text of the page as a plan has it, which names devices by label and short ID.
+func (n names) reason(text string) string {
+	for label, id := range n {
+		text = strings.ReplaceAll(text, "<"+label+">", label+" ("+id.Short()+")")
+	}
+	return text
+}
+
 func (n names) keyOf(t *testing.T, r result) stconfig.Key {
 	t.Helper()
 	key, err := stconfig.ParseKey(n.ids(r.key))
@@ -113,7 +121,7 @@ func (n names) checkHeld(t *testing.T, label string, plan api.Plan, results []re
 		}
 		found := false
 		for i, r := range results {
-			if r.device == label && r.held != "" && (key.HasPrefix(n.keyOf(t, r)) || n.keyOf(t, r).HasPrefix(key)) && n.ids(r.held) == change.Reason {
+			if r.device == label && r.held != "" && (key.HasPrefix(n.keyOf(t, r)) || n.keyOf(t, r).HasPrefix(key)) && n.reason(r.held) == change.Reason {
 				said[i], found = true, true
 			}
 		}

@@ -52,6 +52,16 @@ func (p *person) act() {
 	act[p.r.IntN(len(act))]()
 }
 
+// acts does several things, at some of them after a moment.
+func (p *person) acts(n int) {
+	for range n {
+		p.act()
+		if p.r.IntN(2) == 0 {
+			p.pause()
+		}
+	}
+}
+
 func number(n int) stconfig.Value { return stconfig.Literal(fmt.Sprint(n)) }
 func text(n int) stconfig.Value   { return stconfig.Text(fmt.Sprint("mine ", n)) }
 
@@ -72,22 +82,22 @@ func (p *person) patch(path, key string, to stconfig.Value) {
 func (p *person) share() {
 	start := time.Now()
 	folder := parse(p.t, p.d.Get("/rest/config/folders/managed"))
-	list, to := toggled(folder.Get("devices"))
+	list, to := toggled(folder.Get("devices"), peerB)
 	p.d.Patch("/rest/config/folders/managed", fmt.Sprintf(`{"devices": %s}`, list.JSON()))
 	p.want("folders.managed.devices."+peerB, to, start)
 }
 
-// toggled is a share list with peerB, or without.
-func toggled(list stconfig.Value) (_, entry stconfig.Value) {
+// toggled is a share list with a peer, or without.
+func toggled(list stconfig.Value, peer string) (_, entry stconfig.Value) {
 	var kept []stconfig.Value
 	for share := range list.Values() {
-		if share.Get("deviceID").Str() != peerB {
+		if share.Get("deviceID").Str() != peer {
 			kept = append(kept, share)
 		}
 	}
 	if len(kept) == list.Len() {
 		entry = stconfig.Obj(
-			stconfig.Member{Name: "deviceID", Value: stconfig.Text(peerB)},
+			stconfig.Member{Name: "deviceID", Value: stconfig.Text(peer)},
 			stconfig.Member{Name: "introducedBy", Value: stconfig.Text("")},
 			stconfig.Member{Name: "encryptionPassword", Value: stconfig.Text("")})
 		kept = append(kept, entry)
@@ -127,7 +137,7 @@ func (p *person) gui() {
 		}
 	}
 	if p.r.IntN(2) == 0 {
-		list, to := toggled(stconfig.Lookup(doc, keyOf(p.t, "folders.managed.devices")))
+		list, to := toggled(stconfig.Lookup(doc, keyOf(p.t, "folders.managed.devices")), peerB)
 		doc = stconfig.Replace(doc, keyOf(p.t, "folders.managed.devices"), list)
 		made["folders.managed.devices."+peerB] = to
 	}

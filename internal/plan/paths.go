@@ -154,6 +154,8 @@ func (g guard) whyStray(what string, p place, locate func(*system) (location, st
 		return what + " " + strange
 	case s.sensitivity(at) != "":
 		return what + " " + s.sensitivity(at)
+	case at.upward: // a tag that an operator sets may be part of the path that an admin's program makes
+		return what + " leads upwards with .."
 	case g.adminsAsk(keyOf(p.names)):
 		return ""
 	}
@@ -172,8 +174,6 @@ func (g guard) whyNotAnAuthors(s *system, at location, p place) string {
 		return slices.ContainsFunc(programDirectories, func(program string) bool { return equalNames(name, program) })
 	}
 	switch {
-	case at.upward:
-		return "leads upwards with .."
 	case at.synced:
 		return "lies in the folder itself, where a symbolic link that another device sends may lead anywhere (" +
 			defaultVersions + " is safe)"

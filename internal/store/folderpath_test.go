@@ -1,8 +1,12 @@
 package store
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+
+	"muster/internal/fleet"
 )
 
 // A folder that was taken away left its files, and what a symbolic link among them leads to was an author's to share.
@@ -24,6 +28,54 @@ func TestWhereFoldersWereIsNotForgotten(t *testing.T) {
 		}
 		if got := must(s.FolderPaths(t.Context(), other.ID))(t); len(got) != 0 {
 			t.Errorf("another device: got %q", got)
+		}
+	})
+}
+
+// A database of a Muster that kept no folder paths has revisions, and no paths. The folder that leaves first is kept too.
+func TestWhereAFolderWasBeforePathsWereKeptIsNotForgotten(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		seen := func(digest, document string) {
+			o := fullObservation(d.ID, digest)
+			o.Config.JSON, o.Config.Digest = []byte(document), digest
+			observe(t, s, o)
+		}
+		seen("before", `{"folders": [{"id": "a", "path": "~/a"}]}`)
+		_, err := write(t.Context(), s, "forget paths", func(t *tx) (none struct{}, err error) {
+			return none, t.exec(`DELETE FROM folder_paths`)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen("after", `{"folders": [{"id": "b", "path": "~/b"}]}`)
+		if got, want := must(s.FolderPaths(t.Context(), d.ID))(t), []string{"~/a", "~/b"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// What a daemon makes Muster remember is bounded, and beyond the bound the paths count as not known.
+func TestADaemonWithEndlessFoldersFillsNoTable(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		var document strings.Builder
+		document.WriteString(`{"folders": [{"id": "first", "path": "~/first"}`)
+		for n := range maxFolderPaths + 1 {
+			fmt.Fprintf(&document, `, {"id": "%d", "path": "~/%d"}`, n, n)
+		}
+		document.WriteString(`]}`)
+		o := fullObservation(d.ID, "many")
+		o.Config.JSON, o.Config.Digest = []byte(document.String()), "many"
+		observe(t, s, o)
+		if got, err := s.FolderPaths(t.Context(), d.ID); fleet.CodeOf(err) != fleet.CodeTooLarge {
+			t.Errorf("got %d paths, %v", len(got), err)
+		}
+		var kept int
+		if err := s.reads.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM folder_paths`).Scan(&kept); err != nil || kept != maxFolderPaths {
+			t.Errorf("got %d rows, %v; want %d", kept, err, maxFolderPaths)
 		}
 	})
 }

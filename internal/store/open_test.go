@@ -127,8 +127,11 @@ func TestSQLiteIsSafeOnEveryConnection(t *testing.T) {
 func TestPostgresCommitsReachTheDisk(t *testing.T) {
 	for setting, want := range map[string]string{"off": "on", "on": "on", "remote_apply": "remote_apply"} {
 		s := open(t, Options{DSN: postgresDSN(t) + "&options=-csynchronous_commit%3D" + setting, Seal: key(t, 1)})
-		var got string
-		if err := s.writer.session.row(t.Context(), `SHOW synchronous_commit`).Scan(&got); err != nil || got != want {
+		// The writer's goroutine has the session: it answers between two transactions.
+		got, err := write(t.Context(), s, "show a setting", func(t *tx) (got string, err error) {
+			return got, t.row(`SHOW synchronous_commit`).Scan(&got)
+		})
+		if err != nil || got != want {
 			t.Errorf("%s: got %q, %v; want %q", setting, got, err, want)
 		}
 	}

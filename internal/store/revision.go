@@ -41,6 +41,9 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	if err != nil {
 		return err
 	}
+	if err := t.rememberEarlierPaths(p.Device, newest); err != nil {
+		return err
+	}
 	if err := t.rememberPaths(p.Device, config.JSON); err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ GO_FILES := $(shell git ls-files -co --exclude-standard '*.go' '*.sql' '*.json' 
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 # Packages that measure, or start thousands of daemons: the race detector would change what they show.
-SCALE    := ./test/scale/... ./test/hostile/...
-RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile)')
+SCALE    := ./test/scale/... ./test/hostile/... ./test/bombs/...
+RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs)')
 # Packages with properties: their number of cases is a flag that other packages do not know. Those of the store run on two
 # real databases: they keep rapid's own number.
 PROPERTY  = $(shell grep -rl 'pgregory.net/rapid' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | grep -v internal/store)

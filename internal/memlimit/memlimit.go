@@ -133,6 +133,9 @@ func (s *share) release() {
 		return
 	}
 	s.limit.hold(-held)
+	if held == parts {
+		debug.FreeOSMemory() // what the work left does not add up with what the next leaves
+	}
 	s.limit.parts.Release(held)
 	if s.limit.Freed != nil {
 		s.limit.Freed()

@@ -19,10 +19,17 @@ import (
 
 const (
 	fleetFolders = 200
-	bombLimit    = 2 * time.Minute // for one answer: the machine is busy, and the bombs come ten at a time
-	evaluations  = 10              // at once
-	whatIfs      = 3               // at once: the server makes one after the other
+	bombLimit    = 2 * time.Minute // for one answer: the machine is busy, and the bombs come several at a time
 )
+
+// atATime is how often a bomb is evaluated, and asked about in a what-if, at once. The server makes two evaluations, and
+// one what-if, at a time.
+func atATime() (evaluations, whatIfs int) {
+	if os.Getenv("MUSTER_SOAK") != "" {
+		return 10, 3
+	}
+	return 3, 2
+}
 
 // fleetSize is how many devices the bombs are for.
 func fleetSize() int {
@@ -138,6 +145,7 @@ func TestNoPlanOfABombMakesTheServerLarge(t *testing.T) {
 		}
 	}
 	idle := memoryOf(t, s.PID(), "VmRSS:")
+	evaluations, whatIfs := atATime()
 	for name, bomb := range planBombs {
 		t.Run(name, func(t *testing.T) {
 			check := func(what string, n int, ask func(context.Context) error) {

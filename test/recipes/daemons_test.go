@@ -50,9 +50,11 @@ type living struct {
 	id       fleet.DeviceID
 	key      string
 	upstream *url.URL
-	port     int // of the proxy, on 127.0.0.1
+	port     int    // of the proxy, on 127.0.0.1
+	cut      func() // ends Muster's connections, as a daemon that ends does
 	start    stconfig.Value
 	wanted   stconfig.Value // start, with what a person edited since
+	migrated []string       // what an upgrade changed since
 
 	mu     sync.Mutex
 	writes []write
@@ -83,6 +85,7 @@ func newLiving(t *testing.T, label string, id fleet.DeviceID, key, upstream stri
 	proxy.Config.ErrorLog = nil
 	t.Cleanup(proxy.Close)
 	t.Cleanup(proxy.CloseClientConnections)
+	l.cut = proxy.CloseClientConnections
 	at, err := url.Parse(proxy.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -195,23 +198,34 @@ func startReal(t *testing.T, labels []string) []*living {
 // startSimulated starts two daemons of stsim.
 func startSimulated(version stsim.Version) func(*testing.T, []string) []*living {
 	return func(t *testing.T, labels []string) []*living {
-		farm, err := stsim.New(stsim.Options{Count: len(labels), Versions: []stsim.Version{version}, Folders: -1, Quiet: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := farm.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := farm.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		var all []*living
-		for i, label := range labels {
-			d := farm.Daemon(i)
-			all = append(all, newLiving(t, label, d.ID(), d.APIKey(), d.URL()))
-		}
-		return all
+		return livingIn(t, startFarm(t, version, len(labels)), labels)
 	}
+}
+
+func startFarm(t *testing.T, version stsim.Version, count int) *stsim.Farm {
+	t.Helper()
+	farm, err := stsim.New(stsim.Options{Count: count, Versions: []stsim.Version{version}, Folders: -1, Quiet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := farm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := farm.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return farm
+}
+
+// livingIn are the first daemons of a farm.
+func livingIn(t *testing.T, farm *stsim.Farm, labels []string) []*living {
+	t.Helper()
+	var all []*living
+	for i, label := range labels {
+		d := farm.Daemon(i)
+		all = append(all, newLiving(t, label, d.ID(), d.APIKey(), d.URL()))
+	}
+	return all
 }

@@ -68,8 +68,9 @@ func newWorld(t *testing.T, members []member, start func(*testing.T, []string) [
 	return w
 }
 
-// run registers the page's fleet anew, and takes it through a recipe.
-func (w *world) run(t *testing.T, r recipe) {
+// run registers the page's fleet anew, and takes it through a recipe. Before the templates are taken away again, something
+// else may happen in between.
+func (w *world) run(t *testing.T, r recipe, between ...func()) {
 	for _, l := range w.alive {
 		l.reset(t)
 	}
@@ -93,6 +94,9 @@ func (w *world) run(t *testing.T, r recipe) {
 	}
 	w.secondRound(t)
 	w.byHand(t, r)
+	for _, happens := range between {
+		happens()
+	}
 	w.takeAway(t)
 }
 

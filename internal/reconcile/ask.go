@@ -48,15 +48,20 @@ func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 	return j.plan, nil
 }
 
-// ask makes a job for a reader, who leaves no trace, and plans.
+// ask makes a job for a reader, who leaves no trace, and plans. Where the reader is the first who sees what somebody changed
+// at the daemon, the device is looked at: the mirror tells nobody what was read on demand.
 func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	j, err := e.jobOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	before := j.m.mem.lastRead()
 	err = e.observe(ctx, j)
 	if errors.Is(err, errNothingSeen) && j.known.Online {
 		err = e.read(ctx, j) // the mirror has it, and writes it behind
+	}
+	if j.m.mem.lastRead() != before {
+		e.enqueue(id)
 	}
 	if errors.Is(err, errNothingSeen) {
 		return nil, fleet.NotFoundf("the configuration of this device was never read, so there is no plan")

@@ -139,6 +139,13 @@ func (e *Engine) read(ctx context.Context, j *job) error {
 	return nil
 }
 
+// lastRead is the digest of what was read last.
+func (m *memory) lastRead() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.read
+}
+
 // take makes a document the one that is planned from, if it can be believed. One that says the same as the one at hand
 // is not taken apart again.
 func (j *job) take(observed fleet.ObservedConfig) error {

@@ -28,7 +28,7 @@ var everywhere = []answer{
 	{"HTML in every string", stsim.Faults{Script: true}, fleet.Unreachable, "whose status"},
 	{"redirect to a stranger", stsim.Faults{Redirect: "http://127.0.0.1:9/"}, fleet.Unreachable, "redirects"},
 	{"compression bomb", stsim.Faults{GzipBomb: 10 << 30}, fleet.Unreachable, "compressed"},
-	{"another device's ID", stsim.Faults{MyID: other}, fleet.IdentityMismatch, string(other)},
+	{"another device's ID", stsim.Faults{MyID: other}, fleet.IdentityMismatch, other.Short() + " answers there"},
 	{"wrong key", stsim.Faults{Status: 403}, fleet.KeyRefused, "API key"},
 	{"broken server", stsim.Faults{Status: 500}, fleet.Unreachable, "could not answer"},
 	{"no answer", stsim.Faults{Hang: true}, fleet.Unreachable, "too slow"},

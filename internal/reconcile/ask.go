@@ -48,8 +48,8 @@ func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 	return j.plan, nil
 }
 
-// ask makes a job for a reader, who leaves no trace, and plans. Where the reader is the first who sees what somebody changed
-// at the daemon, the device is looked at: the mirror tells nobody what was read on demand.
+// ask makes a job for a reader and plans; the job changes no record. A read on demand is not announced by the mirror, so
+// ask queues the device itself when the daemon's configuration differs from the last one read.
 func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	j, err := e.jobOf(ctx, id)
 	if err != nil {

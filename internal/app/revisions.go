@@ -17,8 +17,10 @@ func (a *App) newRestorer(d daemons) *rollout.Restorer {
 	return rollout.NewRestorer(rollout.RestoreOptions{
 		Revisions: a.store, Mode: managed{a}.mode, Step: a.o.Step,
 		Session: func(ctx context.Context, id fleet.DeviceID) (rollout.Session, error) { return d.Session(ctx, id) },
-		Facts: func(registry *fleet.Registry, id fleet.DeviceID) plan.Facts {
-			return reconcile.FactsOf(registry, id, d.Known(id))
+		Facts: func(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) plan.Facts {
+			facts := reconcile.FactsOf(registry, id, d.Known(id))
+			facts.FolderPaths = func() ([]string, error) { return a.store.FolderPaths(ctx, id) }
+			return facts
 		},
 		Undone: func(ctx context.Context, id fleet.DeviceID, doc stconfig.Value, changes []stconfig.Change) (string, error) {
 			return a.engine.TakesBack(ctx, id, doc, changes)

@@ -61,17 +61,7 @@ func (x *evaluating) contradictions(ctx context.Context) ([]string, error) {
 	if x.j == nil {
 		return nil, nil
 	}
-	j := x.j
-	all := slices.DeleteFunc(slices.Clone(j.templates), func(t fleet.Template) bool { return t.ID == x.t.ID })
-	at := slices.IndexFunc(all, x.isBefore)
-	if at < 0 {
-		at = len(all)
-	}
-	r, err := desired.Fold(desired.Input{
-		Device: j.m.id, Observed: j.doc, Entries: j.entries, Templates: slices.Insert(all, at, x.t), Registered: j.view.labels(),
-		Evaluate: x.evaluate(ctx, j), Take: taking(ctx), Secret: x.secrets.scope, SecretBytes: x.secrets.bytes,
-		Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
-	})
+	r, err := desired.Fold(x.folding(ctx, x.withOthers()))
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +72,16 @@ func (x *evaluating) contradictions(ctx context.Context) ([]string, error) {
 		}
 	}
 	return texts, nil
+}
+
+// withOthers are all templates of the device, this one among them as it is now.
+func (x *evaluating) withOthers() []fleet.Template {
+	all := slices.DeleteFunc(slices.Clone(x.j.templates), func(t fleet.Template) bool { return t.ID == x.t.ID })
+	at := slices.IndexFunc(all, x.isBefore)
+	if at < 0 {
+		at = len(all)
+	}
+	return slices.Insert(all, at, x.t)
 }
 
 // isBefore tells whether this template is folded before another one. A new one comes after those of its priority.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"muster/internal/desired"
@@ -200,16 +201,10 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 			x.warn("%s stands in clear in the template: keep it as a secret, and write secret(\"name\") or \"${secret:name}\"", at)
 		}
 	}
-	labels := map[fleet.DeviceID]string{}
-	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress, System: sampleSystem,
-		Roots: []string{fleet.DefaultFolderRoot}}
-	if x.j != nil {
-		labels = x.j.view.labels()
-		facts = FactsOf(x.j.current, x.own, x.j.known)
-	}
+	var labels map[fleet.DeviceID]string
 	var unread map[string]string
 	if x.j != nil {
-		unread = x.j.unread
+		labels, unread = x.j.view.labels(), x.j.unread
 	}
 	first := true
 	fold := desired.Input{
@@ -237,33 +232,60 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 			x.warn("%s would be skipped: %s", s.Key, s.Reason)
 		}
 	}
-	contradictions, err := x.contradictions(ctx)
-	if err != nil && !reported(err) {
-		return err
-	}
-	for _, c := range contradictions {
-		x.warn("%s", c)
-	}
 	x.out.Changes = stconfig.Diff(x.config, r.Desired)
-	made, err := plan.Make(plan.Input{Device: x.own, Observed: x.config, Desired: r.Desired, Facts: facts,
-		ByAdmins: func() stconfig.Value { return desired.ByAdmins(fold, r) },
+	return x.judge(ctx, fold, r)
+}
+
+// judge warns of what the device's plan would hold or refuse, and of templates that contradict this one. It plans all
+// templates of the device; this one alone, where others fail or the device is the sample.
+func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.Result) error {
+	in := alone
+	if x.j != nil {
+		all := x.folding(ctx, x.withOthers())
+		whole, err := desired.Fold(all)
+		switch {
+		case err == nil:
+			in, r = all, whole
+		case !reported(err):
+			return err
+		}
+	}
+	for _, c := range r.Conflicts {
+		if c.Last.ID == x.t.ID || c.Overruled.ID == x.t.ID {
+			x.warn("%s", c)
+		}
+	}
+	made, err := plan.Make(plan.Input{Device: x.own, Observed: r.Observed(), Desired: r.Desired, Base: r.Base,
+		Facts: x.guardFacts(ctx), MadeByAdmins: r.MadeByAdmins,
+		ByAdmins: sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(in, r) }),
 		Why:      func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }, Secret: x.secrets.text})
 	if err != nil {
 		return x.warnOf(err)
 	}
-	changed := make(map[string]bool, len(x.out.Changes))
-	for _, c := range x.out.Changes {
-		changed[c.Key.String()] = true
-	}
 	for _, c := range made.Changes {
-		if !changed[c.Key.String()] {
-			continue // a secret that an earlier template put there
-		}
-		if c.Class == plan.Held || c.Class == plan.Refused {
+		if (c.Class == plan.Held || c.Class == plan.Refused) && x.asksFor(c) {
 			x.warn("%s would be %s: %s", c.Key, c.Class, c.Reason)
 		}
 	}
 	return nil
+}
+
+// guardFacts are what the guard knows of the device.
+func (x *evaluating) guardFacts(ctx context.Context) plan.Facts {
+	if x.j == nil {
+		return plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress, System: sampleSystem,
+			Roots: []string{fleet.DefaultFolderRoot}}
+	}
+	facts := FactsOf(x.j.current, x.own, x.j.known)
+	facts.FolderPaths = func() ([]string, error) { return x.o.Store.FolderPaths(ctx, x.own) }
+	return facts
+}
+
+// asksFor tells whether a planned change is this template's: others, and what an earlier text of it asked for, are not.
+func (x *evaluating) asksFor(planned plan.Change) bool {
+	return slices.Contains(planned.Templates, x.t.ID) && slices.ContainsFunc(x.out.Changes, func(c stconfig.Change) bool {
+		return c.Key.HasPrefix(planned.Key) || planned.Key.HasPrefix(c.Key)
+	})
 }
 
 // warnOf makes a warning of what is wrong with the template. Another error ends the evaluation.

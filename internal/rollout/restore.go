@@ -32,7 +32,7 @@ type Session interface {
 type RestoreOptions struct {
 	Revisions Revisions
 	Session   func(ctx context.Context, id fleet.DeviceID) (Session, error)
-	Facts     func(r *fleet.Registry, id fleet.DeviceID) plan.Facts
+	Facts     func(ctx context.Context, r *fleet.Registry, id fleet.DeviceID) plan.Facts
 	Mode      func(id fleet.DeviceID) fleet.Mode
 	// Restored is told what configuration a restore or an amendment left, and the cause; it must not block.
 	Restored func(id fleet.DeviceID, digest, cause string)
@@ -240,7 +240,7 @@ func (w *restoring) plan(ctx context.Context) error {
 	}
 	made, err := plan.Make(plan.Input{
 		Device: w.id, Generation: registry.Generation, Observed: w.doc, Desired: desired, ByAdmins: byAdmins,
-		Facts:   w.o.Facts(registry, w.id),
+		Facts:   w.o.Facts(ctx, registry, w.id),
 		Consent: func(c plan.Change) bool { return slices.Contains(w.request.Consent, c.Key.String()) },
 	})
 	w.out.Plan = made

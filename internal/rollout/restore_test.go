@@ -54,7 +54,7 @@ func (r *restorable) Close() {}
 func (r *restorable) restorer(step func(string)) *Restorer {
 	return NewRestorer(RestoreOptions{
 		Revisions: r, Session: func(context.Context, fleet.DeviceID) (Session, error) { return r, nil },
-		Facts: func(*fleet.Registry, fleet.DeviceID) plan.Facts {
+		Facts: func(context.Context, *fleet.Registry, fleet.DeviceID) plan.Facts {
 			return plan.Facts{APIPort: 8384, System: fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/x"},
 				Roots: []string{"~"}}
 		},

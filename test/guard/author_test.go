@@ -33,6 +33,7 @@ func as(t *testing.T, s *server.Server, role fleet.Role) *server.Server {
 // device: its configuration with the API key and its private key arrived there. The other way round wrote into
 // ~/.ssh.
 func TestAnAuthorOwnsNoNode(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	victim, other := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{})
 	s.Register(victim.ID, victim.APIKey, victim.Address, victim.Port, "victim")
@@ -76,6 +77,7 @@ func TestAnAuthorOwnsNoNode(t *testing.T) {
 // What authors are there for goes through without a question: a folder in the home directory, among registered
 // devices.
 func TestAnAuthorSharesFoldersInTheHomeDirectory(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	one, two := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{})
 	for _, d := range []*daemon.Daemon{one, two} {
@@ -108,6 +110,7 @@ func consented(t *testing.T, s *server.Server, id fleet.DeviceID, want fleet.Cod
 
 // A template that is only tried is judged as what its author would save, and a stored one as what was saved.
 func TestEvaluateJudgesByWhoAsks(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	author := as(t, s, fleet.RoleAuthor)
 	op, key, text := "merge", "folders.new", `{"path": "/srv/new"}`
@@ -131,6 +134,7 @@ func TestEvaluateJudgesByWhoAsks(t *testing.T) {
 
 // An admin consents once, or adds a root; the reason of the hold names the command.
 func TestAnAdminLetsAnAuthorsFolderOut(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "office")

@@ -16,6 +16,7 @@ import (
 // receiveencrypted folder comes in sync, what a watcher without delay switched off is on again without the template,
 // and no consent is asked for a value that the daemon overrides.
 func TestWhatADaemonForcesIsNoDifference(t *testing.T) {
+	t.Parallel()
 	farm, err := stsim.New(stsim.Options{Count: 2, Network: 85,
 		Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2, Quiet: true})
 	if err != nil {

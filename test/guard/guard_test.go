@@ -35,6 +35,7 @@ const lanes = 4
 // Every case against simulated daemons of both versions: Muster sends nothing, and afterwards each daemon answers to its
 // key with everything it had.
 func TestSimulatedDaemonsKeepWhatTheyHave(t *testing.T) {
+	t.Parallel()
 	farm, err := stsim.New(stsim.Options{Count: 2 * lanes, Network: 83, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2, Quiet: true})
 	if err != nil {
 		t.Fatal(err)
@@ -70,6 +71,7 @@ func TestSimulatedDaemonsKeepWhatTheyHave(t *testing.T) {
 // The same against a real daemon: every threat and every loss once, each in another spelling; all of them with
 // MUSTER_SOAK=1.
 func TestARealDaemonKeepsWhatItHas(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
 	d.AddFolder("other")

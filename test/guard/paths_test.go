@@ -43,6 +43,7 @@ func pathCases(system stsim.System) []pathCase {
 // Every path on simulated daemons of both versions and three systems, by an author and an admin, with every set of
 // roots: what a whole Muster says that would become of it.
 func TestPathsOnSimulatedDaemons(t *testing.T) {
+	t.Parallel()
 	systems := []stsim.System{stsim.Linux, stsim.Windows, stsim.MacOS}
 	versions := []stsim.Version{stsim.V2, stsim.V1}
 	farm, err := stsim.New(stsim.Options{Count: len(systems) * len(versions) * lanesOfPaths, Network: 85,
@@ -177,6 +178,7 @@ func tryPaths(t *testing.T, by *server.Server, lanes map[stsim.System][]string, 
 // The same on a real daemon, for paths that do not depend on where its home is: a sample, and all with
 // MUSTER_SOAK=1. What is held is saved and tagged as well, and nothing of it reaches the daemon.
 func TestPathsOnARealDaemon(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
 	target := target{id: d.ID, key: d.APIKey, host: d.Address, port: d.Port}

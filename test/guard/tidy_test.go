@@ -14,6 +14,7 @@ import (
 
 // What a daemon would drop without a word is not asked of it, but said; the rest converges, and nothing is sent again.
 func TestWhatADaemonWouldDropIsLeftOut(t *testing.T) {
+	t.Parallel()
 	farm, err := stsim.New(stsim.Options{Count: 2, Network: 84, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2, Quiet: true})
 	if err != nil {
 		t.Fatal(err)

@@ -94,6 +94,7 @@ func is(c fleet.Connection) func(mirror.Snapshot) bool {
 }
 
 func TestTwoRealDaemonsAreMirrored(t *testing.T) {
+	t.Parallel()
 	a, b := daemon.Start(t, daemon.Options{TLS: true}), daemon.Start(t, daemon.Options{})
 	w := start(t)
 	w.Put(registered(a), false)
@@ -145,6 +146,7 @@ func TestTwoRealDaemonsAreMirrored(t *testing.T) {
 }
 
 func TestAChangeAtTheDaemonIsOneNewConfiguration(t *testing.T) {
+	t.Parallel()
 	d := daemon.Start(t, daemon.Options{})
 	w := start(t)
 	w.Put(registered(d), false)
@@ -168,6 +170,7 @@ func TestAChangeAtTheDaemonIsOneNewConfiguration(t *testing.T) {
 }
 
 func TestADaemonThatStopsAndStarts(t *testing.T) {
+	t.Parallel()
 	d := daemon.Start(t, daemon.Options{TLS: true})
 	w := start(t)
 	w.Put(registered(d), false)
@@ -189,6 +192,7 @@ func TestADaemonThatStopsAndStarts(t *testing.T) {
 }
 
 func TestAFolderInErrorSaysWhy(t *testing.T) {
+	t.Parallel()
 	d := daemon.Start(t, daemon.Options{})
 	w := start(t)
 	w.Put(registered(d), false)
@@ -206,6 +210,7 @@ func TestAFolderInErrorSaysWhy(t *testing.T) {
 }
 
 func TestWrongKeyAndWrongDaemonUntilTheRecordIsPutRight(t *testing.T) {
+	t.Parallel()
 	a, b := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{})
 	w := start(t)
 	wrong := registered(a)
@@ -229,6 +234,7 @@ func TestWrongKeyAndWrongDaemonUntilTheRecordIsPutRight(t *testing.T) {
 // Ignore patterns that a person sets by the daemon's API, and takes away again, show in the summary. No event of the
 // daemon says so.
 func TestIgnorePatternsSetByHandShowInTheSummary(t *testing.T) {
+	t.Parallel()
 	d := daemon.Start(t, daemon.Options{})
 	w := start(t)
 	w.Put(registered(d), false)

@@ -100,6 +100,7 @@ func start(t *testing.T, d *stsim.Daemon) {
 }
 
 func TestEveryMessageArrivesThoughTheReceiverIsDownAndMusterIsKilled(t *testing.T) {
+	t.Parallel()
 	daemons, receiver := fleetOf(t, 4), newReceiver(t)
 	options := server.Options{NotifyURLs: []string{receiver.url()}, NotifySecret: secret, NotifyAfter: 2 * time.Second}
 	first := server.Start(t, options)
@@ -215,6 +216,7 @@ func checkStories(t *testing.T, all []message, want map[string][]string) {
 
 // A device that is deleted while its messages wait: they arrive all the same, and the problem is over.
 func TestTheMessagesOfADeletedDeviceArrive(t *testing.T) {
+	t.Parallel()
 	daemons, receiver := fleetOf(t, 1), newReceiver(t)
 	receiver.down()
 	s := server.Start(t, server.Options{NotifyURLs: []string{receiver.url()}, NotifySecret: secret, NotifyAfter: time.Second})

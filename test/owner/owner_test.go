@@ -26,6 +26,7 @@ func share(id fleet.DeviceID) string { return "folders.made.devices." + string(i
 // Any change of a folder that a template had made, net nothing included, made it the person's with its share list: a share
 // that the template took away stayed, and nobody was asked about the folder when the template was gone.
 func TestRevocationIsCarriedOutWhateverPeopleDidToTheFolder(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(p *place) {
 		made := p.template(10, "merge", "folders", shared(nora, otto))
 		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
@@ -80,6 +81,7 @@ func TestRevocationIsCarriedOutWhateverPeopleDidToTheFolder(t *testing.T) {
 
 // An old document put back made Muster's earlier value the base: the person's was gone for good.
 func TestAnOldDocumentPutBackIsNoEdit(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(p *place) {
 		p.patch("options", `{"maxSendKbps": 12345}`)
 		p.rests(fleet.ConfigUnmanaged)
@@ -111,6 +113,7 @@ func TestAnOldDocumentPutBackIsNoEdit(t *testing.T) {
 // A template that removed a device had no effect, without a word, where another one shared a folder with it; and templates
 // that came later did not see devices that were brought along, and emptied their names.
 func TestARemovedDeviceStaysAwayFromSharedFolders(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(p *place) {
 		p.template(10, "merge", "folders", shared(nora, otto))
 		p.template(20, "set", "options.maxSendKbps", "def template(config):\n    return len(config.devices)\n")
@@ -142,6 +145,7 @@ func TestARemovedDeviceStaysAwayFromSharedFolders(t *testing.T) {
 
 // The same templates saved in another order made another plan for the same removal.
 func TestTheOrderOfSavingDoesNotDecideWhatIsAsked(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(p *place) {
 		classes := map[string]string{}
 		folder := func() int64 { return p.template(10, "merge", "folders", shared(nora)) }
@@ -180,6 +184,7 @@ func TestTheOrderOfSavingDoesNotDecideWhatIsAsked(t *testing.T) {
 // Deleting a template with a password was refused for good, and consenting to the rest locked people out. What simulated
 // daemons make of a password is no hash that could be compared: this is on a real one, and in internal/reconcile.
 func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
+	t.Parallel()
 	on(t, startReal, func(p *place) {
 		p.patch("gui", `{"user": "alice", "password": "her own"}`)
 		p.rests(fleet.ConfigUnmanaged)

@@ -67,6 +67,7 @@ func targets(t *testing.T, s *server.Server, network int) []target {
 
 // A literal that no daemon can read is refused when it is saved, with its line.
 func TestABadPatternIsRefusedWithItsLine(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	for name, c := range map[string]struct {
 		key, text string
@@ -97,6 +98,7 @@ func TestABadPatternIsRefusedWithItsLine(t *testing.T) {
 
 // What a program makes is checked in the plan: nothing is written, and the template is named.
 func TestABadPatternOfAProgramIsNotWritten(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	for _, d := range targets(t, s, 90) {
 		id := s.Template("set", "ignores.photos", `["fine"] + ["[" + "unclosed"]`, d.name)
@@ -113,6 +115,7 @@ func TestABadPatternOfAProgramIsNotWritten(t *testing.T) {
 // An included file that is not there stops the folder: Muster cannot know that before. The device is failed until the
 // template is corrected, also after a restart of Muster.
 func TestAFolderThatAChangePutInErrorMakesTheDeviceFailed(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	s := server.Start(t, server.Options{Home: home})
 	all := targets(t, s, 91)

@@ -48,6 +48,7 @@ func knows(d *stsim.Daemon, id fleet.DeviceID) bool {
 }
 
 func TestAcceptSurvivesACrash(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{rollout.StepRestoreIntent, rollout.StepRestoreWritten, rollout.StepRestoreOutcome} {
 		t.Run(step, func(t *testing.T) {
 			s := server.Start(t, server.Options{KillAt: step})
@@ -85,6 +86,7 @@ func TestAcceptSurvivesACrash(t *testing.T) {
 }
 
 func TestWhatATemplateTakesBackIsNotAccepted(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	asked, asking := farm(t, s)
 	if err := s.Client.AcceptPending(t.Context(), find(t, s, asked.ID(), "device", "").ID, api.AcceptPending{}); err != nil {
@@ -105,6 +107,7 @@ func TestWhatATemplateTakesBackIsNotAccepted(t *testing.T) {
 }
 
 func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	asked, asking := farm(t, s)
 	id := find(t, s, asked.ID(), "device", "").ID

@@ -51,6 +51,7 @@ func offer(t *testing.T, from, to *daemon.Daemon, id string) {
 }
 
 func TestARealDaemonIsLetInAndSyncs(t *testing.T) {
+	t.Parallel()
 	asking, asked := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	s := server.Start(t, server.Options{})
 	s.Register(asked.ID, asked.APIKey, asked.Address, asked.Port)

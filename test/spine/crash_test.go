@@ -12,6 +12,7 @@ import (
 // Muster is killed with SIGKILL at every step of an apply. The next start finds the intent, looks at the daemon and
 // finishes; the base is kept, so that taking the template away brings back what stood there before.
 func TestMusterKilledDuringAnApplyFinishesAfterwards(t *testing.T) {
+	t.Parallel()
 	d := daemon.Start(t, daemon.Options{TLS: true})
 	for _, step := range []string{
 		reconcile.StepBeforeIntent, reconcile.StepAfterIntent, reconcile.StepAfterRead, reconcile.StepBeforeWrite + "1",

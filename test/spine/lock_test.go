@@ -61,6 +61,7 @@ func stealLock(t *testing.T, database string) {
 
 // A server recorded what it was about to do, lost its database to another server, and did it nevertheless.
 func TestAServerThatLostItsDatabaseWritesToNoDaemonAndEnds(t *testing.T) {
+	t.Parallel()
 	t.Run("PostgreSQL", func(t *testing.T) {
 		database := postgres(t).Database(t)
 		losesItsDatabase(t, server.Options{Database: database}, func(*server.Server) { stealLock(t, database) })
@@ -95,6 +96,7 @@ func losesItsDatabase(t *testing.T, o server.Options, steal func(*server.Server)
 
 // The database is away for a while and comes back: meanwhile nothing is written, and everything says so.
 func TestWhileTheDatabaseIsAwayNothingIsWrittenAndEverythingSaysSo(t *testing.T) {
+	t.Parallel()
 	cluster := postgres(t)
 	o := server.Options{Database: cluster.Database(t)}
 	s, d := server.Start(t, o), daemon.Start(t, daemon.Options{TLS: true})

@@ -41,6 +41,7 @@ func call(t *testing.T, s *server.Server, method, path string, body any) (status
 
 // A daemon takes every one of these and makes nothing of it: without a word of Muster's nobody would find out.
 func TestMistakesInTemplatesAreSaidOnSaveWhenEvaluatedAndInTheState(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	d.AddFolder("x")
 	enroll(t, s, d, "office")
@@ -82,6 +83,7 @@ func TestMistakesInTemplatesAreSaidOnSaveWhenEvaluatedAndInTheState(t *testing.T
 }
 
 func TestWhoWinsIsSaidOnSaveWhenEvaluatedAndInTheState(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	enroll(t, s, d, "office")
 	s.WaitConnection(d.ID, fleet.Online)

@@ -62,6 +62,7 @@ func recordedPort(t *testing.T, s *server.Server, d *daemon.Daemon) int {
 
 // The port could not be moved: that was refused, with a text that led to a device that nobody could reach.
 func TestTheAPIMovesToAnotherPort(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
 	port, taken := freePort(t)
@@ -75,6 +76,7 @@ func TestTheAPIMovesToAnotherPort(t *testing.T) {
 
 // Muster is killed when the daemon has taken the new port, and the record still has the old one.
 func TestTheAPIMovesAlthoughMusterIsKilled(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{reconcile.StepAfterIntent, reconcile.StepAfterWrite + "1",
 		reconcile.StepBeforeVerify, reconcile.StepBeforeOutcome} {
 		t.Run(step, func(t *testing.T) {
@@ -96,6 +98,7 @@ func TestTheAPIMovesAlthoughMusterIsKilled(t *testing.T) {
 // Where something else has the port, the daemon answers nowhere: both addresses are said, the record stays, and the
 // daemon is found as soon as the port is free.
 func TestAnAPIThatCannotMoveIsFoundWhenItCan(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
 	port, taken := freePort(t)

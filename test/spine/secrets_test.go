@@ -16,6 +16,7 @@ import (
 
 // Secrets that may go to a daemon arrive there, and stay: what its GUI makes of a password is no difference.
 func TestSecretsReachARealDaemon(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d, other := daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{})
 	d.AddPeer(other)

@@ -41,6 +41,7 @@ func enroll(t *testing.T, s *server.Server, d *daemon.Daemon, tags ...string) {
 }
 
 func TestADaemonIsMirroredFieldByField(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	for name, options := range map[string]daemon.Options{"https": {TLS: true}, "plain loopback": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -138,6 +139,7 @@ func differences(t *testing.T, summary api.FolderSummary, answer []byte) string 
 }
 
 func TestATemplateChangesTheDaemon(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { templateChangesTheDaemon(t, server.Options{}) })
 	t.Run("PostgreSQL", func(t *testing.T) {
 		database, err := pgtest.Start()
@@ -187,6 +189,7 @@ func natEnabled(d *daemon.Daemon) bool {
 }
 
 func TestAStarlarkTemplateSharesAFolderThatThenSyncs(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	a, b := daemon.Start(t, daemon.Options{TLS: true}), daemon.Start(t, daemon.Options{})
 	enroll(t, s, a, "team")

@@ -11,6 +11,7 @@ import (
 )
 
 func TestADaemonThatStopsAndStartsAgain(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{})
 	enroll(t, s, d, "office")
 	d.Stop()
@@ -30,6 +31,7 @@ func TestADaemonThatStopsAndStartsAgain(t *testing.T) {
 }
 
 func TestAWrongKeyIsSaidAndMended(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	s.Register(d.ID, "wrong", d.Address, d.Port)
 	if state := s.WaitConnection(d.ID, fleet.KeyRefused); !strings.Contains(strings.ToLower(state.Reason+state.Next), "key") {
@@ -40,6 +42,7 @@ func TestAWrongKeyIsSaidAndMended(t *testing.T) {
 }
 
 func TestAnotherDaemonBehindTheAddressIsNeverWrittenTo(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	a, b := daemon.Start(t, daemon.Options{TLS: true}), daemon.Start(t, daemon.Options{TLS: true})
 	s.Template("set", "options.natEnabled", "false", "office")
@@ -55,6 +58,7 @@ func TestAnotherDaemonBehindTheAddressIsNeverWrittenTo(t *testing.T) {
 }
 
 func TestATemplateThatWouldEmptyGUILeavesTheDaemonReachable(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	enroll(t, s, d, "office")
 	before := string(d.Get("/rest/config/gui"))
@@ -79,6 +83,7 @@ func TestATemplateThatWouldEmptyGUILeavesTheDaemonReachable(t *testing.T) {
 }
 
 func TestObserveWritesNothing(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{Mode: fleet.ModeObserve}), daemon.Start(t, daemon.Options{})
 	enroll(t, s, d, "office")
 	d.Patch("/rest/config/options", `{"natEnabled": true}`)

@@ -15,6 +15,7 @@ import (
 
 // A paused fleet or tag ends the watching of whom it concerns, and of nobody else, as long as it is paused.
 func TestThePausedAreNotWatched(t *testing.T) {
+	t.Parallel()
 	farm, err := stsim.New(stsim.Options{Count: 2, Folders: 1, Group: 1, Quiet: true, Network: 86})
 	if err == nil {
 		err = farm.Start()
@@ -75,6 +76,7 @@ func TestThePausedAreNotWatched(t *testing.T) {
 
 // After the daemon made itself another certificate a person forgets the pin: what it shows now is trusted and kept.
 func TestAForgottenPinIsLearntAnew(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	enroll(t, s, d)
 	kept := func() {

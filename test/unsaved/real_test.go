@@ -14,6 +14,7 @@ import (
 
 // The same with a real daemon, whose configuration file cannot be replaced: a folder stands there.
 func TestARealDaemonThatCannotSaveIsNotInSync(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "real")

@@ -49,6 +49,7 @@ func shows(d *stsim.Daemon, want string) func() string {
 // A daemon whose disk is full shows the value, and is not in sync: not after a restart of Muster either. After five
 // equal answers it is failed. Once it can save it has the value for good.
 func TestAWriteThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	s := server.Start(t, server.Options{Home: home})
 	all := daemons(t, s, 92)
@@ -77,6 +78,7 @@ func TestAWriteThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 
 // The daemon starts anew with a full disk and has its old value: that is nobody's edit, and is written again.
 func TestAValueThatADaemonLostIsWrittenAgain(t *testing.T) {
+	t.Parallel()
 	s := server.Start(t, server.Options{})
 	for _, d := range daemons(t, s, 93) {
 		person := d.Config().Get("options").Get("maxSendKbps").Str()

@@ -93,6 +93,7 @@ func (c *scene) waitInSync(version string) {
 
 // A template names a device: after the upgrade it has fields that nobody wrote, and lacks none.
 func TestADeviceThatATemplateNamesIsInSyncAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
 	c := start(t, 86)
 	other := c.stranger()
 	c.s.Template("merge", "devices."+other, `{"name": "other", "maxSendKbps": 7}`, "daemon-0")
@@ -103,6 +104,7 @@ func TestADeviceThatATemplateNamesIsInSyncAfterAnUpgrade(t *testing.T) {
 
 // The same device is in the folder of a person, too.
 func TestADeviceInAPersonsFolderIsInSyncAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
 	c := start(t, 88)
 	other := c.stranger()
 	c.s.Template("merge", "devices."+other, `{"name": "other", "maxSendKbps": 7}`, "daemon-0")
@@ -120,6 +122,7 @@ func TestADeviceInAPersonsFolderIsInSyncAfterAnUpgrade(t *testing.T) {
 
 // A folder brings a device along, and templates change fields that the upgrade changes too.
 func TestWhatAFolderBringsAlongIsInSyncAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
 	c := start(t, 87)
 	other := c.stranger()
 	c.s.Template("merge", "folders.shared", `{"path": "~/shared", "devices": [{"deviceID": "`+other+`"}], "maxConflicts": 3}`, "daemon-0")
@@ -157,6 +160,7 @@ func (c *scene) upgrade() {
 
 // A revision of the earlier version is restored: fields that came and went with the upgrade are no changes.
 func TestARestoreAcrossAnUpgradeChangesWhatPeopleEdited(t *testing.T) {
+	t.Parallel()
 	c := start(t, 89)
 	id := string(c.daemon.ID())
 	revisions, err := c.s.Client.Revisions(t.Context(), id, client.List{})

@@ -130,7 +130,7 @@ func blocking(part fleet.Part, err error) *fleet.Impairment {
 	}
 	impaired := fleet.Impairment{Part: part, Blocking: true, Reason: "it does not work", Next: "The log says why."}
 	if known := (*fleet.Error)(nil); errors.As(err, &known) {
-		impaired.Reason, impaired.Next = known.Message, known.Hint
+		impaired.Reason, impaired.Next = fleet.Reason(err), known.Hint
 	}
 	return &impaired
 }

@@ -89,3 +89,13 @@ func TestTheCauseOfAnImpairmentStaysInside(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestACauseIsInNoImpairment(t *testing.T) {
+	cause := errors.New("canary-in-a-cause")
+	for _, err := range []error{cause, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the disk is full", Err: cause},
+		&fleet.Error{Code: fleet.CodeUnavailable, Err: cause}} {
+		if got := blocking(fleet.PartDatabase, err); strings.Contains(got.Reason+got.Next, "canary") || got.Reason == "" {
+			t.Errorf("got %+v", got)
+		}
+	}
+}

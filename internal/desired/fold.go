@@ -189,6 +189,9 @@ func folderOf(doc stconfig.Value, id string) stconfig.Value {
 
 // named is how a text names a template.
 func named(t fleet.Template) string {
+	if t.ID == 0 && t.Label == "" {
+		return "this template"
+	}
 	if t.Label == "" {
 		return fmt.Sprintf("template %d", t.ID)
 	}
@@ -202,14 +205,17 @@ func inTemplate(t fleet.Template, err error) error {
 	if !errors.As(err, &e) {
 		return fmt.Errorf("%s: %w", named, err)
 	}
-	copied := *e
-	copied.During = named
+	if strings.HasPrefix(e.Message, named) {
+		return err
+	}
 	if len(e.Details) > 0 && e.Details[0].Line > 0 && !strings.Contains(e.Message, "line") {
-		copied.During = fmt.Sprintf("%s, line %d, column %d", named, e.Details[0].Line, e.Details[0].Column)
+		named = fmt.Sprintf("%s, line %d, column %d", named, e.Details[0].Line, e.Details[0].Column)
 	}
-	if e.During != "" && e.During != named && e.During != stconfig.DuringApply {
-		copied.Message = e.During + ": " + e.Message
+	if e.During != "" && e.During != stconfig.DuringApply {
+		named += ": " + e.During
 	}
+	copied := *e
+	copied.During, copied.Message = "", named+": "+fleet.Reason(e)
 	return &copied
 }
 

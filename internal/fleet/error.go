@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -79,6 +80,23 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return CodeInternal
+}
+
+// Reason is what a person may read of an error: its message. The cause is never part of it, because a cause may quote
+// a request, a path or a secret. Every reply, state, event, rollout and notification gets its text here.
+func Reason(err error) string {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e) && e.Code != CodeInternal && e.Message != "":
+		return e.Message
+	case e != nil && e.Code != CodeInternal && e.Err != nil:
+		return Reason(e.Err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it took too long"
+	}
+	return "an internal error; the server's log has it"
 }
 
 // ErrNotKept is the cause of an error about a mode that is in force and could not be kept: a restart would forget it.

@@ -59,7 +59,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 		if err != nil { // what else is known is in memory, and wanted now more than ever
 			_, known := classify(err)
 			out.Impairments = append(out.Impairments, api.Impairment{
-				Part: "rollouts", Reason: "they cannot be read: " + known.Message, Next: known.Hint,
+				Part: "rollouts", Reason: "they cannot be read: " + fleet.Reason(err), Next: known.Hint,
 			})
 		}
 		for _, rollout := range rollouts {

@@ -142,7 +142,7 @@ func (s *server) acceptPending(r *request) (reply, error) {
 		return nothing(err)
 	}
 	if _, _, err := s.Devices.PutPinnedDevice(r.Context(), *register, "", mustBeNew(asks.From)); err != nil {
-		return reply{}, &fleet.Error{Code: fleet.CodeOf(err), Message: "the device was let in, but is not registered here: " + err.Error(),
+		return reply{}, &fleet.Error{Code: fleet.CodeOf(err), Message: "the device was let in, but is not registered here: " + fleet.Reason(err),
 			Hint: "Register it with PUT " + devicePath(asks.From) + ".", Err: err}
 	}
 	return nothing(nil)

@@ -103,7 +103,7 @@ func notKept(err error) (warning string, failed error) {
 	if !errors.Is(err, fleet.ErrNotKept) || !errors.As(err, &known) {
 		return "", err
 	}
-	return known.Message + ". " + known.Hint, nil
+	return fleet.Reason(err) + ". " + known.Hint, nil
 }
 
 // warned adds to a warning that a mode is not in force, because the server was started with a stricter one.

@@ -225,7 +225,7 @@ func (sum *summing) add(effect Effect) {
 		sum.out.Touched.Unread++
 	case effect.Err != nil:
 		sum.out.Touched.Failed++
-		device.Error = shortened(saidOf(effect.Err))
+		device.Error = shortened(fleet.Reason(effect.Err))
 	default:
 		sum.hold(effect.Brings)
 		sum.count(effect.Brings)
@@ -241,15 +241,6 @@ func (sum *summing) hold(brings []plan.Change) {
 			c.Class, c.Reason = plan.Held, sum.out.Blast
 		}
 	}
-}
-
-// saidOf is what a person may read of an error.
-func saidOf(err error) string {
-	_, e := classify(err)
-	if e.Message == "" {
-		return "no plan could be made"
-	}
-	return e.Message
 }
 
 // shortened bounds what thousands of devices may each say.

@@ -316,7 +316,7 @@ var trustable = map[fleet.Connection]bool{fleet.PinMismatch: true, fleet.Unconfi
 func explain(err error) (fleet.Connection, string, string) {
 	reason, hint := "the daemon could not be followed", "Muster tries again by itself."
 	if e := (*fleet.Error)(nil); errors.As(err, &e) {
-		reason = e.Message
+		reason = fleet.Reason(err)
 		if e.Hint != "" {
 			hint = e.Hint
 		}

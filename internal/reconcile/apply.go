@@ -173,7 +173,7 @@ func (a *attempt) write(ctx context.Context) error {
 			a.acknowledged = append(a.acknowledged, w.Keys...)
 		case fleet.CodeRejected:
 			a.log.Warn("daemon refused a write", logkey.Device, a.j.m.id, logkey.Method, w.Method, logkey.Path, w.Path, logkey.Err(err))
-			a.rejected = append(a.rejected, rejection{w.Keys, reasonOf(err)})
+			a.rejected = append(a.rejected, rejection{w.Keys, fleet.Reason(err)})
 		default:
 			return during(w.Method+" "+w.Path, err)
 		}
@@ -257,7 +257,7 @@ func (a *attempt) verify(ctx context.Context) error {
 	a.usedConsents(ctx)
 	a.j.sent = append(a.j.sent, a.planned.Sendable()...)
 	if err := a.think(ctx, a.j, len(patterns) > 0); err != nil {
-		return cmp.Or(a.finish(ctx, fleet.OutcomePartial, reasonOf(err), entries), a.notThought(a.j, err))
+		return cmp.Or(a.finish(ctx, fleet.OutcomePartial, fleet.Reason(err), entries), a.notThought(a.j, err))
 	}
 	outcome, detail := a.judge()
 	a.step(StepBeforeOutcome)
@@ -381,12 +381,4 @@ func summary(changes []plan.Change) string {
 		names = append(names, c.Key.String())
 	}
 	return strings.Join(names, ", ")
-}
-
-func reasonOf(err error) string {
-	var e *fleet.Error
-	if errors.As(err, &e) && e.Message != "" {
-		return e.Message
-	}
-	return "an internal error"
 }

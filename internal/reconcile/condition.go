@@ -167,7 +167,7 @@ func (j *job) waiting() fleet.State {
 		s.Next = "It is tried again shortly."
 	}
 	if j.failed != nil && !errors.Is(j.failed, context.Canceled) {
-		s.Reason += "; the last attempt failed: " + reasonOf(j.failed)
+		s.Reason += "; the last attempt failed: " + fleet.Reason(j.failed)
 		s.Next = "It is tried again shortly. When it goes on failing, look at the daemon's own GUI and log."
 	}
 	return s

@@ -184,7 +184,7 @@ func (x *evaluating) soFar(ctx context.Context) error {
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
 			return err
 		}
-		x.warn("evaluated over the configuration as it is, because another template fails: %v", err)
+		x.warn("evaluated over the configuration as it is, because another template fails: %s", fleet.Reason(err))
 		in.Templates = nil
 		if r, err = desired.Fold(in); err != nil {
 			return err
@@ -293,6 +293,6 @@ func (x *evaluating) warnOf(err error) error {
 	if !reported(err) {
 		return err
 	}
-	x.warn("%s", reasonOf(err))
+	x.warn("%s", fleet.Reason(err))
 	return nil
 }

@@ -68,7 +68,7 @@ func (a *asking) one(ctx context.Context, j *job, folder string) (lines []string
 		return nil, fmt.Sprintf("the daemon did not answer within %v", patternTime)
 	}
 	if err != nil {
-		return nil, reasonOf(err)
+		return nil, fleet.Reason(err)
 	}
 	return lines, ""
 }

@@ -134,7 +134,7 @@ func (e *Engine) seen(ctx context.Context, j *job) (over bool, err error) {
 		e.say(j.m, fleet.ConfigUnknown, "the daemon's configuration was never read", "It is read as soon as the daemon answers.")
 		return true, nil
 	case fleet.CodeOf(err) == fleet.CodeUnbelievable, fleet.CodeOf(err) == fleet.CodeMalformed:
-		e.say(j.m, fleet.ConfigUnknown, err.Error(), "Nothing is planned from it. Look at the daemon.")
+		e.say(j.m, fleet.ConfigUnknown, fleet.Reason(err), "Nothing is planned from it. Look at the daemon.")
 		return true, nil
 	default:
 		return false, err
@@ -334,7 +334,7 @@ func (e *Engine) notThought(j *job, err error) error {
 	if next == "" {
 		next = "Correct the template, or take its tag off the device. Nothing is written until then."
 	}
-	e.say(j.m, fleet.ConfigFailed, known.Error(), next)
+	e.say(j.m, fleet.ConfigFailed, fleet.Reason(err), next)
 	j.m.mem.done(j)
 	return err
 }

@@ -122,7 +122,7 @@ func (e *Engine) sayUnverified(j *job, last fleet.Intent, why error) {
 	restarting := restartTime - time.Since(last.CreatedAt)
 	switch {
 	case fleet.CodeOf(why) == fleet.CodeKeyRefused:
-		e.say(j.m, fleet.ConfigFailed, reasonOf(why), "Read the key at the daemon (Actions > Settings > GUI) and put it into the device's record.")
+		e.say(j.m, fleet.ConfigFailed, fleet.Reason(why), "Read the key at the daemon (Actions > Settings > GUI) and put it into the device's record.")
 	case move != nil && restarting <= 0:
 		lost := move.lost(why)
 		e.say(j.m, fleet.ConfigFailed, lost.Message, lost.Hint)

@@ -38,7 +38,7 @@ func (m *memory) answered(err error, now time.Time) (changed bool) {
 	case !errors.Is(err, fleet.ErrNotSaved):
 		return false
 	}
-	is := fleet.Stop{Key: unsavedKey, Kind: fleet.StopUnsaved, Reason: reasonOf(err), Since: now}
+	is := fleet.Stop{Key: unsavedKey, Kind: fleet.StopUnsaved, Reason: fleet.Reason(err), Since: now}
 	if !unsaved || was.Reason != is.Reason {
 		m.unsavedAnswers = 0
 	} else {

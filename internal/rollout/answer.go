@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -69,7 +68,7 @@ func (r *Runner) give(ctx context.Context, l *live, c *check, made plan.Plan, a 
 	}
 	now := giving{pause: min(max(2*before.pause, giveAgain), giveLast)}
 	if err := r.o.Fleet.Apply(ctx, made.Device, made.Digest, a.consent, a.keep); err != nil {
-		if now.failed = reasonOf(err); now.failed != before.failed && ctx.Err() == nil {
+		if now.failed = fleet.Reason(err); now.failed != before.failed && ctx.Err() == nil {
 			r.log.Info("consent not applied yet", logkey.Device, made.Device, logkey.Err(err))
 		}
 	}
@@ -86,15 +85,6 @@ func (g giving) seen(f fact) fact {
 		return f
 	}
 	return fact{kind: factPending, saw: "what waits was answered, but could not be applied: " + g.failed}
-}
-
-// reasonOf is an error for a person.
-func reasonOf(err error) string {
-	var known *fleet.Error
-	if errors.As(err, &known) {
-		return known.Error()
-	}
-	return "an internal error; the log has it"
 }
 
 // takesAway tells a folder or device that Muster brought and that nobody asks for any more: whoever undoes a rollout

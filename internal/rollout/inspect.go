@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -72,16 +71,11 @@ func (r *Runner) inspect(ctx context.Context, l *live, m fleet.RolloutMember, c 
 
 // unplanned is what is seen of a device for which there is no plan.
 func unplanned(err error) fact {
-	saw := "its plan could not be made"
-	var known *fleet.Error
-	if errors.As(err, &known) {
-		saw = known.Error()
-		switch known.Code {
-		case fleet.CodeInvalid, fleet.CodeTooLarge, fleet.CodeUnsupported, fleet.CodeUnbelievable, fleet.CodeMalformed:
-			return fact{kind: factFailed, gate: fleet.GatePlan, saw: saw}
-		}
+	switch fleet.CodeOf(err) {
+	case fleet.CodeInvalid, fleet.CodeTooLarge, fleet.CodeUnsupported, fleet.CodeUnbelievable, fleet.CodeMalformed:
+		return fact{kind: factFailed, gate: fleet.GatePlan, saw: fleet.Reason(err)}
 	}
-	return fact{kind: factPending, saw: saw}
+	return fact{kind: factPending, saw: "its plan could not be made: " + fleet.Reason(err)}
 }
 
 func (r *Runner) judge(m fleet.RolloutMember, p plan.Plan, generation int64, undoing bool) (fact, heldPlan) {

@@ -95,7 +95,7 @@ func (w *restoring) deliver(ctx context.Context, intent fleet.Intent, sent plan.
 	outcome, detail := fleet.OutcomeApplied, w.done
 	switch {
 	case fleet.CodeOf(failed) == fleet.CodeRejected:
-		outcome, detail = fleet.OutcomeRejected, failed.Error()
+		outcome, detail = fleet.OutcomeRejected, fleet.Reason(failed)
 	case failed != nil, len(w.left) > 0:
 		outcome, detail = fleet.OutcomePartial, "something is still missing"
 	}

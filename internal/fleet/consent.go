@@ -12,6 +12,37 @@ type Consent struct {
 	By     string
 	At     time.Time
 	Until  time.Time // from then on it may not be used
+	Group  int64     // the group consent that it was made from; 0: it was given for the device itself
+}
+
+// GroupConsent is a person's answer to equal held changes of the members of a rollout. Members that have such a change
+// now and members that get it later each use it once for each key. It counts for a member while the rollout speaks for
+// it: until a later change touches the member, and, without Removals, until GroupConsentTime after the rollout is over.
+type GroupConsent struct {
+	ID       int64 // assigned by the store
+	Rollout  int64
+	Key      string // with * for a registered device; "" with Removals
+	Change   string // group digest of the changes, see plan.Change.GroupDigest; "" with Removals
+	Answer   Answer
+	Removals bool // for whatever an undo removes or creates again; Answer is AnswerConsent then
+	By       string
+	At       time.Time
+
+	// Waited are keyed digests of what waited on the member before the undo (RolloutMember.Held): Removals is no answer to
+	// that. Only the reading of the group consents of one device fills it in.
+	Waited []string
+}
+
+// GroupConsentTime is how long a group consent counts after the end of its rollout. A device that nobody could reach for
+// so long asks again: what it has by then is not what the person answered.
+const GroupConsentTime = 24 * time.Hour
+
+// GivenConsent is an answer as it is shown afterwards.
+type GivenConsent struct {
+	Consent
+	Rollout int64     // of its group consent; 0 without one
+	Closed  time.Time // when it was used or ended; zero while it is open
+	Intent  int64     // that used it; 0: none did
 }
 
 // Answer is what a person says of a held change.

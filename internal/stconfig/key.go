@@ -48,6 +48,13 @@ func (k Key) Compare(other Key) int {
 // Child is the key of a member.
 func (k Key) Child(name string) Key { return Key{append(slices.Clip(k.parts), Part{Name: name})} }
 
+// WithEvery is the key with `*` in the place of name i.
+func (k Key) WithEvery(i int) Key {
+	parts := slices.Clone(k.parts)
+	parts[i] = Part{Name: "*", Every: true}
+	return Key{parts}
+}
+
 // Parent is the key without its last name; of the whole document the whole document.
 func (k Key) Parent() Key { return Key{k.parts[:max(0, len(k.parts)-1)]} }
 

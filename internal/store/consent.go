@@ -3,48 +3,61 @@ package store
 import (
 	"context"
 	"database/sql"
-	"slices"
 
 	"muster/internal/fleet"
 )
 
-// PutConsents keeps a person's answers, in one transaction, and gives them with their IDs. An answer keep is acted on at
-// once, and closed with that.
+// PutConsents keeps a person's answers, in one transaction, and gives them with their IDs. An answer keep that was given
+// for the device itself is acted on at once, and closed with that. One of a group is left out of what it gives when the
+// device has used that group for the key.
 func (s *Store) PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
-	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) {
-		kept := slices.Clone(consents)
-		for i := range kept {
-			c := &kept[i]
-			if there, err := t.exists(c.Device); err != nil || !there {
-				return nil, orElse(err, noDevice(c.Device))
-			}
-			if !storable(c.Key, maxBaseKeyBytes) {
-				return nil, fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
-			}
-			var closed any
-			if c.Answer == fleet.AnswerKeep {
-				closed = millis(t.now)
-			}
-			err := t.row(`
-				INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, closed_at)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
-				string(c.Device), c.Key, string(c.Answer), c.Change, plainText(c.By), c.At.UnixMilli(), c.Until.UnixMilli(), closed).Scan(&c.ID)
-			if err != nil {
-				return nil, err
-			}
+	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) { return t.putConsents(consents) })
+}
+
+func (t *tx) putConsents(consents []fleet.Consent) ([]fleet.Consent, error) {
+	kept := make([]fleet.Consent, 0, len(consents))
+	for _, c := range consents {
+		switch err := t.putConsent(&c); {
+		case err == nil:
+			kept = append(kept, c)
+		case !absent(err):
+			return nil, err
 		}
-		return kept, nil
-	})
+	}
+	return kept, nil
+}
+
+// putConsent gives sql.ErrNoRows where the device has used the group for the key. While it has not, the consent follows
+// the change: a group takes changes as equal that name other registered devices.
+func (t *tx) putConsent(c *fleet.Consent) error {
+	if there, err := t.exists(c.Device); err != nil || !there {
+		return orElse(err, noDevice(c.Device))
+	}
+	if !storable(c.Key, maxBaseKeyBytes) {
+		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
+	}
+	var closed any
+	if c.Answer == fleet.AnswerKeep && c.Group == 0 {
+		closed = millis(t.now)
+	}
+	return t.row(`
+		INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, closed_at, group_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (group_id, device_id, key) DO UPDATE SET change = excluded.change, until = excluded.until
+		WHERE consents.closed_at IS NULL RETURNING id`,
+		string(c.Device), c.Key, string(c.Answer), c.Change, plainText(c.By), c.At.UnixMilli(), c.Until.UnixMilli(),
+		closed, sql.NullInt64{Int64: c.Group, Valid: c.Group != 0}).Scan(&c.ID)
 }
 
 // OpenConsents are the answers of all devices that were not used and are not over, oldest first.
 func (s *Store) OpenConsents(ctx context.Context) ([]fleet.Consent, error) {
 	consents, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.Consent, err error) {
-		var at, until sql.NullInt64
-		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until)
-		c.At, c.Until = fromMillis(at), fromMillis(until)
+		var at, until, group sql.NullInt64
+		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &group)
+		c.At, c.Until, c.Group = fromMillis(at), fromMillis(until), group.Int64
 		return c, err
-	}, `SELECT id, device_id, key, answer, change, given_by, given_at, until FROM consents WHERE closed_at IS NULL ORDER BY id`)
+	}, `SELECT id, device_id, key, answer, change, given_by, given_at, until, group_id FROM consents
+		WHERE closed_at IS NULL ORDER BY id`)
 	return consents, failure("read consents", err)
 }
 

@@ -187,6 +187,14 @@ func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created 
 		if err := t.hold(w.Hold, created); err != nil {
 			return 0, err
 		}
+		for _, g := range w.Consents {
+			if g.Rollout == 0 {
+				g.Rollout = created
+			}
+			if _, err := t.putGroupConsent(g); err != nil {
+				return 0, err
+			}
+		}
 		return created, t.settle(w.Settled)
 	})
 }

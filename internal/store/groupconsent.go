@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// PutGroupConsent keeps a person's answer for the members of a rollout, and with it, in the same transaction, the
+// consents of the members that wait now. It gives both with their IDs.
+func (s *Store) PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent) (fleet.GroupConsent, []fleet.Consent, error) {
+	var kept []fleet.Consent
+	g, err := write(ctx, s, "put group consent", func(t *tx) (_ fleet.GroupConsent, err error) {
+		if g.ID, err = t.putGroupConsent(g); err != nil {
+			return g, err
+		}
+		now := slices.Clone(now)
+		for i := range now {
+			now[i].Group = g.ID
+		}
+		kept, err = t.putConsents(now)
+		return g, err
+	})
+	return g, kept, err
+}
+
+func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
+	var there int
+	if err := t.row(`SELECT COUNT(*) FROM rollouts WHERE id = $1`, g.Rollout).Scan(&there); err != nil {
+		return 0, err
+	}
+	if there == 0 {
+		return 0, fleet.NotFoundf("there is no rollout %d", g.Rollout)
+	}
+	if !storable(g.Key, maxBaseKeyBytes) {
+		return 0, fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
+	}
+	t.record("rollout."+string(g.Answer), strconv.FormatInt(g.Rollout, 10), g.Key)
+	err = t.row(`
+		INSERT INTO group_consents (rollout_id, key, change, answer, removals, given_by, given_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
+		g.Rollout, g.Key, g.Change, string(g.Answer), g.Removals, plainText(g.By), g.At.UnixMilli()).Scan(&id)
+	return id, err
+}
+
+// GroupConsents are those that count for a device now, newest first.
+func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error) {
+	now := s.now()
+	all, err := collect(ctx, pool{s.reads}, func(row scanner) (g fleet.GroupConsent, err error) {
+		var status fleet.RolloutStatus
+		var body, held string
+		var at sql.NullInt64
+		if err := row.Scan(&g.ID, &g.Rollout, &g.Key, &g.Change, (*string)(&g.Answer), &g.Removals, &g.By, &at,
+			(*string)(&status), &body, &held); err != nil {
+			return g, err
+		}
+		g.At = fromMillis(at)
+		var b rolloutBody
+		if err := json.Unmarshal([]byte(body), &b); err != nil {
+			return g, err
+		}
+		if !g.Removals && status.Over() && !now.Before(timeOf(b.EndedAt).Add(fleet.GroupConsentTime)) {
+			return fleet.GroupConsent{}, nil
+		}
+		return g, json.Unmarshal([]byte(held), &g.Waited)
+	}, `
+		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, m.held
+		FROM group_consents g JOIN rollouts r ON r.id = g.rollout_id
+		JOIN rollout_members m ON m.rollout_id = g.rollout_id AND m.device_id = $1
+		WHERE g.rollout_id = (`+speaksFor+`) ORDER BY g.id DESC`, string(device))
+	return slices.DeleteFunc(all, func(g fleet.GroupConsent) bool { return g.ID == 0 }), failure("read group consents", err)
+}
+
+// speaksFor is the rollout that speaks for device $1: the newest one that it is a member of.
+const speaksFor = `SELECT MAX(rollout_id) FROM rollout_members WHERE device_id = $1`
+
+// RolloutsOfDevices are the rollouts that speak for devices.
+func (s *Store) RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64, error) {
+	type row struct {
+		device  fleet.DeviceID
+		rollout int64
+	}
+	rows, err := collect(ctx, pool{s.reads}, func(scan scanner) (r row, err error) {
+		return r, scan.Scan((*string)(&r.device), &r.rollout)
+	}, `SELECT device_id, MAX(rollout_id) FROM rollout_members GROUP BY device_id`)
+	rollouts := make(map[fleet.DeviceID]int64, len(rows))
+	for _, r := range rows {
+		rollouts[r.device] = r.rollout
+	}
+	return rollouts, failure("read rollouts of devices", err)
+}
+
+// GivenConsents are the newest answers, those that are open and those that were used or ended; at most so many.
+func (s *Store) GivenConsents(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
+	given, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GivenConsent, err error) {
+		var at, until, closed, intent, group, rollout sql.NullInt64
+		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &closed,
+			&intent, &group, &rollout)
+		c.At, c.Until, c.Closed = fromMillis(at), fromMillis(until), fromMillis(closed)
+		c.Intent, c.Group, c.Rollout = intent.Int64, group.Int64, rollout.Int64
+		return c, err
+	}, `
+		SELECT c.id, c.device_id, c.key, c.answer, c.change, c.given_by, c.given_at, c.until, c.closed_at, c.intent_id,
+			c.group_id, g.rollout_id
+		FROM consents c LEFT JOIN group_consents g ON g.id = c.group_id ORDER BY c.id DESC LIMIT $1`, most)
+	return given, failure("read consents", err)
+}

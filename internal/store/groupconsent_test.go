@@ -1,0 +1,140 @@
+package store
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// groupOf is a rollout with two members and a group consent to one change, given while it runs.
+func groupOf(t *testing.T, s *Store, devices ...fleet.DeviceID) (fleet.Rollout, fleet.GroupConsent) {
+	t.Helper()
+	r := fullRollout(3, devices...)
+	r.Status, r.EndedAt = fleet.RolloutRunning, time.Time{}
+	r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+	return r, fleet.GroupConsent{
+		Rollout: r.ID, Key: "folders.a", Change: "same", Answer: fleet.AnswerConsent, By: "nora", At: seenAt,
+	}
+}
+
+func consentOf(g fleet.GroupConsent, device fleet.DeviceID, key string) fleet.Consent {
+	return fleet.Consent{Device: device, Key: key, Answer: g.Answer, Change: "of " + string(device), By: g.By, At: g.At,
+		Until: g.At.Add(24 * time.Hour), Group: g.ID}
+}
+
+func TestAGroupConsentIsUsedOncePerDeviceAndKey(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := must(Open(t.Context(), options))(t)
+		a, b := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
+		_, g := groupOf(t, s, a, b)
+		g, now, err := s.PutGroupConsent(t.Context(), g, []fleet.Consent{consentOf(g, a, "folders.a")})
+		if err != nil || len(now) != 1 || now[0].Group != g.ID {
+			t.Fatalf("got %+v, %v", now, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, options)
+		if got := must(s.OpenConsents(t.Context()))(t); !reflect.DeepEqual(got, now) {
+			t.Errorf("got %+v, want %+v", got, now)
+		}
+		for _, id := range []fleet.DeviceID{a, b} {
+			got := must(s.GroupConsents(t.Context(), id))(t)
+			want := g
+			want.Waited = []string{"c"}
+			if !reflect.DeepEqual(got, []fleet.GroupConsent{want}) {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		}
+
+		other := consentOf(g, a, "folders.a")
+		other.Change = "names another peer"
+		if got := must(s.PutConsents(t.Context(), []fleet.Consent{other}))(t); len(got) != 1 || got[0].ID != now[0].ID {
+			t.Errorf("got %+v, want the consent that is there", got)
+		}
+		if got := must(s.OpenConsents(t.Context()))(t); len(got) != 1 || got[0].Change != "names another peer" {
+			t.Errorf("got %+v: the consent did not follow the change", got)
+		}
+		if err := s.CloseConsents(t.Context(), []int64{now[0].ID}, 7); err != nil {
+			t.Fatal(err)
+		}
+		both := []fleet.Consent{consentOf(g, a, "folders.a"), consentOf(g, b, "folders.a"), consentOf(g, a, "folders.b")}
+		if got := must(s.PutConsents(t.Context(), both))(t); len(got) != 2 || got[0].Device != b || got[1].Key != "folders.b" {
+			t.Errorf("got %+v, want what the group was not used for", got)
+		}
+		given := must(s.GivenConsents(t.Context(), 10))(t)
+		if len(given) != 3 || given[2].Intent != 7 || given[2].Closed.IsZero() || given[2].Rollout != g.Rollout {
+			t.Errorf("got %+v", given)
+		}
+		if got := must(s.GivenConsents(t.Context(), 1))(t); len(got) != 1 || got[0].ID != given[0].ID {
+			t.Errorf("got %+v, want the newest", got)
+		}
+	})
+}
+
+func TestAGroupConsentCountsWhileItsRolloutSpeaksForTheDevice(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: seenAt}
+		options.Now = clock.now
+		s := open(t, options)
+		a, b := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
+		r, g := groupOf(t, s, a, b)
+		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt, Rollout: r.ID}
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Consents: []fleet.GroupConsent{removals}}))(t)
+		if _, _, err := s.PutGroupConsent(t.Context(), g, nil); err != nil {
+			t.Fatal(err)
+		}
+		count := func(id fleet.DeviceID) int { return len(must(s.GroupConsents(t.Context(), id))(t)) }
+
+		r.Status, r.EndedAt, r.Members = fleet.RolloutSucceeded, seenAt, nil
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+		clock.move(fleet.GroupConsentTime - time.Second)
+		if got := count(a); got != 2 {
+			t.Errorf("got %d of a rollout that has just ended, want 2", got)
+		}
+		clock.move(time.Second)
+		if got := must(s.GroupConsents(t.Context(), a))(t); len(got) != 1 || !got[0].Removals {
+			t.Errorf("got %+v, want only what an undo needs", got)
+		}
+
+		later, _ := groupOf(t, s, a)
+		if got := count(a); got != 0 {
+			t.Errorf("got %d of a rollout that another one followed", got)
+		}
+		if got := count(b); got != 1 {
+			t.Errorf("got %d of a device that the later one does not touch, want 1", got)
+		}
+		want := map[fleet.DeviceID]int64{a: later.ID, b: r.ID}
+		if got := must(s.RolloutsOfDevices(t.Context()))(t); !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		if got := count(deviceN(3).ID); got != 0 {
+			t.Errorf("got %d of a device in no rollout", got)
+		}
+	})
+}
+
+// An undo and its consent are one write: either both are there or none.
+func TestARolloutAndItsGroupConsentAreOneWrite(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		a := put(t, s, deviceN(1)).ID
+		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt}
+		id := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{
+			Rollouts: []fleet.Rollout{fullRollout(3, a)}, Consents: []fleet.GroupConsent{removals},
+		}))(t)
+		got := must(s.GroupConsents(t.Context(), a))(t)
+		if len(got) != 1 || got[0].Rollout != id || !slices.Equal(got[0].Waited, []string{"c"}) {
+			t.Errorf("got %+v", got)
+		}
+		removals.Rollout = 99
+		_, err := s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: 9, Consents: []fleet.GroupConsent{removals}})
+		wantCode(t, err, fleet.CodeNotFound)
+		if got := must(s.Settled(t.Context()))(t); got == 9 {
+			t.Error("half of a write that failed was kept")
+		}
+	})
+}

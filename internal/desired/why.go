@@ -10,6 +10,7 @@ import (
 // Why says where a difference between the observed and the desired configuration comes from.
 type Why struct {
 	Templates  []int64 // that asked for it, in the order of the fold; none: it returns to base
+	Authors    []int64 // those of the templates that no admin saved last
 	Implied    bool    // a device that a shared folder brings along, or no longer needs
 	Returns    bool    // no template asks: what is there without Muster comes back
 	Recreates  bool    // a member that Muster removed comes back
@@ -51,6 +52,7 @@ func askers(all []asked, key stconfig.Key) []int64 {
 // Why explains one key of a Diff between what was observed and Desired.
 func (r Result) Why(key stconfig.Key) Why {
 	why := Why{Templates: askers(r.asked, key)}
+	why.Authors = slices.DeleteFunc(slices.Clone(why.Templates), r.savedByAdmin)
 	for _, a := range r.asked {
 		if a.with != "" && a.key.Equal(key) {
 			why.With = a.with
@@ -66,6 +68,10 @@ func (r Result) Why(key stconfig.Key) Why {
 	}
 	why.Returns = len(why.Templates) == 0 && !why.Implied || why.Earlier
 	return why
+}
+
+func (r Result) savedByAdmin(template int64) bool {
+	return slices.ContainsFunc(r.laid, func(l laid) bool { return l.template.ID == template && l.target.adminSaved })
 }
 
 // explain says what a record tells of a change.

@@ -19,18 +19,21 @@ type guard struct {
 	desired  stconfig.Value
 	admins   func() stconfig.Value   // see Input.ByAdmins
 	made     func(stconfig.Key) bool // see Input.MadeByAdmins
+	asked    func(stconfig.Key) Why
 	system   func() (s *system, unknown string)
 }
 
 func newGuard(in Input) guard {
 	g := guard{own: string(in.Device), facts: in.Facts, observed: in.Observed, base: in.Base, desired: in.Desired,
-		admins: in.ByAdmins,
-		made:   in.MadeByAdmins}
+		admins: in.ByAdmins, made: in.MadeByAdmins, asked: in.Why}
 	if !g.base.Exists() {
 		g.base = in.Observed
 	}
 	if g.made == nil {
 		g.made = func(stconfig.Key) bool { return false }
+	}
+	if g.asked == nil {
+		g.asked = func(stconfig.Key) Why { return Why{} }
 	}
 	if g.admins == nil {
 		g.admins = func() stconfig.Value { return g.base }
@@ -97,6 +100,8 @@ var guardTable = []rule{
 	{at: "defaults.folder.path", class: Held, why: whyStrayPath},
 	{at: "folders.*.versioning.**", class: Held, why: whyStrayVersions},
 	{at: "defaults.folder.versioning.**", class: Held, why: whyStrayVersions},
+	{at: "folders.*.junctionsAsDirs", class: Held, why: whyJunctions},
+	{at: "defaults.folder.junctionsAsDirs", class: Held, why: whyJunctions},
 	{at: "folders.*.devices.*", class: Held, why: whyStrayShare},
 	{at: "defaults.folder.devices.*", class: Held, why: whyStrayShare},
 	{at: "gui.address", class: Held,

@@ -52,6 +52,50 @@ func TestGuardMatrix(t *testing.T) {
 	}
 }
 
+// TestGuardMatrixOfAuthors covers what is held where authors ask for it and goes out where admins do.
+func TestGuardMatrixOfAuthors(t *testing.T) {
+	cases, err := guard.AuthorCases(guard.Scene{Own: stconfig.SampleID, Host: "127.0.0.1", Port: "8384",
+		Doc: guardScene(t).observed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range cases {
+		for _, role := range []fleet.Role{fleet.RoleAuthor, fleet.RoleAdmin} {
+			t.Run(tc.Name+"/"+string(role), func(t *testing.T) {
+				c := guardScene(t)
+				_, p, err := c.plan([]fleet.Template{{ID: 1, Op: tc.Op, Key: tc.Key, Text: tc.Text, SavedRole: role}})
+				switch {
+				case err != nil && !tc.MayFail:
+					t.Fatal(err)
+				case err == nil && role == fleet.RoleAuthor:
+					c.isKept(t, p, tc)
+				case err == nil && len(p.Sendable()) != len(p.Changes):
+					t.Errorf("an admin's %s waits: %v", tc.At, p.Changes)
+				}
+			})
+		}
+	}
+}
+
+// TestJunctionsInAnAuthorsNewFolderAreHeld covers a folder that comes with junctions followed: the daemon's own
+// defaults may say so, an author may not.
+func TestJunctionsInAnAuthorsNewFolderAreHeld(t *testing.T) {
+	plain := fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders.new", SavedRole: fleet.RoleAuthor,
+		Text: `{"path": "~/new"}`}
+	asking := plain
+	asking.Text = `{"path": "~/new", "junctionsAsDirs": true}`
+	c := guardScene(t)
+	for text, want := range map[fleet.Template]plan.Class{plain: plan.Free, asking: plan.Held} {
+		if _, p, err := c.plan([]fleet.Template{text}); err != nil || p.Changes[0].Class != want {
+			t.Errorf("%s: got %v, %v, want %s", text.Text, p.Changes, err, want)
+		}
+	}
+	c.edit(fleet.OpSet, "defaults.folder.junctionsAsDirs", `true`)
+	if _, p, err := c.plan([]fleet.Template{plain}); err != nil || p.Changes[0].Class != plan.Free {
+		t.Errorf("with the daemon's own defaults: got %v, %v", p.Changes, err)
+	}
+}
+
 // isKept checks that the change at the case's key is in the plan with its class, and that nothing of it is sent.
 func (c *scene) isKept(t *testing.T, p plan.Plan, tc guard.Case) {
 	t.Helper()

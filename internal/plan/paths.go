@@ -159,11 +159,17 @@ func (g guard) whyStray(what string, p place, locate func(*system) (location, st
 	case g.adminsAsk(keyOf(p.names)):
 		return ""
 	}
-	if why := g.whyNotAnAuthors(s, at, p); why != "" {
-		return what + " " + why + ", and it is not admins alone who ask for it"
+	why := g.whyNotAnAuthors(s, at, p)
+	switch {
+	case why == "":
+		return ""
+	case strings.HasPrefix(why, outsideRoots):
+		return what + " " + why + g.unlessAdmins(p, "adds a root: muster folder-roots add "+quoted(p.to.Str()))
 	}
-	return ""
+	return what + " " + why + g.unlessAdmins(p)
 }
+
+const outsideRoots = "is outside the folder roots"
 
 // Directories in which programs keep what decides over a user's account, whatever the system.
 var programDirectories = []string{"AppData", "Library", "bin", "ProgramData"}
@@ -180,7 +186,7 @@ func (g guard) whyNotAnAuthors(s *system, at location, p place) string {
 	case at.hasName(s.namesOfHome(at), isProgram):
 		return "lies in a directory of programs"
 	case !s.inRoots(at, g.facts.Roots):
-		return "is outside the folder roots" + g.rootsInWords()
+		return outsideRoots + g.rootsInWords()
 	case g.wasSynced(s, at):
 		return "lies where a folder was earlier: a symbolic link that another device sent may lead anywhere"
 	}
@@ -231,8 +237,7 @@ func (g guard) rootsInWords() string {
 	if len(named) > most {
 		named, more = named[:most], ", ..."
 	}
-	return fmt.Sprintf(" (%s%s; an admin adds one with: muster folder-roots add DIRECTORY)",
-		strings.Join(named, ", "), more)
+	return fmt.Sprintf(" (%s%s)", strings.Join(named, ", "), more)
 }
 
 // whyStrayShare says why sharing a folder anew waits for consent.
@@ -241,31 +246,15 @@ func whyStrayShare(g guard, p place) string {
 	if p.changed() || strings.EqualFold(id, g.own) || g.adminsAsk(keyOf(p.names)) {
 		return ""
 	}
-	const asked = ", and it is not admins alone who ask for it"
 	device, err := fleet.ParseDeviceID(id)
 	folder := keyOf(p.names[:2])
 	switch {
 	case err != nil || g.facts.Registered == nil || !g.facts.Registered(device):
-		return "it would be shared with a device that is not registered here" + asked
+		return "it would be shared with a device that is not registered here" + g.unlessAdmins(p)
 	case section(folder) == "defaults":
-		return "every new folder would be shared with this device" + asked
+		return "every new folder would be shared with this device" + g.unlessAdmins(p)
 	case g.made(folder), stconfig.Lookup(g.base, folder).Exists(), stconfig.Lookup(g.admins(), folder).Exists():
-		return "a folder that templates of authors did not make would be shared with another device" + asked
+		return "a folder that templates of authors did not make would be shared with another device" + g.unlessAdmins(p)
 	}
 	return ""
-}
-
-// adminsAsk tells whether the templates that admins saved ask for what stands at a key without the help of others.
-func (g guard) adminsAsk(key stconfig.Key) bool {
-	is := stconfig.Lookup(g.desired, key)
-	admins := stconfig.Lookup(g.admins(), key)
-	return is.Exists() == admins.Exists() && is.Equal(admins)
-}
-
-func keyOf(names []string) stconfig.Key {
-	key := stconfig.Key{}
-	for _, name := range names {
-		key = key.Child(name)
-	}
-	return key
 }

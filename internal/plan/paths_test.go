@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"muster/internal/fleet"
@@ -69,6 +70,29 @@ func (c *scene) judgeAll(t *testing.T, system stsim.System, role fleet.Role) (ca
 		}
 	}
 	return cases
+}
+
+// TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy covers a reason that needed two readings ("it is not admins alone who
+// ask for it").
+func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
+	author := fleet.Template{ID: 12, Op: fleet.OpMerge, Key: "folders.new", SavedRole: fleet.RoleAuthor}
+	for text, want := range map[string]string{
+		`{"path": "/srv/new"}`: "its path is outside the folder roots (~); template 12 was not last saved by an admin: " +
+			"an admin consents, or saves the template, or adds a root: muster folder-roots add /srv/new",
+		`{"path": "/srv/it's; new"}`: `muster folder-roots add '/srv/it'\''s; new'`,
+		`{"path": "~/bin/x"}`: "its path lies in a directory of programs; template 12 was not last saved by an admin: " +
+			"an admin consents, or saves the template",
+	} {
+		c := guardScene(t)
+		author.Text = text
+		_, p, err := c.plan([]fleet.Template{author})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Changes[0].Reason; got != want && !(strings.HasPrefix(want, "muster") && strings.HasSuffix(got, want)) {
+			t.Errorf("%s: the reason is %q, want %q", text, got, want)
+		}
+	}
 }
 
 func (c *scene) judged(t *testing.T, what string, form guard.Form, free bool, template fleet.Template) {

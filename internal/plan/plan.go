@@ -130,6 +130,7 @@ type Facts struct {
 // Why says where a change comes from; see desired.Why.
 type Why struct {
 	Templates  []int64
+	Authors    []int64
 	Implied    bool
 	Returns    bool
 	Recreates  bool

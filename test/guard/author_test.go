@@ -90,6 +90,26 @@ func TestAnAuthorSharesFoldersInTheHomeDirectory(t *testing.T) {
 	s.WaitConfiguration(two.ID, fleet.ConfigInSync)
 }
 
+// TestJunctionsAreHeldForAuthorsOnly covers a key with which a folder's files may lie elsewhere on Windows.
+func TestJunctionsAreHeldForAuthorsOnly(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	d := daemon.Start(t, daemon.Options{})
+	d.AddFolder("photos")
+	s.Register(d.ID, d.APIKey, d.Address, d.Port, "office")
+	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
+	id := as(t, s, fleet.RoleAuthor).Template("set", "folders.*.junctionsAsDirs", "true", "office")
+	state := s.WaitConfiguration(d.ID, fleet.ConfigHeld)
+	want := fmt.Sprintf("template %d was not last saved by an admin", id)
+	if !strings.Contains(state.Reason, want) || !strings.Contains(state.Reason, "junctions") {
+		t.Errorf("the reason is %s", state.Reason)
+	}
+	op, key, text := "set", "folders.*.junctionsAsDirs", "true // checked"
+	if _, err := s.Client.PutTemplate(t.Context(), id, api.PutTemplate{Op: &op, Key: &key, Template: &text}); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
+}
+
 // consented tries to let out everything that is held.
 func consented(t *testing.T, s *server.Server, id fleet.DeviceID, want fleet.Code) {
 	t.Helper()

@@ -25,25 +25,9 @@ type Case struct {
 
 // Cases are all threats in all spellings, and all losses, in both languages.
 func Cases(s Scene) ([]Case, error) {
-	var cases []Case
-	add := func(c Case, json string) {
-		for _, language := range languages {
-			said := c
-			said.Language, said.Text = language.name, language.write(json)
-			said.Name = strings.Join([]string{c.Name, c.Spelling, language.name}, "/")
-			cases = append(cases, said)
-		}
-	}
-	for _, threat := range Threats {
-		threat.Key, threat.Value = s.fill(threat.Key), s.fill(threat.Value)
-		for _, spelling := range spellings {
-			op, key, json, err := spelling.say(s, threat)
-			if err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", threat.Name, spelling.name, err)
-			}
-			add(Case{Name: threat.Name, At: threat.Key, Class: threat.Class, Op: op, Key: key, Spelling: spelling.name,
-				MayFail: op == fleet.OpAppend || op == fleet.OpRemove, Harmless: op == fleet.OpSet && threat.spreads(key)}, json)
-		}
+	cases, err := s.spelled(Threats)
+	if err != nil {
+		return nil, err
 	}
 	for _, loss := range Losses {
 		what := loss.What
@@ -51,10 +35,41 @@ func Cases(s Scene) ([]Case, error) {
 			what = "everything"
 		}
 		value, key := s.fill(loss.Value), s.fill(loss.Key)
-		add(Case{Name: what + " goes", At: s.fill(loss.What), Class: loss.Class, Op: loss.Op, Key: key, MayFail: loss.Class == "" || loss.Key == "",
-			Spelling: fmt.Sprintf("%s %q %s", loss.Op, loss.Key, loss.Value)}, value)
+		cases = append(cases, inLanguages(Case{Name: what + " goes", At: s.fill(loss.What), Class: loss.Class, Op: loss.Op, Key: key, MayFail: loss.Class == "" || loss.Key == "",
+			Spelling: fmt.Sprintf("%s %q %s", loss.Op, loss.Key, loss.Value)}, value)...)
 	}
 	return cases, nil
+}
+
+// AuthorCases are the threats that are free for admins, in all spellings and both languages.
+func AuthorCases(s Scene) ([]Case, error) { return s.spelled(AuthorThreats) }
+
+// spelled are threats in all spellings and both languages.
+func (s Scene) spelled(threats []Threat) (cases []Case, err error) {
+	for _, threat := range threats {
+		threat.Key, threat.Value = s.fill(threat.Key), s.fill(threat.Value)
+		for _, spelling := range spellings {
+			op, key, json, err := spelling.say(s, threat)
+			if err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", threat.Name, spelling.name, err)
+			}
+			c := Case{Name: threat.Name, At: threat.Key, Class: threat.Class, Op: op, Key: key, Spelling: spelling.name,
+				MayFail: op == fleet.OpAppend || op == fleet.OpRemove, Harmless: op == fleet.OpSet && threat.spreads(key)}
+			cases = append(cases, inLanguages(c, json)...)
+		}
+	}
+	return cases, nil
+}
+
+// inLanguages is a case in both languages.
+func inLanguages(c Case, json string) []Case {
+	cases := make([]Case, len(languages))
+	for i, language := range languages {
+		cases[i] = c
+		cases[i].Language, cases[i].Text = language.name, language.write(json)
+		cases[i].Name = strings.Join([]string{c.Name, c.Spelling, language.name}, "/")
+	}
+	return cases
 }
 
 var languages = []struct {

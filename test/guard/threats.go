@@ -82,6 +82,12 @@ var Threats = []Threat{
 	{"other usage reports", "options.urURL", `"https://evil.example/"`, plan.Held},
 }
 
+// AuthorThreats are held unless admins ask for them.
+var AuthorThreats = []Threat{
+	{"junctions lead out of a folder", "folders.photos-x4kd.junctionsAsDirs", `true`, plan.Held},
+	{"junctions lead out of every new folder", "defaults.folder.junctionsAsDirs", `true`, plan.Held},
+}
+
 // Loss is a template that would take something away.
 type Loss struct {
 	What  string // key of what would go; "": the whole configuration as it should be

@@ -13,7 +13,8 @@ const (
 	company     = 500 * time.Millisecond // what the next poll waits after an answer: a change at a daemon makes a handful of events
 	settle      = 5 * time.Second        // from a scan's end to the summary that is told; about 2 s at an idle daemon
 	gapCost     = 5                      // of reading everything again, in readings of a configuration
-	bigDocument = 1 << 20                // bytes of a configuration from which on few are taken apart at a time
+	bigDocument = 256 << 10              // bytes of a configuration from which on one is taken apart at a time
+	maxUnread   = 8 << 20                // bytes of such configurations that wait for that
 )
 
 // follow makes first contact and lives on the event stream until something breaks. A daemon that turns out to have

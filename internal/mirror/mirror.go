@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"muster/internal/fleet"
@@ -58,7 +59,8 @@ type Mirror struct {
 	o        Options
 	log      *slog.Logger
 	connects *rate.Limiter
-	parsing  chan struct{} // bounds how many big configurations are taken apart at a time
+	parsing  chan struct{}       // holds a token while a big configuration is taken apart
+	unread   *semaphore.Weighted // bytes of big configurations that wait for that
 	outbox   *outbox
 	watchers sync.WaitGroup
 	visited  atomic.Int64 // watchers that visit their daemon instead of following it
@@ -82,7 +84,8 @@ func New(o Options) *Mirror {
 	}
 	m := &Mirror{
 		o: o, log: o.Log.With(logkey.Component, "mirror"), connects: rate.NewLimiter(connectsASecond, connectsASecond/10),
-		parsing: make(chan struct{}, 2), devices: map[fleet.DeviceID]*watcher{}, seed: maps.Clone(o.Seed),
+		parsing: make(chan struct{}, 1), unread: semaphore.NewWeighted(maxUnread),
+		devices: map[fleet.DeviceID]*watcher{}, seed: maps.Clone(o.Seed),
 	}
 	m.outbox = newOutbox(o.Sink, m.log, o.ConfigSeen)
 	m.outbox.took = m.took

@@ -16,7 +16,7 @@ const (
 	urgentFor     = 40 * time.Millisecond  // and configurations: a write costs much the same for one as for twenty,
 	fewConfigs    = 8                      // but not behind so many: more are coming then
 	groupSize     = 500                    // observations in one call of the sink
-	maxWaiting    = 64 << 20               // bytes that wait before watchers have to
+	maxWaiting    = 16 << 20               // bytes that wait before watchers have to
 	summaryBytes  = 256
 	lastWrite     = 5 * time.Second // for what is left at the end
 	firstRetry    = time.Second

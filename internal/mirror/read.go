@@ -76,28 +76,28 @@ func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
 // readConfig reads the configuration and takes it over. One that is the same as the last is no news: daemons announce
 // every change twice. Of two readings at the same time the one that was asked for later counts.
 func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fleet.ObservedConfig, error) {
-	began := time.Now()
-	document, tooOld, err := config(ctx, d)
+	read, release, err := w.configInTurn(ctx, d)
+	defer release()
 	if err != nil {
 		return fleet.ObservedConfig{}, err
 	}
-	sum := sha256.Sum256(document)
+	sum := sha256.Sum256(read.document)
 	reading, known := w.reading(sum)
 	if !known {
-		reading, err = w.understand(ctx, document)
+		reading, err = w.m.o.Read(w.device.ID, read.document)
 	}
 	if err != nil {
 		return fleet.ObservedConfig{}, err
 	}
 	now := time.Now()
-	seen := fleet.ObservedConfig{JSON: document, Digest: reading.Digest, Folders: reading.Folders, SeenAt: now}
+	seen := fleet.ObservedConfig{JSON: read.document, Digest: reading.Digest, Folders: reading.Folders, SeenAt: now}
 	w.update(func(s *Snapshot) Aspect {
-		if began.Before(w.configBegan) {
+		if read.began.Before(w.configBegan) {
 			return 0
 		}
-		w.configBegan, w.configSum, w.pausedNow = began, sum, reading.Paused
+		w.configBegan, w.configSum, w.pausedNow = read.began, sum, reading.Paused
 		changed := s.Digest != reading.Digest
-		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, tooOld
+		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, read.tooOld
 		if !changed {
 			return 0
 		}
@@ -110,13 +110,50 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 	return seen, nil
 }
 
-func config(ctx context.Context, d ConfigReader) (document []byte, tooOld bool, err error) {
-	document, err = d.Config(ctx)
+// configRead is a configuration as it came, and when it was asked for.
+type configRead struct {
+	document []byte
+	tooOld   bool
+	began    time.Time
+}
+
+func config(ctx context.Context, d ConfigReader) (read configRead, err error) {
+	read.began = time.Now()
+	read.document, err = d.Config(ctx)
 	if fleet.CodeOf(err) == fleet.CodeUnsupported {
-		document, err = d.SystemConfig(ctx)
-		tooOld = true
+		read.document, err = d.SystemConfig(ctx)
+		read.tooOld = true
 	}
-	return document, tooOld, err
+	return read, err
+}
+
+// configInTurn reads a configuration. A big one is ten times as large once it is taken apart, so the watchers do that in
+// turn, until release. Where the documents that wait for their turn take much memory already, this one is read anew then.
+func (w *watcher) configInTurn(ctx context.Context, d ConfigReader) (read configRead, release func(), err error) {
+	read, err = config(ctx, d)
+	size := int64(len(read.document))
+	if err != nil || size <= bigDocument {
+		return read, func() {}, err
+	}
+	again := !w.m.unread.TryAcquire(size)
+	if again {
+		read.document = nil
+	} else {
+		defer w.m.unread.Release(size)
+	}
+	select {
+	case w.m.parsing <- struct{}{}:
+		release = func() { <-w.m.parsing }
+	case <-ctx.Done():
+		return read, func() {}, ctx.Err()
+	}
+	if !again {
+		return read, release, nil
+	}
+	if err = w.m.outbox.room(ctx); err == nil {
+		read, err = config(ctx, d)
+	}
+	return read, release, err
 }
 
 // reading is what the current configuration says, if it is this very text: whoever changes a daemon reads it once more
@@ -126,18 +163,6 @@ func (w *watcher) reading(sum [sha256.Size]byte) (Reading, bool) {
 	defer w.mu.Unlock()
 	s := w.snapshot.Load()
 	return Reading{Digest: s.Digest, Folders: s.Folders, Paused: w.pausedNow}, sum == w.configSum
-}
-
-func (w *watcher) understand(ctx context.Context, document []byte) (Reading, error) {
-	if len(document) > bigDocument { // taken apart it is ten times as large
-		select {
-		case w.m.parsing <- struct{}{}:
-			defer func() { <-w.m.parsing }()
-		case <-ctx.Done():
-			return Reading{}, ctx.Err()
-		}
-	}
-	return w.m.o.Read(w.device.ID, document)
 }
 
 func onlyThese(summaries map[string]fleet.FolderSummary, folders []fleet.FolderLabel) map[string]fleet.FolderSummary {

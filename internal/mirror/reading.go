@@ -7,8 +7,13 @@ import (
 	"muster/internal/stconfig"
 )
 
-// maxFolderBytes: real folder IDs are short. A longer one comes from a daemon that lies, and is left out, as in the store.
-const maxFolderBytes = 1 << 10
+const (
+	// maxFolderBytes: real folder IDs are short. A longer one comes from a daemon that lies, and is left out, as in the
+	// store.
+	maxFolderBytes = 1 << 10
+	// maxLabelBytes bounds a folder's label, of which the memory of every watched device holds one per folder.
+	maxLabelBytes = 512
+)
 
 // Reading is what a watcher wants to know of a configuration.
 type Reading struct {
@@ -30,9 +35,9 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 	reading := Reading{Digest: stconfig.Digest(doc), Paused: map[string]bool{}}
 	seen := map[string]bool{}
 	for folder := range doc.Get("folders").Values() {
-		id, label := strings.Clone(folder.Get("id").Str()), strings.Clone(folder.Get("label").Str()) // parts of the document's text would keep all of it
+		id, label := folder.Get("id").Str(), folder.Get("label").Str()
 		switch {
-		case id == "" || strings.ContainsRune(id+label, 0):
+		case id == "" || strings.ContainsRune(id, 0) || strings.ContainsRune(label, 0):
 			return Reading{}, unusable("it has a folder without a usable ID or label", nil)
 		case seen[id]:
 			return Reading{}, unusable("it has the same folder twice", nil)
@@ -40,12 +45,22 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		if seen[id] = true; len(id) > maxFolderBytes {
 			continue
 		}
-		reading.Folders = append(reading.Folders, fleet.FolderLabel{Folder: id, Label: label})
+		id = strings.Clone(id) // a part of the document's text would keep all of it
+		reading.Folders = append(reading.Folders, fleet.FolderLabel{Folder: id, Label: shownLabel(label)})
 		if folder.Get("paused").IsTrue() {
 			reading.Paused[id] = true
 		}
 	}
 	return reading, nil
+}
+
+// shownLabel is a folder's label as it is listed: a long one is shortened.
+func shownLabel(label string) string {
+	const more = "…"
+	if len(label) <= maxLabelBytes {
+		return strings.Clone(label)
+	}
+	return strings.ToValidUTF8(label[:maxLabelBytes-len(more)], "") + more
 }
 
 func unusable(why string, err error) error {

@@ -26,13 +26,20 @@ func (cn *conn) readBody(ctx context.Context, response *http.Response, k call, l
 	if response.StatusCode != http.StatusOK {
 		limit = min(limit, l.SmallBytes) // an error text
 	}
-	if response.ContentLength > limit {
+	passed := int64(0)
+	if k.poll && response.StatusCode == http.StatusOK {
+		passed = l.PassedBytes
+	}
+	if response.ContentLength > limit+passed {
 		return nil, tooLarge(limit)
 	}
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unbelievable("it sends a compressed answer although none was asked for")
 	}
 	b := body{paced: pacedReader{conn: cn.tcp, body: response.Body, wait: k.wait, began: time.Now(), limits: l}, limit: limit, big: big}
+	if passed > 0 {
+		b.sifter, b.spare = &sifter{}, passed
+	}
 	defer b.release()
 	return b.read(ctx)
 }
@@ -43,13 +50,22 @@ func tooLarge(limit int64) error {
 
 // body is one that is being read.
 type body struct {
-	paced pacedReader
-	limit int64
-	big   chan struct{} // nil when there is no need to wait for a turn
+	paced  pacedReader
+	limit  int64         // of what is kept
+	spare  int64         // bytes that the sifter may still leave out
+	sifter *sifter       // nil: all is kept
+	big    chan struct{} // nil when there is no need to wait for a turn
 
 	first [1]byte
-	held  []*[pieceBytes]byte // what came after the first byte
-	turn  bool                // to be big
+	size  int64  // of what is kept
+	held  []part // what came after the first byte
+	turn  bool   // to be big
+}
+
+// part is a piece and how many of its bytes are in use.
+type part struct {
+	piece *[pieceBytes]byte
+	used  int
 }
 
 // read takes memory only once there is something to put into it: most bodies are those of polls that hang.
@@ -60,28 +76,54 @@ func (b *body) read(ctx context.Context) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	}
-	for size := int64(1); ; size += pieceBytes {
-		switch {
-		case size > b.limit:
-			return nil, tooLarge(b.limit)
-		case size > bigAnswer:
+	b.size = int64(b.sift(b.first[:]))
+	for {
+		if b.size > bigAnswer {
 			if err := b.waitForTurn(ctx); err != nil {
 				return nil, err
 			}
 		}
 		piece := pieces.Get().(*[pieceBytes]byte)
-		b.held = append(b.held, piece)
 		n, err := b.fill(piece[:])
+		kept := b.sift(piece[:n])
+		b.spare -= int64(n - kept)
+		b.hold(piece, kept)
 		switch {
-		case err == nil:
-		case !errors.Is(err, io.EOF):
+		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
-		case size+int64(n) > b.limit:
+		case b.size > b.limit, b.spare < 0:
 			return nil, tooLarge(b.limit)
-		default:
-			return b.whole(n), nil
+		case err != nil:
+			return b.whole(), nil
 		}
 	}
+}
+
+// sift keeps what is wanted at the front of p, and gives its length.
+func (b *body) sift(p []byte) int {
+	if b.sifter == nil {
+		return len(p)
+	}
+	return b.sifter.sift(p)
+}
+
+// hold keeps the first bytes of a piece, in the last part where that has room.
+func (b *body) hold(piece *[pieceBytes]byte, used int) {
+	b.size += int64(used)
+	if n := len(b.held); n > 0 && b.held[n-1].used+used <= pieceBytes {
+		last := &b.held[n-1]
+		copy(last.piece[last.used:], piece[:used])
+		last.used += used
+		discard(piece)
+		return
+	}
+	b.held = append(b.held, part{piece, used})
+}
+
+// discard gives a piece back, without what stood there: answers hold secrets.
+func discard(piece *[pieceBytes]byte) {
+	clear(piece[:])
+	pieces.Put(piece)
 }
 
 // fill reads until p is full; any error is that of the body, io.EOF too.
@@ -111,21 +153,19 @@ func (b *body) waitForTurn(ctx context.Context) error {
 	return nil
 }
 
-// whole puts together what was read, of which so many bytes are in the last piece.
-func (b *body) whole(last int) []byte {
-	full := b.held[:len(b.held)-1]
-	all := append(make([]byte, 0, 1+len(full)*pieceBytes+last), b.first[0])
-	for _, piece := range full {
-		all = append(all, piece[:]...)
+// whole puts together what was kept.
+func (b *body) whole() []byte {
+	all := append(make([]byte, 0, b.size), b.first[0])
+	for _, part := range b.held {
+		all = append(all, part.piece[:part.used]...)
 	}
-	return append(all, b.held[len(full)][:last]...)
+	return all
 }
 
-// release gives back the memory, without what stood there: answers hold secrets.
+// release gives back the memory.
 func (b *body) release() {
-	for _, piece := range b.held {
-		clear(piece[:])
-		pieces.Put(piece)
+	for _, part := range b.held {
+		discard(part.piece)
 	}
 	if b.turn {
 		<-b.big

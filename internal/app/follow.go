@@ -76,6 +76,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 				a.inbox.Online(id)
 			case !s.Restarting:
 				a.inbox.Offline(id)
+				a.engine.Offline(id)
 			}
 		})
 	}

@@ -13,6 +13,30 @@ type Consent struct {
 	At     time.Time
 	Until  time.Time // from then on it may not be used
 	Group  int64     // the group consent that it was made from; 0: it was given for the device itself
+
+	// UnreachableSince is when the device stopped to answer: since then the time of the consent does not run. Zero while
+	// the device can be reached.
+	UnreachableSince time.Time
+}
+
+// Over tells whether the time of the consent has run out.
+func (c Consent) Over(now time.Time) bool {
+	if !c.UnreachableSince.IsZero() {
+		now = c.UnreachableSince
+	}
+	return !now.Before(c.Until)
+}
+
+// Reachable is the consent after it was found out whether its device can be reached.
+func (c Consent) Reachable(reachable bool, now time.Time) Consent {
+	switch away := !c.UnreachableSince.IsZero(); {
+	case !reachable && !away:
+		c.UnreachableSince = now
+	case reachable && away:
+		c.Until = c.Until.Add(now.Sub(c.UnreachableSince))
+		c.UnreachableSince = time.Time{}
+	}
+	return c
 }
 
 // GroupConsent is a person's answer to equal held changes of the members of a rollout. Members that have such a change

@@ -46,6 +46,12 @@ func (w Write) Again(read stconfig.Value, own fleet.DeviceID) (stconfig.Value, e
 	return w.body(after), nil
 }
 
+// Save has a daemon save the configuration that it has. It changes nothing, in the section that is edited least: a daemon
+// merges a PATCH into what it had there a moment ago, and what another client writes there in between is lost.
+func Save() Write {
+	return Write{Method: http.MethodPatch, Path: "/rest/config/ldap", Body: stconfig.Obj()}
+}
+
 // Writes says a plan's sendable changes in the narrowest and fewest calls, in a safe order. fresh is the document as
 // just read, the plan made from it: whatever is replaced as a whole is replaced by what was read, with the changes.
 func Writes(p Plan, fresh stconfig.Value) []Write {

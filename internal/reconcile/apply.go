@@ -25,7 +25,7 @@ const (
 	longestRetry = 2 * time.Second
 )
 
-// bring sends the plan and what follows from it, until nothing is left to send.
+// bring sends the plan and what follows from it, until nothing is left to send and the daemon has saved it.
 func (e *Engine) bring(ctx context.Context, j *job) error {
 	for range maxRounds {
 		if !e.mayWrite(ctx, j) {
@@ -37,15 +37,17 @@ func (e *Engine) bring(ctx context.Context, j *job) error {
 				return e.notThought(j, err)
 			}
 		}
-		if len(j.plan.Sendable()) == 0 {
+		switch sendable := j.plan.Sendable(); {
+		case len(sendable) > 0:
+			e.say(j.m, fleet.ConfigApplying, summary(sendable)+" is being sent", "")
+		case !j.isUnsaved():
 			return nil
 		}
-		e.say(j.m, fleet.ConfigApplying, summary(j.plan.Sendable())+" is being sent", "")
 		if err := e.send(ctx, j); err != nil {
 			return err
 		}
 	}
-	if len(j.plan.Sendable()) == 0 {
+	if len(j.plan.Sendable()) == 0 && !j.isUnsaved() {
 		return nil
 	}
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: "apply plan", Message: "the configuration keeps changing while it is being written"}
@@ -117,7 +119,7 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 	}
 	a.begun = j.result.Begin(sent)
 	a.record.Access = accessMoveOf(j.plan, j.result.Observed())
-	record, err := recordOf(plan.Writes(j.plan, j.result.Observed()), a.record)
+	record, err := recordOf(a.writes(), a.record)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +153,7 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 // write sends the narrow writes in order, until somebody stops Muster. A write that the daemon refuses keeps back those
 // that build on it; a failure that may pass ends them all, because nobody knows what the daemon took.
 func (a *attempt) write(ctx context.Context) error {
-	for i, w := range plan.Writes(a.planned, a.j.result.Observed()) {
+	for i, w := range a.writes() {
 		if a.buildsOnRejected(w) {
 			continue
 		}
@@ -161,7 +163,7 @@ func (a *attempt) write(ctx context.Context) error {
 		a.j.m.mem.writesFolders(w.Keys, a.j.known.FolderErrors, time.Now())
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))
 		err := a.call(ctx, w, i == 0 && !a.thoughtAgain)
-		if w.Folder == "" {
+		if err != nil || w.Folder == "" { // ignore patterns that were saved say nothing of the configuration
 			a.answered(ctx, a.j, err)
 		}
 		a.step(fmt.Sprint(StepAfterWrite, i+1))
@@ -278,17 +280,14 @@ func (a *attempt) judge() (fleet.Outcome, string) {
 	switch left := slices.DeleteFunc(a.j.plan.Sendable(), follows); {
 	case len(a.rejected) > 0:
 		return fleet.OutcomeRejected, a.rejected[0].reason
-	case a.unsaved():
+	case a.j.isUnsaved():
 		return fleet.OutcomePartial, "the daemon may not have saved it"
 	case len(left) > 0:
 		return fleet.OutcomePartial, "still to be done: " + summary(left)
+	case len(a.planned.Sendable()) == 0:
+		return fleet.OutcomeApplied, "the daemon saved its configuration"
 	}
 	return fleet.OutcomeApplied, summary(a.planned.Sendable())
-}
-
-func (a *attempt) unsaved() bool {
-	_, unsaved := a.j.m.mem.unsaved()
-	return unsaved
 }
 
 // stopUseless stops the keys that it is of no use to write again: those that the daemon refused, and those that it took

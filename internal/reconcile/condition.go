@@ -78,7 +78,7 @@ func (m *memory) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
 	defer m.mu.Unlock()
 	m.waiting = waiting
 	m.endConsents(func(given fleet.Consent) bool {
-		return !time.Now().Before(given.Until) || !slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
+		return given.Over(time.Now()) || !slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
 			return c.Key.String() == given.Key && digestOf(c) == given.Change
 		})
 	})

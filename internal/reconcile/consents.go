@@ -16,7 +16,8 @@ import (
 
 // A consent is a record: it is durable before it is acted on, is for one change of one key, and is used once. What was
 // not used because Muster ended goes out after the next start. It ends when the change is another, when the person was
-// told that their apply failed, or after a day in which the device could be reached.
+// told that their apply failed, or after a day in which the device could be reached. The time in which Muster did not
+// run counts as the time before it: whether the device could be reached then is recorded with the consent.
 
 const consentTime = 24 * time.Hour
 
@@ -24,6 +25,8 @@ const consentTime = 24 * time.Hour
 type ConsentStore interface {
 	PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error)
 	OpenConsents(ctx context.Context) ([]fleet.Consent, error)
+	// PutConsentTimes keeps Until and UnreachableSince of open consents.
+	PutConsentTimes(ctx context.Context, consents []fleet.Consent) error
 	// CloseConsents says that an intent used them, or with 0 that they are over.
 	CloseConsents(ctx context.Context, ids []int64, intent int64) error
 }
@@ -65,24 +68,46 @@ func (e *Engine) consented(m *machine) func(plan.Change) bool {
 		m.mem.mu.Lock()
 		defer m.mem.mu.Unlock()
 		given, ok := m.mem.consents[c.Key.String()]
-		return ok && time.Now().Before(given.Until) && given.Change == e.consentDigest(m.id, c)
+		return ok && !given.Over(time.Now()) && given.Change == e.consentDigest(m.id, c)
 	}
 }
 
-// prolong counts the time in which the device could not be reached out of the day that consents have.
-func (m *memory) prolong(online bool, now time.Time) {
+// timeConsents records whether the device can be reached. Where that cannot be kept nothing changes, and the next look
+// tries again.
+func (e *Engine) timeConsents(ctx context.Context, m *machine, reachable bool) {
+	changed := m.mem.retimed(reachable, time.Now())
+	if len(changed) == 0 {
+		return
+	}
+	if err := e.o.Store.PutConsentTimes(ctx, changed); err != nil {
+		e.log.Warn("times of consents not kept", logkey.Device, m.id, logkey.Err(err))
+		return
+	}
+	m.mem.mu.Lock()
+	defer m.mem.mu.Unlock()
+	for _, c := range changed {
+		if m.mem.consents[c.Key].ID == c.ID {
+			m.mem.consents[c.Key] = c
+		}
+	}
+}
+
+// retimed are the consents whose times change because the device can be reached, or cannot.
+func (m *memory) retimed(reachable bool, now time.Time) (changed []fleet.Consent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch {
-	case !online && m.awaySince.IsZero():
-		m.awaySince = now
-	case online && !m.awaySince.IsZero():
-		for key, c := range m.consents {
-			c.Until = c.Until.Add(now.Sub(m.awaySince))
-			m.consents[key] = c
+	for _, was := range m.consents {
+		if is := was.Reachable(reachable, now); is != was {
+			changed = append(changed, is)
 		}
-		m.awaySince = time.Time{}
 	}
+	return changed
+}
+
+func (m *memory) hasConsents() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.consents) > 0
 }
 
 // endConsents forgets the consents that over picks; the store learns of it with closeConsents. The caller holds mu.

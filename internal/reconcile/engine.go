@@ -241,6 +241,15 @@ func (e *Engine) Online(id fleet.DeviceID) {
 	e.mu.Unlock()
 }
 
+// Offline says that a daemon cannot be reached any more: the time of consents to changes of it stops.
+func (e *Engine) Offline(id fleet.DeviceID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if m := e.machines[id]; m != nil && m.mem.hasConsents() {
+		e.push(m)
+	}
+}
+
 // factsMoved has all devices looked at soon, for programs that look at others. The caller holds mu.
 func (e *Engine) factsMoved() {
 	switch {

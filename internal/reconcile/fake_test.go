@@ -136,6 +136,15 @@ func (s *store) OpenConsents(context.Context) (open []fleet.Consent, err error) 
 	return open, nil
 }
 
+func (s *store) PutConsentTimes(_ context.Context, consents []fleet.Consent) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range consents {
+		s.consents[c.ID-1].Until, s.consents[c.ID-1].UnreachableSince = c.Until, c.UnreachableSince
+	}
+	return nil
+}
+
 func (s *store) CloseConsents(_ context.Context, ids []int64, _ int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

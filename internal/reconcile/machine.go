@@ -109,13 +109,10 @@ type memory struct {
 	unmoved   map[string]int           // how often a write at a key had no effect
 	wrote     map[string]time.Time     // folders that were written to a moment ago
 
-	unsavedAnswers int // equal answers of 5xx in a row
-
 	restart restarting
 	waiting []plan.Wish // of the newest plan, what is not sent by itself; not to be changed
 
-	overConsents []int64   // that the store has open still
-	awaySince    time.Time // since when the device cannot be reached
+	overConsents []int64 // that the store has open still
 
 	unfinished []fleet.Intent // left open by a crash or a lost connection
 }

@@ -68,6 +68,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		return err
 	}
 	j.handed = handed
+	e.timeConsents(ctx, m, j.known.Online)
 	switch {
 	case j.device == nil:
 		e.forget(m)
@@ -110,7 +111,6 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		e.keepStops(kept, j)
 		e.closeConsents(kept, m)
 	}()
-	m.mem.prolong(j.known.Online, time.Now())
 	if err := e.think(ctx, j, j.known.Online); err != nil {
 		return e.notThought(j, err)
 	}
@@ -153,12 +153,10 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 		return refuse(r, j.silent())
 	case sendable && !j.known.Online:
 		err = refuse(r, j.silent())
-	case sendable:
+	case sendable || j.maySave():
 		err = e.bring(ctx, j)
 	default:
-		if err = e.saveAgain(ctx, j); err == nil {
-			err = e.keepEntries(ctx, j)
-		}
+		err = e.keepEntries(ctx, j)
 	}
 	if err == nil {
 		e.restart(ctx, j)

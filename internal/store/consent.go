@@ -52,13 +52,29 @@ func (t *tx) putConsent(c *fleet.Consent) error {
 // OpenConsents are the answers of all devices that were not used and are not over, oldest first.
 func (s *Store) OpenConsents(ctx context.Context) ([]fleet.Consent, error) {
 	consents, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.Consent, err error) {
-		var at, until, group sql.NullInt64
-		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &group)
-		c.At, c.Until, c.Group = fromMillis(at), fromMillis(until), group.Int64
+		var at, until, group, away sql.NullInt64
+		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &group, &away)
+		c.At, c.Until, c.Group, c.UnreachableSince = fromMillis(at), fromMillis(until), group.Int64, fromMillis(away)
 		return c, err
-	}, `SELECT id, device_id, key, answer, change, given_by, given_at, until, group_id FROM consents
+	}, `SELECT id, device_id, key, answer, change, given_by, given_at, until, group_id, unreachable_since FROM consents
 		WHERE closed_at IS NULL ORDER BY id`)
 	return consents, failure("read consents", err)
+}
+
+// PutConsentTimes keeps until when open answers may be used, and since when their devices cannot be reached.
+func (s *Store) PutConsentTimes(ctx context.Context, consents []fleet.Consent) error {
+	_, err := write(ctx, s, "put times of consents", func(t *tx) (none struct{}, err error) {
+		for _, c := range consents {
+			away := sql.NullInt64{Int64: c.UnreachableSince.UnixMilli(), Valid: !c.UnreachableSince.IsZero()}
+			err := t.exec(`UPDATE consents SET until = $2, unreachable_since = $3 WHERE id = $1 AND closed_at IS NULL`,
+				c.ID, c.Until.UnixMilli(), away)
+			if err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
 }
 
 // CloseConsents says that answers were used by an intent, or, with 0, that they are over. One that is closed stays so.

@@ -26,6 +26,10 @@ func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
 		if got := must(s.OpenConsents(t.Context()))(t); !reflect.DeepEqual(got, given[:2]) {
 			t.Errorf("got %+v, want %+v", got, given[:2])
 		}
+		given[1].Until, given[1].UnreachableSince = at.Add(30*time.Hour), at.Add(time.Hour)
+		if err := s.PutConsentTimes(t.Context(), given[1:2]); err != nil {
+			t.Fatal(err)
+		}
 		if err := s.CloseConsents(t.Context(), []int64{given[0].ID}, 7); err != nil {
 			t.Fatal(err)
 		}

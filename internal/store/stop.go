@@ -14,11 +14,11 @@ func (s *Store) Stops(ctx context.Context) (map[fleet.DeviceID][]fleet.Stop, err
 		var device fleet.DeviceID
 		var stop fleet.Stop
 		var since sql.NullInt64
-		err = row.Scan((*string)(&device), &stop.Key, (*string)(&stop.Kind), &stop.Reason, &stop.Observed, &stop.Templates, &since)
+		err = row.Scan((*string)(&device), &stop.Key, (*string)(&stop.Kind), &stop.Reason, &stop.Observed, &stop.Templates, &since, &stop.Answers)
 		stop.Since = fromMillis(since)
 		stops[device] = append(stops[device], stop)
 		return none, err
-	}, `SELECT device_id, key, kind, reason, observed, templates, stopped_at FROM stops ORDER BY device_id, key`)
+	}, `SELECT device_id, key, kind, reason, observed, templates, stopped_at, answers FROM stops ORDER BY device_id, key`)
 	return stops, failure("read stops", err)
 }
 
@@ -36,8 +36,10 @@ func (s *Store) PutStops(ctx context.Context, id fleet.DeviceID, stops []fleet.S
 				return none, fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
 			}
 			err := t.exec(`
-				INSERT INTO stops (device_id, key, kind, reason, observed, templates, stopped_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-				string(id), stop.Key, string(stop.Kind), plainText(stop.Reason), stop.Observed, stop.Templates, stop.Since.UnixMilli())
+				INSERT INTO stops (device_id, key, kind, reason, observed, templates, stopped_at, answers)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+				string(id), stop.Key, string(stop.Kind), plainText(stop.Reason), stop.Observed, stop.Templates,
+				stop.Since.UnixMilli(), stop.Answers)
 			if err != nil {
 				return none, err
 			}

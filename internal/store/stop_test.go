@@ -16,6 +16,7 @@ func TestStopsAreKeptUntilTheyAreReplaced(t *testing.T) {
 		stops := []fleet.Stop{
 			{Key: `folders."a.b".label`, Kind: fleet.StopContended, Reason: "somebody", Templates: "t", Since: since},
 			{Key: "options.natEnabled", Kind: fleet.StopRejected, Reason: "no", Observed: "o", Templates: "t", Since: since},
+			{Key: "unsaved", Kind: fleet.StopUnsaved, Reason: "disk full", Templates: "t", Since: since, Answers: 3},
 		}
 		for _, id := range []fleet.DeviceID{one.ID, two.ID} {
 			if err := s.PutStops(t.Context(), id, stops); err != nil {

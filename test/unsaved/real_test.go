@@ -41,6 +41,9 @@ func TestARealDaemonThatCannotSaveIsNotInSync(t *testing.T) {
 	s.WaitState(d.ID, "pending, because it cannot save", func(state api.DeviceState) bool {
 		return state.Configuration == string(fleet.ConfigPending) && strings.Contains(state.Reason, "500")
 	})
+	s.WaitState(d.ID, "failed after five answers", func(state api.DeviceState) bool {
+		return state.Configuration == string(fleet.ConfigFailed) && strings.Contains(state.Reason, "500")
+	})
 	if err := os.RemoveAll(file); err != nil {
 		t.Fatal(err)
 	}

@@ -222,7 +222,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	a.engine = reconcile.New(reconcile.Options{
 		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: run, Secrets: a.store,
 		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
-		Admitted: a.runner.Admitted, HoldAll: a.runner.HoldAll, Applied: a.applied,
+		HoldAll: a.runner.HoldAll, Applied: a.applied,
 		Changed: func(id fleet.DeviceID) { a.runner.Notice(id); a.news.planned(id); a.overview.stands(id) },
 	})
 	tokens := auth.NewTokens(a.store)

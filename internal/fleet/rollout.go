@@ -126,7 +126,7 @@ type Hold struct {
 
 // RolloutWrite is what a step of rollouts changes in the store, all of it or nothing.
 type RolloutWrite struct {
-	Settled  int64          // the newest generation of which it was decided who is admitted; 0: as before
+	Settled  *Registry      // the newest generation of which it was decided who is admitted; nil: as before
 	Rollouts []Rollout      // put; one with ID 0 is created. Members are replaced where they are not nil
 	Hold     []Hold         // of rollouts that are there; Rollout 0 means the one that is created
 	Release  []DeviceID     // whose hold ends

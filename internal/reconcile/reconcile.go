@@ -16,6 +16,8 @@ import (
 // Store is what is kept. Entries and intents are durable when a call returns.
 type Store interface {
 	Registry(ctx context.Context) (*fleet.Registry, error)
+	// Admission says which generation each device is admitted to.
+	Admission(ctx context.Context) (*fleet.Admission, error)
 	// ObservedConfig is the newest configuration seen; not_found before the first.
 	ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
 	BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.BaseEntry, error)
@@ -105,8 +107,6 @@ type Options struct {
 	DigestKey []byte          // keys the digests of passwords that were sent
 	Memory    *memlimit.Limit // for all plans together; nil: one of its own
 
-	// Admitted gives the registry at the generation that a device is admitted to; nil: everybody is at the current one.
-	Admitted func(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*fleet.Registry, error)
 	// HoldAll gives the reason to hold whatever is free on a device, "" for none; nil: nothing is.
 	HoldAll func(id fleet.DeviceID) string
 	// Changed is told when the state of a device's configuration changed. It must not block.

@@ -44,14 +44,12 @@ const keptViews = 4 // generations that devices are admitted to at the same time
 // viewOf is the view of the registry at the generation that a device is admitted to.
 func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*view, error) {
 	registry := current
-	if e.o.Admitted != nil && current.Devices[id] != nil {
-		admitted, err := e.o.Admitted(ctx, id, current)
+	if current.Devices[id] != nil {
+		admission, err := e.o.Store.Admission(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if admitted.Devices[id] != nil {
-			registry = admitted
-		}
+		registry = admission.For(id, current)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -195,10 +195,11 @@ func (d *daemons) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	admitted, err := d.runner.Admitted(ctx, id, current)
+	admission, err := d.store.Admission(ctx)
 	if err != nil {
 		return plan.Plan{}, err
 	}
+	admitted := admission.For(id, current)
 	wanted, held := map[string]bool{}, d.runner.HoldAll(id)
 	for _, t := range admitted.TemplatesOf(id) {
 		wanted[t.Key] = true

@@ -21,9 +21,8 @@ type Store interface {
 	RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error)
 	// GenerationChanges are those after a generation, ascending.
 	GenerationChanges(ctx context.Context, after int64) ([]fleet.GenerationChange, error)
-	// Settled is the newest generation of which it was decided who is admitted.
-	Settled(ctx context.Context) (int64, error)
-	Holds(ctx context.Context) ([]fleet.Hold, error)
+	// Admission says which generation each device is admitted to.
+	Admission(ctx context.Context) (*fleet.Admission, error)
 	// Rollouts are all, newest first, without members; OpenRollouts are those that are not over, with members.
 	Rollouts(ctx context.Context) ([]fleet.Rollout, error)
 	OpenRollouts(ctx context.Context) ([]fleet.Rollout, error)

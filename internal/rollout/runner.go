@@ -29,22 +29,15 @@ type Runner struct {
 	started time.Time
 	wake    chan struct{} // of capacity 1
 
-	acting  sync.Mutex // held while anything is decided; guards what follows
-	world   *world
-	unsaved bool            // the settled generation is newer than the store knows
-	seen    *fleet.Registry // that forget looked at last
+	acting sync.Mutex // held while anything is decided; guards what follows
+	world  *world
+	seen   *fleet.Registry // that forget looked at last
 
-	mu       sync.RWMutex // guards what follows; never held while something is called
-	settled  *fleet.Registry
-	holds    map[fleet.DeviceID]fleet.Hold
-	pasts    map[int64]*fleet.Registry // that holds are at
-	overlays map[int64]laid
-	live     map[int64]*live // rollouts that are not over
-}
-
-// laid is the registry of a generation over the devices of a moment.
-type laid struct {
-	past, current, made *fleet.Registry
+	mu      sync.RWMutex // guards what follows; never held while something is called
+	settled *fleet.Registry
+	holds   map[fleet.DeviceID]fleet.Hold
+	pasts   map[int64]*fleet.Registry // that holds are at
+	live    map[int64]*live           // rollouts that are not over
 }
 
 // New makes a Runner. Load comes next, then Run.
@@ -60,21 +53,13 @@ func New(o Options) *Runner {
 	}
 	return &Runner{
 		o: o, log: o.Log.With(logkey.Component, "rollout"), rules: rules{o.Soak, o.Patience}, wake: make(chan struct{}, 1),
-		holds: map[fleet.DeviceID]fleet.Hold{}, pasts: map[int64]*fleet.Registry{}, overlays: map[int64]laid{}, live: map[int64]*live{},
+		holds: map[fleet.DeviceID]fleet.Hold{}, pasts: map[int64]*fleet.Registry{}, live: map[int64]*live{},
 	}
 }
 
 // Load reads where everything stood. Before it nobody may ask who is admitted to what.
 func (r *Runner) Load(ctx context.Context) error {
-	settled, err := r.o.Store.Settled(ctx)
-	if err != nil {
-		return err
-	}
-	registry, err := r.o.Store.RegistryAt(ctx, settled)
-	if err != nil {
-		return err
-	}
-	holds, err := r.o.Store.Holds(ctx)
+	admission, err := r.o.Store.Admission(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,14 +71,9 @@ func (r *Runner) Load(ctx context.Context) error {
 	defer r.acting.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.started, r.world, r.settled = time.Now(), newWorld(registry), registry
-	for _, h := range holds {
-		r.holds[h.Device] = h
-		if r.pasts[h.Generation] == nil {
-			if r.pasts[h.Generation], err = r.o.Store.RegistryAt(ctx, h.Generation); err != nil {
-				return err
-			}
-		}
+	r.started, r.world, r.settled = time.Now(), newWorld(admission.Settled()), admission.Settled()
+	for _, h := range admission.Holds() {
+		r.holds[h.Device], r.pasts[h.Generation] = h, admission.Past(h.Generation)
 	}
 	for _, rollout := range open {
 		l := newLive(rollout, r.started)
@@ -161,12 +141,6 @@ func (r *Runner) step(ctx context.Context, pool *pool) time.Duration {
 	for _, id := range r.liveIDs() {
 		pause = min(pause, r.drive(ctx, r.live[id], pool))
 	}
-	if r.unsaved {
-		if _, err := r.o.Store.PutRollouts(ctx, fleet.RolloutWrite{Settled: r.settled.Generation}); err != nil {
-			return min(pause, saveAgain)
-		}
-		r.unsaved = false
-	}
 	return pause
 }
 
@@ -203,32 +177,6 @@ func (r *Runner) Wake() {
 	case r.wake <- struct{}{}:
 	default:
 	}
-}
-
-// Admitted is the registry at the generation that a device is admitted to, with the devices of current. It gives the
-// same pointer again while neither changed.
-func (r *Runner) Admitted(_ context.Context, id fleet.DeviceID, current *fleet.Registry) (*fleet.Registry, error) {
-	r.mu.RLock()
-	past := r.settled
-	if h, held := r.holds[id]; held {
-		past = r.pasts[h.Generation]
-	}
-	made := r.overlays[past.Generation]
-	r.mu.RUnlock()
-	if past.Generation >= current.Generation {
-		return current, nil
-	}
-	if made.past == past && made.current == current {
-		return made.made, nil
-	}
-	made = laid{past, current, overlay(past, current)}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if there := r.overlays[past.Generation]; there.past == past && there.current == current {
-		return there.made, nil
-	}
-	r.overlays[past.Generation] = made
-	return made.made, nil
 }
 
 // HoldAll is why whatever is free on a device is held, "" when it is not: a change touches more devices than the blast
@@ -284,11 +232,6 @@ func (r *Runner) publish(do func()) {
 	for generation := range r.pasts {
 		if !used[generation] {
 			delete(r.pasts, generation)
-		}
-	}
-	for generation := range r.overlays {
-		if !used[generation] {
-			delete(r.overlays, generation)
 		}
 	}
 }

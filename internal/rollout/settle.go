@@ -156,7 +156,7 @@ func (r *Runner) lookAround(ctx context.Context, s *settlement) {
 	if len(looking) == 0 {
 		return
 	}
-	compared := r.compare(overlay(r.settled, s.registry), s.registry)
+	compared := r.compare(fleet.Join(r.settled, s.registry), s.registry)
 	touched := map[fleet.DeviceID]bool{}
 	for id := range looking {
 		if s.registry.Devices[id] != nil && !s.small[id] && !s.big[id] && compared.differs(ctx, id, r.world.of(id)) {
@@ -253,7 +253,7 @@ func (r *Runner) waits(ctx context.Context, s *settlement, id fleet.DeviceID, ge
 		return true
 	}
 	if compared[generation] == nil {
-		compared[generation] = r.compare(overlay(past, s.registry), s.registry)
+		compared[generation] = r.compare(fleet.Join(past, s.registry), s.registry)
 	}
 	return compared[generation].differs(ctx, id, r.world.of(id))
 }
@@ -262,7 +262,7 @@ func (r *Runner) waits(ctx context.Context, s *settlement, id fleet.DeviceID, ge
 func overlayOf(past, current *fleet.Registry, id fleet.DeviceID) *fleet.Registry {
 	one := *current
 	one.Devices = map[fleet.DeviceID]*fleet.Registered{id: current.Devices[id]}
-	return overlay(past, &one)
+	return fleet.Join(past, &one)
 }
 
 // conclude keeps what was decided, makes it known, and has the admitted devices looked at.
@@ -270,7 +270,7 @@ func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 	n := len(s.affected)
 	exceeded := r.o.BlastLimit.Exceeded(n, len(s.registry.Devices))
 	becomes := n > 0 && (s.carried || s.limited.why != "" || n > atOnce || exceeded || s.moves && n > 1)
-	write := fleet.RolloutWrite{Settled: s.registry.Generation, Release: s.release}
+	write := fleet.RolloutWrite{Settled: s.registry, Release: s.release}
 	now := time.Now()
 	last := s.changes[len(s.changes)-1]
 	for _, l := range s.over {
@@ -317,13 +317,8 @@ func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 	return nil
 }
 
-// keepSettlement writes at once what a crash must not lose. That changes for few devices were settled is written later:
-// after a crash the same is decided again.
+// keepSettlement writes what was decided. Devices are planned by it as soon as the store has it.
 func (r *Runner) keepSettlement(ctx context.Context, write fleet.RolloutWrite, begun *fleet.Rollout) (err error) {
-	if len(write.Rollouts) == 0 && len(write.Hold) == 0 && len(write.Release) == 0 {
-		r.unsaved = true
-		return nil
-	}
 	if begun.Generation > 0 {
 		r.stepHook(StepBeforeSettle)
 	}
@@ -331,7 +326,6 @@ func (r *Runner) keepSettlement(ctx context.Context, write fleet.RolloutWrite, b
 	if err != nil {
 		return fmt.Errorf("keep rollout: %w", err)
 	}
-	r.unsaved = false
 	if begun.Generation > 0 {
 		r.stepHook(StepAfterSettle)
 	}

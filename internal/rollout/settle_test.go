@@ -21,7 +21,7 @@ type memoryStore struct {
 	mu       sync.Mutex // guards the rest
 	history  []*fleet.Registry
 	changes  []fleet.GenerationChange
-	settled  int64
+	settled  *fleet.Registry // nil: the first
 	holds    map[fleet.DeviceID]fleet.Hold
 	rollouts []fleet.Rollout
 	broken   error
@@ -47,10 +47,20 @@ func (m *memoryStore) GenerationChanges(_ context.Context, after int64) ([]fleet
 	return slices.Clone(m.changes[after:]), nil
 }
 
-func (m *memoryStore) Settled(context.Context) (int64, error) { return m.settled, nil }
-func (m *memoryStore) Holds(context.Context) ([]fleet.Hold, error) {
-	return slices.Collect(maps.Values(m.holds)), nil
+func (m *memoryStore) Admission(context.Context) (*fleet.Admission, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	holds, pasts := slices.Collect(maps.Values(m.holds)), map[int64]*fleet.Registry{}
+	for _, h := range holds {
+		pasts[h.Generation] = m.history[h.Generation]
+	}
+	settled := m.settled
+	if settled == nil {
+		settled = m.history[0]
+	}
+	return fleet.NewAdmission(settled, holds, pasts), nil
 }
+
 func (m *memoryStore) Rollouts(context.Context) ([]fleet.Rollout, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +109,9 @@ func (m *memoryStore) PutRollouts(_ context.Context, w fleet.RolloutWrite) (crea
 		}
 		m.holds[h.Device] = h
 	}
-	m.settled = max(m.settled, w.Settled)
+	if w.Settled != nil {
+		m.settled = w.Settled
+	}
 	return created, nil
 }
 
@@ -255,11 +267,11 @@ func (b *bench) settleNow() {
 func (b *bench) at(n int) int64 {
 	b.t.Helper()
 	current, _ := b.store.Registry(b.t.Context())
-	r, err := b.Admitted(b.t.Context(), deviceN(n), current)
+	a, err := b.store.Admission(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return r.Generation
+	return a.For(deviceN(n), current).Generation
 }
 
 func TestNobodyIsAdmittedBeforeItIsDecided(t *testing.T) {
@@ -284,8 +296,8 @@ func TestAChangeForManyIsARolloutAndOthersAreNotConcerned(t *testing.T) {
 	if len(r.Members) != 20 || r.Generation != 2 || r.Before != 1 || !slices.Equal(r.Carries, []int64{2}) || r.Cause != "change 2" {
 		t.Errorf("got %+v", r)
 	}
-	if b.at(0) != 1 || len(b.fleet.woken) != 0 || b.store.settled != 2 {
-		t.Errorf("device at %d, %d woken, settled %d", b.at(0), len(b.fleet.woken), b.store.settled)
+	if b.at(0) != 1 || len(b.fleet.woken) != 0 || b.store.settled.Generation != 2 {
+		t.Errorf("device at %d, %d woken, settled %d", b.at(0), len(b.fleet.woken), b.store.settled.Generation)
 	}
 	// After a restart it is the same.
 	again := New(b.o)
@@ -396,6 +408,8 @@ func TestADeletedDeviceIsHeldNoMore(t *testing.T) {
 	again.CreatedAt, again.Tags = t0.Add(time.Hour), nil
 	next.Devices[deviceN(2)] = &again
 	b.store.history[1] = &next
+	delete(b.store.holds, deviceN(1)) // as the store does
+	delete(b.store.holds, deviceN(2))
 	if err := b.forget(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -146,5 +146,5 @@ func (r *Runner) untouchedSince(ctx context.Context, id fleet.DeviceID, past *fl
 		apply = append(apply, t.Template)
 		around = around || looksAround.MatchString(t.Text)
 	}
-	return !around || !r.compare(overlay(past, now), now).differs(ctx, id, apply)
+	return !around || !r.compare(fleet.Join(past, now), now).differs(ctx, id, apply)
 }

@@ -164,23 +164,3 @@ func versionsIn(r *fleet.Registry, id fleet.DeviceID) []version {
 	}
 	return versions
 }
-
-// overlay is a registry with the templates and tags of a past one, and the devices, settings and modes of today.
-func overlay(past, current *fleet.Registry) *fleet.Registry {
-	made := *current
-	made.Generation, made.Templates = past.Generation, past.Templates
-	made.Devices = make(map[fleet.DeviceID]*fleet.Registered, len(current.Devices))
-	for id, d := range current.Devices {
-		var tags []fleet.Tag
-		if was := past.Devices[id]; was != nil && was.CreatedAt.Equal(d.CreatedAt) {
-			tags = was.Tags
-		}
-		if !slices.Equal(tags, d.Tags) {
-			changed := *d
-			changed.Tags = append([]fleet.Tag{}, tags...)
-			d = &changed
-		}
-		made.Devices[id] = d
-	}
-	return &made
-}

@@ -131,10 +131,10 @@ func TestARolloutAndItsGroupConsentAreOneWrite(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		removals.Rollout = 99
-		_, err := s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: 9, Consents: []fleet.GroupConsent{removals}})
+		_, err := s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(3, a)}, Consents: []fleet.GroupConsent{removals}})
 		wantCode(t, err, fleet.CodeNotFound)
-		if got := must(s.Settled(t.Context()))(t); got == 9 {
-			t.Error("half of a write that failed was kept")
+		if got := must(s.Rollouts(t.Context()))(t); len(got) != 1 {
+			t.Errorf("got %d rollouts: half of a write that failed was kept", len(got))
 		}
 	})
 }

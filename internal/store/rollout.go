@@ -140,14 +140,14 @@ func (s *Store) members(ctx context.Context, rollout int64) ([]fleet.RolloutMemb
 	}, `SELECT device_id, wave, was, errors, held, waived FROM rollout_members WHERE rollout_id = $1 ORDER BY position`, rollout)
 }
 
-// Settled is the newest generation of which it was decided who is admitted to it.
-func (s *Store) Settled(ctx context.Context) (generation int64, err error) {
+// settled is the newest generation of which it was decided who is admitted to it.
+func (s *Store) settled(ctx context.Context) (generation int64, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'settled_generation'`).Scan(&generation)
 	return generation, failure("read the settled generation", err)
 }
 
-// Holds are the devices that are kept at an older generation.
-func (s *Store) Holds(ctx context.Context) ([]fleet.Hold, error) {
+// holds are the devices that are kept at an older generation.
+func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
 	holds, err := collect(ctx, pool{s.reads}, func(row scanner) (h fleet.Hold, err error) {
 		return h, row.Scan((*string)(&h.Device), &h.Generation, &h.Rollout)
 	}, `SELECT device_id, generation, rollout_id FROM holds ORDER BY device_id`)
@@ -167,8 +167,12 @@ func (s *Store) Touched(ctx context.Context, generation int64) (map[fleet.Device
 }
 
 // PutRollouts keeps what a step of rollouts changed, all of it or nothing. It gives the ID of the rollout that it
-// created; at most one can be.
+// created; at most one can be. The admission that follows is in force when it returns.
 func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created int64, err error) {
+	pasts, err := s.pastsOf(ctx, w.Hold)
+	if err != nil {
+		return 0, err
+	}
 	return write(ctx, s, "put rollouts", func(t *tx) (created int64, err error) {
 		for _, r := range w.Rollouts {
 			id, err := t.putRollout(r)
@@ -184,7 +188,8 @@ func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created 
 				return 0, err
 			}
 		}
-		if err := t.hold(w.Hold, created); err != nil {
+		held, err := t.hold(w.Hold, created)
+		if err != nil {
 			return 0, err
 		}
 		for _, g := range w.Consents {
@@ -195,32 +200,37 @@ func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created 
 				return 0, err
 			}
 		}
+		t.admit(fleet.AdmissionChange{Settled: w.Settled, Hold: held, Release: w.Release, Pasts: pasts})
 		return created, t.settle(w.Settled)
 	})
 }
 
-func (t *tx) settle(generation int64) error {
-	if generation == 0 {
+func (t *tx) settle(registry *fleet.Registry) error {
+	if registry == nil {
 		return nil
 	}
-	return t.exec(`UPDATE meta SET value = $1 WHERE name = 'settled_generation'`, strconv.FormatInt(generation, 10))
+	return t.exec(`UPDATE meta SET value = $1 WHERE name = 'settled_generation'`, strconv.FormatInt(registry.Generation, 10))
 }
 
-// hold leaves out what is no longer registered: its deletion is not known everywhere yet.
-func (t *tx) hold(holds []fleet.Hold, created int64) error {
+// hold gives the holds that were written. It leaves out devices that are no longer registered: their deletion is not known
+// everywhere yet.
+func (t *tx) hold(holds []fleet.Hold, created int64) (held []fleet.Hold, err error) {
 	for _, h := range holds {
 		if h.Rollout == 0 {
 			h.Rollout = created
 		}
-		err := t.exec(`INSERT INTO holds (device_id, generation, rollout_id)
+		n, err := t.affect(`INSERT INTO holds (device_id, generation, rollout_id)
 			SELECT id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM devices WHERE id = $1
 			ON CONFLICT (device_id) DO UPDATE SET generation = excluded.generation, rollout_id = excluded.rollout_id`,
 			string(h.Device), h.Generation, h.Rollout)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if n > 0 {
+			held = append(held, h)
 		}
 	}
-	return nil
+	return held, nil
 }
 
 func (t *tx) putRollout(r fleet.Rollout) (id int64, err error) {

@@ -30,21 +30,31 @@ func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		a, b := put(t, s, deviceN(1)), put(t, s, deviceN(2))
+		for _, tag := range []fleet.Tag{"x", "y", "z"} {
+			must(s.TagDevice(t.Context(), a.ID, tag, nil))(t)
+		}
+		three := must(s.Registry(t.Context()))(t)
+		must(s.TagDevice(t.Context(), a.ID, "fourth", nil))(t)
 		want := fullRollout(3, a.ID, b.ID)
 		id := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{
-			Settled: 3, Rollouts: []fleet.Rollout{want}, Hold: []fleet.Hold{{Device: a.ID, Generation: 2}, {Device: deviceN(9).ID, Generation: 2}},
+			Settled: three, Rollouts: []fleet.Rollout{want}, Hold: []fleet.Hold{{Device: a.ID, Generation: 2}, {Device: deviceN(9).ID, Generation: 2}},
 		}))(t)
 		got := must(s.Rollout(t.Context(), id))(t)
 		want.ID, want.CreatedAt = id, got.CreatedAt
 		if got.CreatedAt.IsZero() || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v\nwant %+v", got, want)
 		}
-		if got := must(s.Settled(t.Context()))(t); got != 3 {
-			t.Errorf("got %d settled, want 3", got)
+		isAdmitted(t, s, a.ID, 2)
+		isAdmitted(t, s, b.ID, 3)
+		if hold, held := must(s.Admission(t.Context()))(t).Hold(a.ID); !held || hold.Rollout != id {
+			t.Errorf("got %+v", hold)
 		}
-		if got := must(s.Holds(t.Context()))(t); !slices.Equal(got, []fleet.Hold{{Device: a.ID, Generation: 2, Rollout: id}}) {
-			t.Errorf("got %+v", got)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
+		s = open(t, options)
+		isAdmitted(t, s, a.ID, 2)
+		isAdmitted(t, s, b.ID, 3)
 		want.Status, want.Members = fleet.RolloutSucceeded, nil
 		if created := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{want}, Release: []fleet.DeviceID{a.ID}}))(t); created != 0 {
 			t.Errorf("got %d created", created)
@@ -52,18 +62,50 @@ func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
 		if got := must(s.Rollout(t.Context(), id))(t); got.Status != fleet.RolloutSucceeded || len(got.Members) != 2 {
 			t.Errorf("got %s with %d members, want them kept", got.Status, len(got.Members))
 		}
-		if holds, open := must(s.Holds(t.Context()))(t), must(s.OpenRollouts(t.Context()))(t); len(holds)+len(open) != 0 {
-			t.Errorf("got %v, %v", holds, open)
+		isAdmitted(t, s, a.ID, 3)
+		if open := must(s.OpenRollouts(t.Context()))(t); len(open) != 0 {
+			t.Errorf("got %v", open)
 		}
 		if all := must(s.Rollouts(t.Context()))(t); len(all) != 1 || all[0].Members != nil {
 			t.Errorf("got %+v", all)
 		}
 		_, err := s.Rollout(t.Context(), 99)
 		wantCode(t, err, fleet.CodeNotFound)
-		_, err = s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: 4, Rollouts: []fleet.Rollout{{ID: 99}}})
+		four := must(s.Registry(t.Context()))(t)
+		_, err = s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: four, Rollouts: []fleet.Rollout{{ID: 99}}})
 		wantCode(t, err, fleet.CodeNotFound)
-		if got := must(s.Settled(t.Context()))(t); got != 3 {
-			t.Errorf("a write that failed settled generation %d", got)
+		isAdmitted(t, s, a.ID, 3)
+	})
+}
+
+// isAdmitted fails unless a device is planned from this generation, with the tags that it had there.
+func isAdmitted(t *testing.T, s *Store, id fleet.DeviceID, generation int64) {
+	t.Helper()
+	registry := must(s.Registry(t.Context()))(t)
+	got := must(s.Admission(t.Context()))(t).For(id, registry)
+	if got.Generation != generation {
+		t.Errorf("%s is planned from generation %d, want %d", id.Short(), got.Generation, generation)
+	}
+	if tags := got.Devices[id].Tags; id == deviceN(1).ID && int64(len(tags)) != generation {
+		t.Errorf("at generation %d it has the tags %v", generation, tags)
+	}
+}
+
+func TestTheHoldOfADeletedDeviceIsGone(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		a := put(t, s, deviceN(1))
+		must(s.TagDevice(t.Context(), a.ID, "x", nil))(t)
+		registry := must(s.Registry(t.Context()))(t)
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: registry, Rollouts: []fleet.Rollout{fullRollout(1, a.ID)},
+			Hold: []fleet.Hold{{Device: a.ID, Generation: 0}}}))(t)
+		isAdmitted(t, s, a.ID, 0)
+		if err := s.DeleteDevice(t.Context(), a.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, deviceN(1))
+		if hold, held := must(s.Admission(t.Context()))(t).Hold(a.ID); held {
+			t.Errorf("a device that was registered anew is held: %+v", hold)
 		}
 	})
 }

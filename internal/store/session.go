@@ -54,7 +54,8 @@ func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
 	if err != nil {
 		return fleet.Committed{}, err
 	}
-	return w.store.model.replace(fresh), nil
+	changed := w.store.model.replace(fresh)
+	return changed, w.store.loadAdmission(ctx)
 }
 
 // querier reads: the session of the writer, or the pool of readers.

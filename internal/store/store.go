@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"muster/internal/fleet"
@@ -57,8 +58,10 @@ type Store struct {
 	reads  *reads
 	model  model
 	writer *writer
-	home   *homeLock // nil without one
-	lock   lock
+
+	admission atomic.Pointer[fleet.Admission] // replaced by the writer only
+	home      *homeLock                       // nil without one
+	lock      lock
 
 	writable writable
 	taken    func(error)

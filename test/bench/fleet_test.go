@@ -51,7 +51,7 @@ func seedHome(b testing.TB, daemons []place) string {
 	}
 	registry, err := s.Registry(b.Context())
 	if err == nil { // else the template would be rolled out
-		_, err = s.PutRollouts(b.Context(), fleet.RolloutWrite{Settled: registry.Generation})
+		_, err = s.PutRollouts(b.Context(), fleet.RolloutWrite{Settled: registry})
 	}
 	if err == nil {
 		err = s.Close()

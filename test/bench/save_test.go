@@ -100,7 +100,7 @@ func (f *savedFarm) seed(b *testing.B) string {
 	}
 	registry, err := s.Registry(b.Context())
 	if err == nil { // else it would be rolled out in waves
-		_, err = s.PutRollouts(b.Context(), fleet.RolloutWrite{Settled: registry.Generation})
+		_, err = s.PutRollouts(b.Context(), fleet.RolloutWrite{Settled: registry})
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -184,6 +184,10 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	pool := sandbox.New(sandbox.Options{Command: a.o.Worker, Log: a.log})
 	memory := memlimit.New()
 	run := evaluator{pool, memory}
+	a.life.background("template workers", pool.Run, a.fail)
+	if err := a.store.DescribeTemplates(ctx, run.describe); err != nil { // they count as reading everything until then
+		a.log.Warn("what templates read is not known of all", logkey.Err(err))
+	}
 	if a.discovery, err = a.newDiscovery(); err != nil {
 		return err
 	}
@@ -237,16 +241,18 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Overview: a.overview, Health: a.health, Visited: a.mirror.Visited, Pending: a.inbox,
 		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
 	})
-	return a.start(ctx, pool, handler)
+	return a.start(ctx, run, handler)
 }
 
 // start starts what runs for long, the API last. It stops in reverse: first the API, last the workers.
-func (a *App) start(ctx context.Context, pool *sandbox.Pool, handler http.Handler) error {
-	a.life.background("template workers", pool.Run, a.fail)
+func (a *App) start(ctx context.Context, run evaluator, handler http.Handler) error {
 	if a.o.Demo > 0 {
 		farm, err := startDemo(ctx, a.store, a.o.Demo)
 		if err != nil {
 			return err
+		}
+		if err := a.store.DescribeTemplates(ctx, run.describe); err != nil {
+			return errors.Join(err, farm.Close())
 		}
 		a.life.onStop("simulated daemons", func(context.Context) error { return farm.Close() })
 	}

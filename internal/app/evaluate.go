@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"slices"
 
 	"muster/internal/desired"
 	"muster/internal/fleet"
@@ -39,15 +38,16 @@ type checker struct {
 	engine *reconcile.Engine
 }
 
-func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) error {
+func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) (fleet.Inputs, error) {
 	key, err := stconfig.ParseKey(t.Key)
 	if err != nil {
-		return err
+		return fleet.Inputs{}, err
 	}
-	if err := c.pool.Check(ctx, t.Text); err != nil {
-		return err
+	reads, err := c.pool.Describe(ctx, t.Text)
+	if err != nil {
+		return fleet.Inputs{}, err
 	}
-	return c.onSample(ctx, t, func(made template.Result) error {
+	return reads, c.onSample(ctx, t, func(made template.Result) error {
 		if err := stconfig.CheckHandles(key, made.Value); err != nil {
 			return err
 		}
@@ -59,6 +59,16 @@ func (c checker) CheckTemplate(ctx context.Context, t fleet.Template) error {
 		}
 		return refused(stconfig.Doubts(t.Op, key, made.Value))
 	})
+}
+
+// describe finds what a program reads that was saved before that was kept. One that cannot be compiled any more, or
+// not within its limits, counts as reading everything.
+func (e evaluator) describe(ctx context.Context, text string) (fleet.Inputs, error) {
+	reads, err := e.pool.Describe(ctx, text)
+	if code := fleet.CodeOf(err); code == fleet.CodeInvalid || code == fleet.CodeTooLarge {
+		return fleet.Inputs{}.OrAll(), nil
+	}
+	return reads, err
 }
 
 // checkPatterns refuses ignore patterns that no daemon can read, with their place in the template's text.
@@ -116,11 +126,6 @@ func (c checker) Warnings(ctx context.Context, t fleet.Template) (warnings []str
 
 func (c checker) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
 	return c.engine.Contradictions(ctx, t)
-}
-
-func (c checker) ReadsLabel(ctx context.Context, text string) bool {
-	reads, err := c.pool.Describe(ctx, text)
-	return err == nil && (reads.Device.All || slices.Contains(reads.Device.Names, "label"))
 }
 
 // onSample looks at what the template makes for a sample device. One that fails there makes nothing to look at.

@@ -54,9 +54,17 @@ func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Valu
 	return defaults
 }
 
+// registered tells whether a device is registered, and its label.
+func (f *fold) registered(id fleet.DeviceID) (label string, registered bool) {
+	if f.Registered == nil {
+		return "", false
+	}
+	return f.Registered(id)
+}
+
 // nameOf is what a device is called: by its label, else as the daemon has it.
 func (f *fold) nameOf(id fleet.DeviceID) string {
-	if label := f.Registered[id]; label != "" {
+	if label, _ := f.registered(id); label != "" {
 		return label
 	}
 	return stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()

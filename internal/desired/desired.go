@@ -11,12 +11,12 @@ import (
 // Input is everything that the desired configuration depends on. Same input, same result.
 type Input struct {
 	Device     fleet.DeviceID
-	Observed   stconfig.Value            // as the daemon has it; `ignores` holds the patterns of those folders that were read
-	Unread     map[string]string         // why the ignore patterns of a folder were not read, where that is known
-	Entries    []fleet.BaseEntry         // what Muster wrote on this device
-	Templates  []fleet.Template          // that apply to the device, in the order of the fold
-	OS         string                    // of the daemon, as GOOS; "" when it is not known
-	Registered map[fleet.DeviceID]string // labels
+	Observed   stconfig.Value                                       // as the daemon has it; `ignores` holds the patterns of those folders that were read
+	Unread     map[string]string                                    // why the ignore patterns of a folder were not read, where that is known
+	Entries    []fleet.BaseEntry                                    // what Muster wrote on this device
+	Templates  []fleet.Template                                     // that apply to the device, in the order of the fold
+	OS         string                                               // of the daemon, as GOOS; "" when it is not known
+	Registered func(fleet.DeviceID) (label string, registered bool) // nil: no device is
 	Evaluate   func(t fleet.Template, config stconfig.Value) (Fragment, error)
 
 	Secret      func(name string) (fleet.SecretScope, bool) // where a secret may go, and whether it is there; nil: all are, anywhere

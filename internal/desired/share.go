@@ -72,7 +72,7 @@ func (f *fold) strangers() []placeInFolder {
 func (f *fold) bringAlong() error {
 	var along []stconfig.Value
 	for _, s := range f.strangers() {
-		_, registered := f.Registered[s.id]
+		_, registered := f.registered(s.id)
 		_, revoked := f.revoked[s.id]
 		if wanted := registered && !f.isBase(s) || f.isPersons(s); wanted && !revoked && !f.implied[s.id] {
 			f.implied[s.id] = true

@@ -37,6 +37,7 @@ type Template struct {
 	Op        Op
 	Key       string // dotted key, "" for the whole object
 	Text      string // HJSON or Starlark
+	Reads     Inputs // of Text; not part of the contract
 	SavedBy   string // name of the token that last saved op, key or text; "" when that is not known; not part of the contract
 	SavedRole Role   // of that token; "" when that is not known; not part of the contract
 	CreatedAt time.Time

@@ -159,7 +159,7 @@ func (s *server) warnOfRenaming(ctx context.Context, old, renamed fleet.Device) 
 	}
 	var using []string
 	for _, t := range registry.TemplatesOf(renamed.ID) {
-		if s.Checker.ReadsLabel(ctx, t.Text) {
+		if t.Reads.OrAll().Device.Has("label") {
 			using = append(using, strings.TrimSpace(fmt.Sprintf("%d %s", t.ID, t.Label)))
 		}
 	}

@@ -29,14 +29,13 @@ type Templates interface {
 // Checker checks what a template says before it is kept: syntax of the text, grammar of the key, op and the key's first
 // name. Errors are invalid, with line and column.
 type Checker interface {
-	CheckTemplate(ctx context.Context, template fleet.Template) error
+	// It gives what the template reads.
+	CheckTemplate(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
 	// Warnings say what is most probably wrong with a template that was checked, as far as that can be told without a
 	// device.
 	Warnings(ctx context.Context, template fleet.Template) []string
 	// Contradictions say for which keys another template of the same devices asks another value, and which one counts.
 	Contradictions(ctx context.Context, template fleet.TaggedTemplate) []string
-	// ReadsLabel tells whether a template's text is a program that looks at the label of its device.
-	ReadsLabel(ctx context.Context, text string) bool
 }
 
 func (s *server) templateRoutes() []route {
@@ -174,7 +173,8 @@ func (s *server) readTemplate(r *request) (fleet.Template, error) {
 	if err != nil {
 		return fleet.Template{}, err
 	}
-	return template, s.Checker.CheckTemplate(r.Context(), template)
+	template.Reads, err = s.Checker.CheckTemplate(r.Context(), template)
+	return template, err
 }
 
 func templateFrom(body api.PutTemplate) (fleet.Template, error) {

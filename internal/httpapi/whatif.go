@@ -151,7 +151,8 @@ func (s *server) newTemplate(ctx context.Context, body api.WhatIfNew) (made flee
 	}
 	slices.Sort(made.Tags)
 	made.Tags = slices.Compact(made.Tags)
-	return made, s.Checker.CheckTemplate(ctx, made.Template)
+	made.Reads, err = s.Checker.CheckTemplate(ctx, made.Template)
+	return made, err
 }
 
 func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body api.WhatIfChanged) (fleet.Template, error) {
@@ -172,7 +173,8 @@ func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body 
 	}
 	changed.ID, changed.SavedBy, changed.SavedRole = is.ID, fleet.ActorOf(ctx), fleet.RoleOf(ctx)
 	changed = changed.SavedOver(is)
-	return changed, s.Checker.CheckTemplate(ctx, changed)
+	changed.Reads, err = s.Checker.CheckTemplate(ctx, changed)
+	return changed, err
 }
 
 func taggings(place string, bodies []api.WhatIfTag) ([]fleet.Tagging, error) {

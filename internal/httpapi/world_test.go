@@ -259,11 +259,15 @@ func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(E
 	}
 	return err
 }
-func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) error {
-	if f.check == nil {
-		return nil
+func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) (fleet.Inputs, error) {
+	reads := fleet.Inputs{Known: true}
+	if strings.Contains(t.Text, "device.label") {
+		reads.Device = "label"
 	}
-	return f.check(t)
+	if f.check == nil {
+		return reads, nil
+	}
+	return reads, f.check(t)
 }
 func (f *fakes) Warnings(_ context.Context, t fleet.Template) []string {
 	if f.warnings == nil {
@@ -276,9 +280,6 @@ func (f *fakes) Contradictions(_ context.Context, t fleet.TaggedTemplate) []stri
 		return nil
 	}
 	return f.contradictions(t)
-}
-func (f *fakes) ReadsLabel(_ context.Context, text string) bool {
-	return strings.Contains(text, "device.label")
 }
 func (f *fakes) Evaluate(_ context.Context, t fleet.TaggedTemplate, id fleet.DeviceID) (Evaluation, error) {
 	return f.evaluate(t, id)

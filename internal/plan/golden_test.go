@@ -186,7 +186,7 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 	}
 	secrets := map[string]string{"pw": "correct horse", "hash": strings.Repeat("x", 10), "kind": "external"}
 	fold := desired.Input{Device: c.own, Observed: c.observed, Entries: c.entries, Templates: templates,
-		Registered: c.registered, Evaluate: run, AdminSaved: fleet.Template.SavedByAdmin,
+		Registered: c.label, Evaluate: run, AdminSaved: fleet.Template.SavedByAdmin,
 		Secret: func(name string) (fleet.SecretScope, bool) { return fleet.SecretScope{}, secrets[name] != "" }}
 	r, err := desired.Fold(fold)
 	if err != nil {
@@ -300,4 +300,9 @@ func shown(v stconfig.Value) string {
 		text = text[:enough] + "…"
 	}
 	return text
+}
+
+func (c *scene) label(id fleet.DeviceID) (label string, registered bool) {
+	label, registered = c.registered[id]
+	return label, registered
 }

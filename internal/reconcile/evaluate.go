@@ -159,7 +159,7 @@ func (x *evaluating) before() []fleet.Template {
 func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) desired.Input {
 	return desired.Input{
 		Device: x.j.m.id, OS: x.facts.OS, Observed: x.j.doc, Entries: x.j.entries, Templates: templates, Unread: x.j.unread,
-		Registered: x.j.view.labels(), Evaluate: x.evaluate(ctx, x.j), Take: taking(ctx),
+		Registered: x.j.view.label, Evaluate: x.evaluate(ctx, x.j), Take: taking(ctx),
 		Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
 	}
 }
@@ -201,14 +201,14 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 			x.warn("%s stands in clear in the template: keep it as a secret, and write secret(\"name\") or \"${secret:name}\"", at)
 		}
 	}
-	var labels map[fleet.DeviceID]string
+	var label func(fleet.DeviceID) (string, bool)
 	var unread map[string]string
 	if x.j != nil {
-		labels, unread = x.j.view.labels(), x.j.unread
+		label, unread = x.j.view.label, x.j.unread
 	}
 	first := true
 	fold := desired.Input{
-		Device: x.own, OS: x.facts.OS, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: labels, Unread: unread,
+		Device: x.own, OS: x.facts.OS, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: label, Unread: unread,
 		Take: taking(ctx), Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, Tags: x.facts.Tags,
 		AdminSaved: fleet.Template.SavedByAdmin,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {

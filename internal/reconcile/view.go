@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 	"muster/internal/template"
 )
 
@@ -18,12 +19,13 @@ type view struct {
 	known     func(fleet.DeviceID) Known
 	templates map[int64]templateSum
 	all       func() wholeFleet // made once
-	labels    func() map[fleet.DeviceID]string
+	labels    func() uint64     // sum of which devices are registered, and their labels; made once
 }
 
 type templateSum struct {
-	sum  uint64
-	asks bool // for other devices than the one it is for
+	sum        uint64
+	readsFleet bool
+	mayShare   bool
 }
 
 // wholeFleet is all that a template can ask of other devices.
@@ -68,7 +70,7 @@ func (e *Engine) newView(r *fleet.Registry) *view {
 	v := &view{registry: r, known: e.o.Daemon.Known, templates: make(map[int64]templateSum, len(r.Templates))}
 	for _, t := range r.Templates {
 		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)),
-			asksForOthers(t.Template)}
+			t.Reads.OrAll().ReadsFleet(), mayShare(t.Template)}
 	}
 	v.all = sync.OnceValue(func() wholeFleet {
 		all := make([]template.Facts, 0, len(r.Devices))
@@ -80,12 +82,11 @@ func (e *Engine) newView(r *fleet.Registry) *view {
 		}
 		return wholeFleet{template.NewFleet(all), sum}
 	})
-	v.labels = sync.OnceValue(func() map[fleet.DeviceID]string {
-		labels := make(map[fleet.DeviceID]string, len(r.Devices))
+	v.labels = sync.OnceValue(func() (sum uint64) {
 		for id, d := range r.Devices {
-			labels[id] = d.Label
+			sum += e.sum(string(id), d.Label) // whatever the order
 		}
-		return labels
+		return sum
 	})
 	return v
 }
@@ -101,22 +102,38 @@ func (v *view) facts(id fleet.DeviceID) template.Facts {
 		OS: version.OS, Arch: version.Arch, Version: version.Version}
 }
 
-// fleetFor is what a template may see of other devices; nil for one that does not ask.
+// label is that of a registered device.
+func (v *view) label(id fleet.DeviceID) (label string, registered bool) {
+	d := v.registry.Devices[id]
+	if d == nil {
+		return "", false
+	}
+	return d.Label, true
+}
+
+// fleetFor is what a template may see of other devices; nil for one that does not read them.
 func (v *view) fleetFor(t fleet.Template) *template.Fleet {
-	if asksForOthers(t) {
+	if t.Reads.OrAll().ReadsFleet() {
 		return v.all().fleet
 	}
 	return nil
 }
 
-// asksForOthers tells whether a template may depend on other devices than the one it is for: through devices() or tags(),
-// which a program has to name, or because it shares something with devices, whose labels then matter. A name in HJSON may
-// be escaped.
-func asksForOthers(t fleet.Template) bool {
-	for _, text := range []string{t.Key, t.Text} {
-		if text := strings.ToLower(text); strings.Contains(text, "devices") || strings.Contains(text, "tags") || strings.Contains(text, `\u`) {
+// mayShare tells whether a template may share a folder with devices. Which devices are registered, and their labels,
+// then count.
+func mayShare(t fleet.Template) bool {
+	key, err := stconfig.ParseKey(t.Key)
+	if err != nil || key.IsRoot() {
+		return t.Reads.OrAll().Sharing
+	}
+	for i := range key.Len() {
+		if strings.EqualFold(key.At(i).Name, "devices") {
 			return true
 		}
+	}
+	switch section := strings.ToLower(key.At(0).Name); section {
+	case "folders", "defaults", "*":
+		return t.Reads.OrAll().Sharing
 	}
 	return false
 }
@@ -124,22 +141,25 @@ func asksForOthers(t fleet.Template) bool {
 // fingerprint of what a device is planned from.
 func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known Known, roots []string) fingerprint {
 	var sums []any
-	asks := false
+	readsFleet, mayShare := false, false
 	for _, t := range v.registry.TemplatesOf(id) {
 		known := v.templates[t.ID]
 		sums = append(sums, known.sum)
-		asks = asks || known.asks
+		readsFleet, mayShare = readsFleet || known.readsFleet, mayShare || known.mayShare
 	}
 	print := fingerprint{templates: e.sum(sums...)}
-	var others uint64
-	if asks {
+	var others, labels uint64
+	if readsFleet {
 		others = v.all().sum
+	}
+	if mayShare {
+		labels = v.labels()
 	}
 	hold := ""
 	if e.o.HoldAll != nil {
 		hold = e.o.HoldAll(id)
 	}
-	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, string(mode), known.Online, known.Address,
+	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, labels, string(mode), known.Online, known.Address,
 		known.AddressFixed,
 		known.TooOld, hold, e.sumTexts(roots), e.sumSystem(known.System))
 	return print

@@ -4,25 +4,44 @@ import (
 	"testing"
 
 	"muster/internal/fleet"
+	"muster/internal/template"
 )
 
-func TestWhichTemplatesAskForOtherDevices(t *testing.T) {
+func TestWhichTemplatesDependOnOtherDevices(t *testing.T) {
 	for name, test := range map[string]struct {
-		key, text string
-		asks      bool
+		key, text     string
+		fleet, shares bool
 	}{
-		"a literal":                    {"options.natEnabled", "false", false},
-		"a program about its own":      {"options", "def template(device):\n    return {\"maxSendKbps\": device.apiPort}", false},
-		"a program that lists":         {"folders.a", "def template():\n    return [d.deviceID for d in devices()]", true},
-		"a program that asks for tags": {"options", "def template():\n    return len(tags())", true},
-		"sharing by a literal":         {"folders.a", "{devices: []}", true},
-		"sharing by the key":           {"folders.a.Devices", "[]", true},
-		"a name that is escaped":       {"folders.a", `{"\u0064evices": []}`, true},
+		"a literal":                    {"options.natEnabled", "false", false, false},
+		"a literal about a folder":     {"folders.a.label", "\"devices\"", false, false},
+		"a program about its own":      {"options", "def template(device):\n    return {\"maxSendKbps\": device.apiPort}", false, false},
+		"a program that lists":         {"options", "def template():\n    return [d.deviceID for d in devices()]", true, false},
+		"a program that asks for tags": {"options", "def template():\n    return len(tags())", true, false},
+		"a comment that names both":    {"options.natEnabled", "false # not for devices or tags", false, false},
+		"sharing by a literal":         {"folders.a", `{"devices": []}`, false, true},
+		"sharing by a literal inside":  {"", `{"folders": [{"id": "a", "Devices": []}]}`, false, true},
+		"sharing by the key":           {"folders.a.Devices", "[]", false, true},
+		"a name that is escaped":       {"folders.a", `{"\u0064evices": []}`, false, true},
+		"a name that is put together":  {"folders.a", "def template():\n    return {\"dev\" + \"ices\": []}", false, true},
+		"sharing by default":           {"defaults.folder", `{"devices": []}`, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := asksForOthers(fleet.Template{Key: test.key, Text: test.text}); got != test.asks {
-				t.Errorf("got %t", got)
+			program, err := template.Compile(test.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := fleet.Template{Key: test.key, Text: test.text, Reads: program.Reads()}
+			if reads, shares := made.Reads.ReadsFleet(), mayShare(made); reads != test.fleet || shares != test.shares {
+				t.Errorf("got %t, %t", reads, shares)
 			}
 		})
+	}
+}
+
+// As long as it is not known what a template reads, it counts as depending on everything.
+func TestATemplateOfUnknownInputsDependsOnOtherDevices(t *testing.T) {
+	made := fleet.Template{Key: "folders.a", Text: "{}"}
+	if !made.Reads.OrAll().ReadsFleet() || !mayShare(made) {
+		t.Error("it does not")
 	}
 }

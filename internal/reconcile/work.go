@@ -174,7 +174,7 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	for attempt := 0; ; attempt++ {
 		fold = desired.Input{
 			Device: j.m.id, OS: j.known.Version.OS, Observed: withIgnores(j.doc, patterns), Entries: j.entries,
-			Templates: j.templates, Unread: j.unread, Registered: j.labels(), Evaluate: e.evaluate(ctx, j), Take: taking(ctx),
+			Templates: j.templates, Unread: j.unread, Registered: j.view.label, Evaluate: e.evaluate(ctx, j), Take: taking(ctx),
 			Secret: secrets.scope, SecretBytes: secrets.bytes, Tags: j.tags(), AdminSaved: fleet.Template.SavedByAdmin,
 		}
 		result, err := desired.Fold(fold)
@@ -194,14 +194,6 @@ func (e *Engine) think(ctx context.Context, j *job, live bool) error {
 	made, err := plan.Make(in)
 	j.plan = made
 	return cmp.Or(secrets.err, err)
-}
-
-// labels of registered devices, for those that a template or an earlier one shares something with.
-func (j *job) labels() map[fleet.DeviceID]string {
-	if len(j.entries) == 0 && !slices.ContainsFunc(j.templates, asksForOthers) {
-		return nil
-	}
-	return j.view.labels()
 }
 
 func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {

@@ -56,7 +56,8 @@ func newDaemons(t *testing.T, n int, o Options, keys ...string) *daemons {
 	tags, has := []fleet.Tag{"all"}, map[string]bool{}
 	for i, key := range keys {
 		key, tag, tagged := strings.Cut(key, "@")
-		made := fleet.TaggedTemplate{Template: fleet.Template{ID: int64(i + 1), Op: fleet.OpSet, Key: key, Text: "{}"}}
+		made := fleet.TaggedTemplate{Template: fleet.Template{ID: int64(i + 1), Op: fleet.OpSet, Key: key, Text: "{}",
+			Reads: fleet.Inputs{Known: true}}}
 		if tagged {
 			made.Tags, tags, has[key] = []fleet.Tag{fleet.Tag(tag)}, append(tags, fleet.Tag(tag)), true
 		}

@@ -13,7 +13,7 @@ func TestForeseeTellsWhenTheBlastLimitWouldHold(t *testing.T) {
 	for n := range 20 {
 		now.Devices[deviceN(n)] = &fleet.Registered{Tags: []fleet.Tag{fleet.Tag(fmt.Sprint("site", n%4))}}
 	}
-	around := fleet.TaggedTemplate{Template: fleet.Template{ID: 1, Op: fleet.OpSet, Text: "devices"}, Tags: []fleet.Tag{"site1"}}
+	around := fleet.TaggedTemplate{Template: fleet.Template{ID: 1, Op: fleet.OpSet, Text: "devices", Reads: fleet.Inputs{Known: true, Devices: true}}, Tags: []fleet.Tag{"site1"}}
 	now.Templates = []fleet.TaggedTemplate{around}
 	sites := func(tags ...fleet.Tag) fleet.Edit {
 		return fleet.Edit{New: []fleet.TaggedTemplate{{Template: fleet.Template{Op: fleet.OpSet, Key: "options.natEnabled", Text: "false"}, Tags: tags}}}

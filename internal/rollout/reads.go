@@ -1,22 +1,16 @@
 package rollout
 
 import (
+	"bytes"
 	"context"
-	"regexp"
 	"slices"
-	"strings"
 
 	"muster/internal/fleet"
 	"muster/internal/template"
 )
 
-// A program may look at the tags of its device and of the whole fleet. Whether a change of tags makes a difference to
-// such a program is found out by evaluating it twice.
-
-var (
-	looksAround   = regexp.MustCompile(`\b(devices|tags|device)\b`)
-	looksAtDevice = regexp.MustCompile(`\bdevice\b`)
-)
+// A program may read the tags of its device and of the whole fleet. Where they changed, evaluating the program twice
+// tells whether that makes a difference to it.
 
 // scene is the fleet as templates see it at one generation.
 type scene struct {
@@ -34,35 +28,43 @@ func (r *Runner) scene(registry *fleet.Registry) scene {
 	return s
 }
 
-// comparison tells whether templates say the same in two scenes. It remembers what it evaluated.
+// comparison tells whether templates give the same in two scenes. It remembers what it evaluated.
 type comparison struct {
 	r    *Runner
 	a, b scene
-	same map[string]bool // by text: of programs that do not look at their device
-	skip map[string]bool // by text: no program
+	same map[string]bool // by text, of programs that do not read their device
 }
 
 func (r *Runner) compare(a, b *fleet.Registry) *comparison {
-	return &comparison{r: r, a: r.scene(a), b: r.scene(b), same: map[string]bool{}, skip: map[string]bool{}}
+	return &comparison{r: r, a: r.scene(a), b: r.scene(b), same: map[string]bool{}}
 }
 
-// differs tells whether a device's templates say something else in b than in a. The templates that apply are taken to be
+// differs tells whether a device's templates give something else in b than in a. The templates that apply are taken to be
 // the same.
 func (c *comparison) differs(ctx context.Context, id fleet.DeviceID, templates []fleet.Template) bool {
 	return slices.ContainsFunc(templates, func(t fleet.Template) bool {
-		if c.skip[t.Text] || !looksAround.MatchString(t.Text) {
+		switch reads := t.Reads.OrAll(); {
+		case !c.inputsDiffer(id, reads):
 			return false
+		case reads.Config:
+			return true // each device has its own
+		case reads.Device.Any():
+			return !c.evaluate(ctx, id, t.Text)
 		}
-		alone := !looksAtDevice.MatchString(t.Text)
-		if same, known := c.same[t.Text]; alone && known {
-			return !same
-		}
-		same := c.evaluate(ctx, id, t.Text)
-		if alone {
+		same, known := c.same[t.Text]
+		if !known {
+			same = c.evaluate(ctx, id, t.Text)
 			c.same[t.Text] = same
 		}
 		return !same
 	})
+}
+
+// inputsDiffer tells whether what a program reads of its device and of the fleet is another in b than in a.
+func (c *comparison) inputsDiffer(id fleet.DeviceID, reads fleet.Inputs) bool {
+	return reads.Devices && c.a.fleet.Digest() != c.b.fleet.Digest() ||
+		reads.Tags && c.a.fleet.TagsDigest() != c.b.fleet.TagsDigest() ||
+		!bytes.Equal(c.a.facts[id].AppendDigest(nil, reads.Device), c.b.facts[id].AppendDigest(nil, reads.Device))
 }
 
 // evaluate tells whether a program gives the same in both scenes. What cannot be known counts as different: then the
@@ -72,13 +74,6 @@ func (c *comparison) evaluate(ctx context.Context, id fleet.DeviceID, text strin
 		return c.r.o.Evaluator.Evaluate(ctx, text, template.Input{Device: s.facts[id], Fleet: s.fleet})
 	}
 	was, wasErr := in(c.a)
-	if wasErr == nil && was.Language == template.HJSON {
-		c.skip[text] = true
-		return true
-	}
-	if strings.Contains(text, "config") {
-		return false // it may look at each device's own
-	}
 	is, isErr := in(c.b)
 	if wasErr != nil || isErr != nil {
 		return fleet.CodeOf(wasErr) == fleet.CodeInvalid && fleet.CodeOf(isErr) == fleet.CodeInvalid && wasErr.Error() == isErr.Error()

@@ -148,7 +148,7 @@ func (r *Runner) lookAround(ctx context.Context, s *settlement) {
 	looking := map[fleet.DeviceID]bool{}
 	for tag, templates := range r.world.carrying {
 		for id := range templates {
-			if looksAround.MatchString(r.world.templates[id].Text) {
+			if r.world.templates[id].Reads.OrAll().ReadsTagsOfDevices() {
 				maps.Copy(looking, r.world.devices[tag])
 			}
 		}

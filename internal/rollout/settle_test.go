@@ -173,6 +173,7 @@ func retagged(tags []fleet.Tag, tag fleet.Tag, carried bool) []fleet.Tag {
 }
 
 func (m *memoryStore) template(t fleet.Template) {
+	t.Reads.Known = t.Reads.Known || strings.HasPrefix(t.Text, "{")
 	m.change(fleet.GenerationChange{Templates: []fleet.TemplateChange{{Template: t}}})
 }
 
@@ -244,7 +245,8 @@ func newBench(t *testing.T, n int, o Options) *bench {
 	for i := range n {
 		first.Devices[deviceN(i)] = &fleet.Registered{Device: fleet.Device{ID: deviceN(i), CreatedAt: t0}, Tags: []fleet.Tag{"all"}}
 	}
-	first.Templates = []fleet.TaggedTemplate{{Template: fleet.Template{ID: 1, Op: fleet.OpSet, Key: "options.x", Text: "{}"}}}
+	first.Templates = []fleet.TaggedTemplate{{Template: fleet.Template{ID: 1, Op: fleet.OpSet, Key: "options.x", Text: "{}",
+		Reads: fleet.Inputs{Known: true}}}}
 	b := &bench{t: t, store: &memoryStore{history: []*fleet.Registry{first}, holds: map[fleet.DeviceID]fleet.Hold{}},
 		fleet: quietFleet{map[fleet.DeviceID]bool{}}, language: &counting{}}
 	o.Store, o.Fleet, o.Evaluator = b.store, b.fleet, b.language
@@ -366,9 +368,12 @@ func TestAChangeOfOneMemberTakesOverTheRest(t *testing.T) {
 	}
 }
 
-func TestProgramsThatLookAtTheFleetAreEvaluatedTwiceNotForEveryDevice(t *testing.T) {
+// A program that named config in a comment only counted as another one on each device: every change of a tag became a
+// rollout.
+func TestProgramsThatReadTheFleetAreEvaluatedTwiceNotForEveryDevice(t *testing.T) {
 	b := newBench(t, 40, Options{})
-	b.store.template(fleet.Template{ID: 2, Op: fleet.OpSet, Key: "options.y", Text: "devices"})
+	b.store.template(fleet.Template{ID: 2, Op: fleet.OpSet, Key: "options.y", Text: "devices # config",
+		Reads: fleet.Inputs{Known: true, Devices: true}})
 	b.store.tagTemplate(2, "all", true)
 	b.settleNow()
 	b.language.runs = 0
@@ -384,9 +389,43 @@ func TestProgramsThatLookAtTheFleetAreEvaluatedTwiceNotForEveryDevice(t *testing
 	}
 }
 
+// Inputs that are the same in both generations need no evaluation.
+func TestAProgramWhoseInputsAreTheSameIsNotEvaluated(t *testing.T) {
+	for name, reads := range map[string]fleet.Inputs{
+		"nothing": {}, "the names of tags": {Tags: true}, "its own label": {Device: "label deviceID"}, "config": {Config: true},
+	} {
+		b := newBench(t, 20, Options{})
+		reads.Known = true
+		b.store.template(fleet.Template{ID: 2, Op: fleet.OpSet, Key: "options.y", Text: "devices # tags", Reads: reads})
+		b.store.tagTemplate(2, "all", true)
+		b.store.tagDevice(0, "x")
+		b.settleNow()
+		b.language.runs = 0
+		b.store.tagDevice(1, "x")
+		b.settleNow()
+		if len(b.store.rollouts) != 1 || b.language.runs != 0 {
+			t.Errorf("%s: got %d rollouts after %d evaluations", name, len(b.store.rollouts), b.language.runs)
+		}
+	}
+}
+
+// A template that was saved before inputs were kept counts as reading everything.
+func TestATemplateOfUnknownInputsTakesTheCarefulWay(t *testing.T) {
+	b := newBench(t, 20, Options{})
+	b.store.template(fleet.Template{ID: 2, Op: fleet.OpSet, Key: "options.y", Text: "devices"})
+	b.store.tagTemplate(2, "all", true)
+	b.settleNow()
+	b.store.tagDevice(1, "x")
+	b.settleNow()
+	if len(b.store.rollouts) != 2 {
+		t.Errorf("got %d rollouts", len(b.store.rollouts))
+	}
+}
+
 func TestAProgramThatLooksAtItsOwnTagsConcernsItsDeviceOnly(t *testing.T) {
 	b := newBench(t, 5, Options{})
-	b.store.template(fleet.Template{ID: 2, Op: fleet.OpSet, Key: "options.y", Text: "device"})
+	b.store.template(fleet.Template{ID: 2, Op: fleet.OpSet, Key: "options.y", Text: "device",
+		Reads: fleet.Inputs{Known: true, Device: "tags"}})
 	b.store.tagTemplate(2, "all", true)
 	b.settleNow()
 	b.store.tagDevice(3, "mine")

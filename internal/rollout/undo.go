@@ -144,7 +144,7 @@ func (r *Runner) untouchedSince(ctx context.Context, id fleet.DeviceID, past *fl
 	around := false
 	for _, t := range now.TemplatesOf(id) {
 		apply = append(apply, t.Template)
-		around = around || looksAround.MatchString(t.Text)
+		around = around || t.Reads.OrAll().ReadsTagsOfDevices()
 	}
 	return !around || !r.compare(fleet.Join(past, now), now).differs(ctx, id, apply)
 }

@@ -73,14 +73,9 @@ func (o outcome) footprint() int64 {
 	return n
 }
 
-// Check tells whether a text is a template: a *fleet.Error with line and column if not. It runs nothing.
-func (p *Pool) Check(ctx context.Context, text string) error {
-	_, err := p.Describe(ctx, text)
-	return err
-}
-
-// Describe is Check, and says what the program looks at.
-func (p *Pool) Describe(ctx context.Context, text string) (template.Inputs, error) {
+// Describe finds what a program reads. It runs nothing. The error of a text that is no template is a *fleet.Error with
+// line and column.
+func (p *Pool) Describe(ctx context.Context, text string) (fleet.Inputs, error) {
 	d, err := p.describe(ctx, text, sha256.Sum256([]byte(text)))
 	return d.Reads, err
 }

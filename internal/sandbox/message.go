@@ -43,7 +43,7 @@ type usage struct {
 // program is what a text turned out to be.
 type program struct {
 	Language template.Language `json:"language"`
-	Reads    template.Inputs   `json:"reads"`
+	Reads    fleet.Inputs      `json:"reads"`
 }
 
 // wireError is a *fleet.Error without its cause, which stays where it arose.
@@ -78,7 +78,7 @@ func decodeError(body string) (*fleet.Error, bool, error) {
 }
 
 // subject reads one device of an evaluation, with what the program looks at.
-func (r *reader) subject(reads template.Inputs) (Subject, error) {
+func (r *reader) subject(reads fleet.Inputs) (Subject, error) {
 	var s Subject
 	if reads.Device.Any() {
 		facts, err := r.text()

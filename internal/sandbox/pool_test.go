@@ -70,16 +70,16 @@ func TestEvaluate(t *testing.T) {
 
 func TestErrorsKeepTheirPlace(t *testing.T) {
 	p := running(t, Options{})
-	err := p.Check(within(t, patience), "{\n  a: 1\n  a: 2\n}")
+	_, err := p.Describe(within(t, patience), "{\n  a: 1\n  a: 2\n}")
 	var e *fleet.Error
 	if !errors.As(err, &e) || e.Code != fleet.CodeInvalid || e.Details[0].Line != 3 || e.Details[0].Column != 3 || e.Details[0].Field != "template" {
-		t.Errorf("Check: got %+v", e)
+		t.Errorf("Describe: got %+v", e)
 	}
 	_, err = p.Evaluate(within(t, patience), Request{Text: "def template(device):\n  return 1 // (len(device.os))"})
 	if !errors.As(err, &e) || e.Details[0].Line != 2 || !strings.Contains(e.Traceback, "line 2") {
 		t.Errorf("Evaluate: got %+v", e)
 	}
-	if err := p.Check(within(t, patience), "def template(device):\n  return fail()"); err != nil {
+	if _, err := p.Describe(within(t, patience), "def template(device):\n  return fail()"); err != nil {
 		t.Errorf("Check runs the program: %v", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestSecretsAreNotSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &batch{program: program{Reads: template.Inputs{Config: true}}}
+	b := &batch{program: program{Reads: fleet.Inputs{Config: true}}}
 	sent := string(b.job(0, Subject{Config: config}).subject)
 	if strings.Contains(sent, "hidden") || !strings.Contains(sent, "config:folders.f.devices.A.encryptionPassword") {
 		t.Errorf("sent %q", sent)

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"muster/internal/fleet"
 	"muster/internal/template"
 )
 
@@ -187,7 +188,7 @@ func allowanceFor(f *template.Fleet) int64 {
 }
 
 // prepare sends what the program looks at beside its device and the worker does not have.
-func (w *worker) prepare(reads template.Inputs, all *outfit) error {
+func (w *worker) prepare(reads fleet.Inputs, all *outfit) error {
 	if (reads.Devices || reads.Tags) && w.fleet != all.fleet.Digest() {
 		if allowanceFor(all.fleet) > w.allowance {
 			return errOutgrown

@@ -50,17 +50,17 @@ func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.Gen
 func (s *Store) changedTemplates(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
 	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
 		var generation int64
-		var op, role string
+		var op, reads, role string
 		var created, updated sql.NullInt64
 		var c fleet.TemplateChange
 		v := &c.Template
-		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &v.SavedBy, &role,
+		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &reads, &v.SavedBy, &role,
 			&created, &updated)
 		if err != nil {
 			return none, err
 		}
-		v.Op, v.SavedRole, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fleet.Role(role), fromMillis(created),
-			fromMillis(updated)
+		v.Op, v.Reads, v.SavedRole = fleet.Op(op), fleet.ParseInputs(reads), fleet.Role(role)
+		v.CreatedAt, v.UpdatedAt = fromMillis(created), fromMillis(updated)
 		at(generation).Templates = append(at(generation).Templates, c)
 		return none, nil
 	}, `SELECT generation, deleted, template_id, `+templateColumns+` FROM template_history

@@ -60,9 +60,9 @@ func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fl
 		}
 		v.CreatedAt, v.UpdatedAt = t.now, t.now
 		err := t.row(`
-			INSERT INTO templates (label, priority, op, key, text, saved_by, saved_role, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
-			v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole), millis(v.CreatedAt),
+			INSERT INTO templates (`+templateColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+			v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy, string(v.SavedRole), millis(v.CreatedAt),
 			millis(v.UpdatedAt)).
 			Scan(&v.ID)
 		if err != nil {
@@ -107,15 +107,16 @@ func (s *Store) PutTemplate(ctx context.Context, template fleet.Template, check 
 
 func (t *tx) updateTemplate(v fleet.Template) error {
 	return t.exec(`
-		UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, saved_by = $7, saved_role = $8,
-			updated_at = $9
+		UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, reads = $7, saved_by = $8,
+			saved_role = $9, updated_at = $10
 		WHERE id = $1`,
-		v.ID, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole), millis(v.UpdatedAt))
+		v.ID, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
+		millis(v.UpdatedAt))
 }
 
 // sameTemplate compares what a person wrote.
 func sameTemplate(a, b fleet.Template) bool {
-	a.UpdatedAt = b.UpdatedAt
+	a.UpdatedAt, a.Reads = b.UpdatedAt, b.Reads
 	return a == b
 }
 
@@ -179,22 +180,23 @@ func (t *tx) rememberIn(v fleet.Template, what string, deleted bool) (generation
 func (t *tx) rememberAt(generation int64, v fleet.Template, deleted bool) error {
 	return t.exec(`
 		INSERT INTO template_history
-			(generation, template_id, deleted, label, priority, op, key, text, saved_by, saved_role, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.SavedBy, string(v.SavedRole),
+			(generation, template_id, deleted, `+templateColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
 		millis(v.CreatedAt), millis(v.UpdatedAt))
 }
 
 // templateColumns are those that a template has in both of its tables, beside its ID.
-const templateColumns = `label, priority, op, key, text, saved_by, saved_role, created_at, updated_at`
+const templateColumns = `label, priority, op, key, text, reads, saved_by, saved_role, created_at, updated_at`
 
 const selectTemplates = `SELECT id, ` + templateColumns + ` FROM templates`
 
 func scanTemplate(row scanner) (v fleet.Template, err error) {
-	var op, role string
+	var op, reads, role string
 	var created, updated sql.NullInt64
-	err = row.Scan(&v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &v.SavedBy, &role, &created, &updated)
-	v.Op, v.SavedRole, v.CreatedAt, v.UpdatedAt = fleet.Op(op), fleet.Role(role), fromMillis(created), fromMillis(updated)
+	err = row.Scan(&v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &reads, &v.SavedBy, &role, &created, &updated)
+	v.Op, v.Reads, v.SavedRole = fleet.Op(op), fleet.ParseInputs(reads), fleet.Role(role)
+	v.CreatedAt, v.UpdatedAt = fromMillis(created), fromMillis(updated)
 	return v, err
 }
 

@@ -31,9 +31,9 @@ var factNames = []string{"deviceID", "label", "tags", "apiAddress", "apiPort", "
 
 // AppendDigest appends the named facts, all of them when the program passes its device on, in a form that differs
 // whenever they differ: devices that agree in it get the same result.
-func (f Facts) AppendDigest(b []byte, read Fields) []byte {
+func (f Facts) AppendDigest(b []byte, read fleet.DeviceFacts) []byte {
 	for _, name := range factNames {
-		if !read.All && !slices.Contains(read.Names, name) {
+		if !read.Has(name) {
 			continue
 		}
 		b = append(b, name...)
@@ -135,7 +135,7 @@ func (f *Fleet) tagNames() []fleet.Tag {
 func (f *Fleet) makeDigests() [2]string {
 	var all, tags []byte
 	for _, d := range f.devices {
-		all = d.AppendDigest(all, Fields{All: true})
+		all = d.AppendDigest(all, fleet.AllFacts)
 	}
 	for _, tag := range f.tagNames() {
 		tags = appendText(tags, string(tag))

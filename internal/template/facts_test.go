@@ -31,12 +31,12 @@ func TestDigestsTellFleetsApart(t *testing.T) {
 		if sameTags := got.TagsDigest() == first.TagsDigest(); sameTags == (name == "tags") {
 			t.Errorf("another %s: the same tags? %t", name, sameTags)
 		}
-		read := Fields{Names: []string{name}}
+		read := fleet.FactsNamed([]string{name})
 		if before, after := someDevices()[0].AppendDigest(nil, read), changed[0].AppendDigest(nil, read); bytes.Equal(before, after) {
 			t.Errorf("another %s does not change the digest of that fact", name)
 		}
 		for _, other := range factNames {
-			read := Fields{Names: []string{other}}
+			read := fleet.FactsNamed([]string{other})
 			if before, after := someDevices()[0].AppendDigest(nil, read), changed[0].AppendDigest(nil, read); other != name && !bytes.Equal(before, after) {
 				t.Errorf("another %s changes the digest of %s", name, other)
 			}

@@ -14,7 +14,7 @@ import (
 // Program is a template's text, understood. It is immutable: evaluations may share it.
 type Program struct {
 	language Language
-	reads    Inputs
+	reads    fleet.Inputs
 	text     string
 
 	// of HJSON
@@ -31,8 +31,8 @@ type Program struct {
 // Language is how the text was read.
 func (p *Program) Language() Language { return p.language }
 
-// Reads says what the program looks at.
-func (p *Program) Reads() Inputs { return p.reads }
+// Reads are the inputs of the program.
+func (p *Program) Reads() fleet.Inputs { return p.reads }
 
 // definition finds the line that makes a text a Starlark program, unless it stands inside a text of many lines.
 var definition = regexp.MustCompile(`(?m)^def[ \t]+template[ \t]*\(`)
@@ -61,7 +61,8 @@ func Compile(text string) (*Program, error) {
 		if err := checkAmbiguous(text); err != nil {
 			return nil, err
 		}
-		return &Program{language: HJSON, text: text, value: read.value, secrets: read.secrets, reads: Inputs{Secrets: len(read.secrets) > 0}}, nil
+		reads := fleet.Inputs{Known: true, Secrets: len(read.secrets) > 0, Sharing: namesDevices(read.value)}
+		return &Program{language: HJSON, text: text, value: read.value, secrets: read.secrets, reads: reads}, nil
 	case programFault != nil && !isNoProgram(programFault):
 		return nil, programFault
 	case hjsonFault.final:

@@ -3,34 +3,20 @@ package template
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"go.starlark.net/resolve"
 	"go.starlark.net/syntax"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
-
-// Inputs says what a program looks at, found in its text: programs that look at the same get the same result.
-type Inputs struct {
-	Device  Fields `json:"device"`  // of the device it is evaluated for
-	Config  bool   `json:"config"`  // the configuration so far
-	Devices bool   `json:"devices"` // the facts of the whole fleet
-	Tags    bool   `json:"tags"`    // the names of all tags
-	Secrets bool   `json:"secrets"` // which secrets there are
-}
-
-// Fields says which facts of its device a program looks at.
-type Fields struct {
-	All   bool     `json:"all"`   // the device as a whole is passed on, or a fact is picked at run time
-	Names []string `json:"names"` // sorted; empty when All
-}
-
-// Any tells whether the program looks at its device at all.
-func (f Fields) Any() bool { return f.All || len(f.Names) > 0 }
 
 // readsOf finds what a resolved program names; device and config are the parameters of template(), nil without. A
 // parameter that is never used is not looked at.
-func readsOf(file *syntax.File, device, config *syntax.Ident) Inputs {
-	var in Inputs
-	fields := map[string]bool{}
+func readsOf(file *syntax.File, device, config *syntax.Ident) fleet.Inputs {
+	in := fleet.Inputs{Known: true, Sharing: true} // what the value names is not known before it is run
+	fields, whole := map[string]bool{}, false
 	means := func(id *syntax.Ident, name string, parameter *syntax.Ident) bool {
 		binding, _ := id.Binding.(*resolve.Binding)
 		if binding == nil || id == parameter {
@@ -46,7 +32,7 @@ func readsOf(file *syntax.File, device, config *syntax.Ident) Inputs {
 				return false
 			}
 		case *syntax.Ident:
-			in.Device.All = in.Device.All || means(n, "device", device)
+			whole = whole || means(n, "device", device)
 			in.Config = in.Config || means(n, "config", config)
 			in.Devices = in.Devices || means(n, "devices", nil)
 			in.Tags = in.Tags || means(n, "tags", nil)
@@ -54,8 +40,19 @@ func readsOf(file *syntax.File, device, config *syntax.Ident) Inputs {
 		}
 		return true
 	})
-	if !in.Device.All {
-		in.Device.Names = slices.Sorted(maps.Keys(fields))
+	in.Device = fleet.FactsNamed(slices.Sorted(maps.Keys(fields)))
+	if whole {
+		in.Device = fleet.AllFacts
 	}
 	return in
+}
+
+// namesDevices tells whether an object in a value has a member that lists devices.
+func namesDevices(v stconfig.Value) bool {
+	for i := range v.Len() {
+		if v.Kind() == stconfig.Object && strings.EqualFold(v.Name(i), "devices") || namesDevices(v.At(i)) {
+			return true
+		}
+	}
+	return false
 }

@@ -121,13 +121,14 @@ func describe(text string, in Input, limits Limits) string {
 	return b.String()
 }
 
-func readsText(in Inputs) string {
+func readsText(in fleet.Inputs) string {
 	var names []string
-	if in.Device.All {
+	if in.Device == fleet.AllFacts {
 		names = append(names, "device")
-	}
-	for _, name := range in.Device.Names {
-		names = append(names, "device."+name)
+	} else {
+		for _, name := range strings.Fields(string(in.Device)) {
+			names = append(names, "device."+name)
+		}
 	}
 	for _, other := range []struct {
 		name string

@@ -180,7 +180,7 @@ func (f *managed) measure(b *testing.B, n int) costs {
 
 func (f *managed) fold(ctx context.Context, device template.Facts, doc stconfig.Value, entries []fleet.BaseEntry) (desired.Result, error) {
 	return desired.Fold(desired.Input{
-		Device: device.DeviceID, Observed: doc, Entries: entries, Templates: f.templates, Registered: f.labels,
+		Device: device.DeviceID, Observed: doc, Entries: entries, Templates: f.templates, Registered: f.label,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			r, err := f.pool.Evaluate(ctx, sandbox.Request{Text: t.Text, Device: device, Config: config, Fleet: f.all})
 			return desired.Fragment{Value: r.Value, ReadsConfig: r.ReadsConfig}, err
@@ -202,4 +202,9 @@ func applied(r desired.Result, id fleet.DeviceID) (stconfig.Value, []fleet.BaseE
 		panic(err) // the benchmark's own mistake
 	}
 	return doc, entries
+}
+
+func (f *managed) label(id fleet.DeviceID) (label string, registered bool) {
+	label, registered = f.labels[id]
+	return label, registered
 }

@@ -42,7 +42,7 @@ func startPool(b *testing.B) *sandbox.Pool {
 		cancel()
 		<-ended
 	})
-	if err := pool.Check(b.Context(), "1"); err != nil { // a worker is warm
+	if _, err := pool.Describe(b.Context(), "1"); err != nil { // a worker is warm
 		b.Fatal(err)
 	}
 	return pool

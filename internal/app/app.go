@@ -94,7 +94,6 @@ type App struct {
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
 	runner    *rollout.Runner
-	restorer  *rollout.Restorer
 	causes    *causes
 	news      *news
 	notifier  *notify.Notifier
@@ -217,8 +216,6 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		},
 	})
 	daemons := daemons{a.mirror, a.store, dial}
-	a.restorer = a.newRestorer(daemons)
-	a.inbox = a.newInbox(daemons)
 	a.causes = newCauses()
 	if a.runner, err = a.newRunner(ctx, run, digestKey); err != nil {
 		return err
@@ -229,6 +226,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		HoldAll: a.runner.HoldAll, Applied: a.applied,
 		Changed: func(id fleet.DeviceID) { a.runner.Notice(id); a.news.planned(id); a.overview.stands(id) },
 	})
+	a.inbox = a.newInbox(daemons)
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
@@ -237,7 +235,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		WhatIf: whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
 		Memory: memory, Checker: checker{run, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
-		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.restorer},
+		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.engine},
 		Overview: a.overview, Health: a.health, Visited: a.mirror.Visited, Pending: a.inbox,
 		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
 	})

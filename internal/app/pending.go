@@ -5,19 +5,19 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/pending"
-	"muster/internal/rollout"
+	"muster/internal/reconcile"
 	"muster/internal/stconfig"
 )
 
 // newInbox makes what keeps an eye on devices and folders that ask to be let in.
 func (a *App) newInbox(d daemons) *pending.Inbox {
-	return pending.New(pending.Options{Daemon: askers{d, a.restorer}, Mode: managed{a}.mode, Log: a.log, Changed: a.news.asked})
+	return pending.New(pending.Options{Daemon: askers{d, a.engine}, Mode: managed{a}.mode, Log: a.log, Changed: a.news.asked})
 }
 
 // askers lets the inbox talk to daemons.
 type askers struct {
 	daemons
-	restorer *rollout.Restorer
+	engine *reconcile.Engine
 }
 
 func (d askers) Pending(ctx context.Context, id fleet.DeviceID) ([]fleet.Pending, error) {
@@ -45,5 +45,5 @@ func (d askers) DismissPending(ctx context.Context, id fleet.DeviceID, asks flee
 }
 
 func (d askers) Amend(ctx context.Context, id fleet.DeviceID, what string, change func(stconfig.Value) (stconfig.Value, error)) error {
-	return d.restorer.Amend(ctx, id, rollout.Amendment{What: what, Cause: fleet.CauseAccept, Change: change})
+	return d.engine.Amend(ctx, id, reconcile.Amendment{What: what, Cause: fleet.CauseAccept, Change: change})
 }

@@ -60,21 +60,23 @@ func (e *Engine) send(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	e.step(StepAfterIntent)
+	a.step(StepAfterIntent)
 	defer j.hangUp()
-	err = e.talk(ctx, j)
+	if j.session == nil {
+		err = e.talk(ctx, j)
+	}
 	if err == nil {
 		err = e.read(ctx, j)
 	}
 	if err != nil {
 		return errors.Join(err, a.abandon(ctx, "the daemon could not be read"))
 	}
-	e.step(StepAfterRead)
+	a.step(StepAfterRead)
 	if moved, err := a.moved(ctx); moved || err != nil {
 		return err
 	}
 	failure := a.write(ctx)
-	e.step(StepBeforeVerify)
+	a.step(StepBeforeVerify)
 	if err := a.verify(ctx); err != nil {
 		return errors.Join(failure, err)
 	}
@@ -86,8 +88,8 @@ type attempt struct {
 	*Engine
 	j       *job
 	planned plan.Plan
-	stored  []fleet.BaseEntry // before the intent
-	begun   []fleet.BaseEntry // with it
+	stored  []fleet.BaseEntry // before the intent; nil: the intent leaves the entries as they are
+	begun   []fleet.BaseEntry // with it; likewise
 	intent  fleet.Intent
 	record  record // of the writes
 
@@ -95,6 +97,14 @@ type attempt struct {
 	rejected     []rejection
 	restarts     bool // the daemon's API
 	thoughtAgain bool // after the fresh read, which takes a while
+}
+
+// step names a step as it is reached.
+func (a *attempt) step(name string) {
+	if a.j.change != nil {
+		name = StepsOfChanges + name
+	}
+	a.Engine.step(name)
 }
 
 // rejection is a write that the daemon answered with 4xx.
@@ -106,26 +116,33 @@ type rejection struct {
 // begin records the intent. The first byte is sent only after that.
 func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 	memlimit.Settle(ctx)
-	a := &attempt{Engine: e, j: j, planned: j.plan, stored: j.entries}
+	a := &attempt{Engine: e, j: j, planned: j.plan}
+	if j.change == nil {
+		a.stored = j.entries
+	}
 	var sent []desired.Sent
 	for _, c := range j.plan.Sendable() {
 		s := desired.Sent{Key: c.Key, To: c.Sending()}
 		if c.Key.String() == passwordKey {
 			s.Digest = e.phraseDigest(j.m.id, c.Sending().Str())
 		}
-		a.record.newAccess(c, j.result.Observed())
+		a.record.newAccess(c, j.observed())
 		a.restarts = a.restarts || strings.EqualFold(c.Key.At(0).Name, "gui")
 		sent = append(sent, s)
 	}
-	a.begun = j.result.Begin(sent)
-	a.record.Access = accessMoveOf(j.plan, j.result.Observed())
+	a.record.Access = accessMoveOf(j.plan, j.observed())
 	record, err := recordOf(a.writes(), a.record)
 	if err != nil {
 		return nil, err
 	}
-	a.intent = fleet.Intent{Device: j.m.id, Generation: j.plan.Generation, PlanDigest: j.plan.Digest,
-		Observed: j.plan.Observed, Writes: record, CreatedAt: time.Now()}
-	e.step(StepBeforeIntent)
+	a.intent = fleet.Intent{Device: j.m.id, PlanDigest: j.plan.Digest, Observed: j.plan.Observed, Writes: record,
+		CreatedAt: time.Now()}
+	if j.change == nil {
+		a.intent.Generation, a.begun = j.plan.Generation, j.result.Begin(sent)
+	} else {
+		a.intent.Cause, a.intent.Detail = j.change.cause, j.change.what
+	}
+	a.step(StepBeforeIntent)
 	a.intent.ID, err = e.o.Store.BeginIntent(ctx, a.intent, a.begun)
 	return a, during("record intent", err)
 }
@@ -251,6 +268,9 @@ func (a *attempt) verify(ctx context.Context) error {
 	if len(a.j.result.Ignores) > 0 {
 		patterns = a.readIgnores(ctx, a.j, a.j.result.Ignores)
 	}
+	if a.j.change != nil {
+		return a.verifyChange(ctx)
+	}
 	entries, err := desired.Finish(a.begun, withIgnores(a.j.doc, patterns), a.j.m.id, a.acknowledged)
 	if err != nil {
 		return a.leaveOpen(err)
@@ -273,6 +293,26 @@ func (a *attempt) verify(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// verifyChange judges a person's change by what was read back, and records the outcome.
+func (a *attempt) verifyChange(ctx context.Context) error {
+	a.j.sent = append(a.j.sent, a.planned.Sendable()...)
+	a.j.change.digest, a.j.change.consent = "", nil // consent is for one time
+	if err := a.planChange(ctx, a.j); err != nil {
+		return a.leaveOpen(err)
+	}
+	a.step(StepBeforeOutcome)
+	outcome, detail := a.judge()
+	return a.finish(ctx, outcome, detail, nil)
+}
+
+// observed is the document that the plan was made from, with ignore patterns where templates name them.
+func (j *job) observed() stconfig.Value {
+	if j.change != nil {
+		return j.doc
+	}
+	return j.result.Observed()
 }
 
 func (a *attempt) judge() (fleet.Outcome, string) {
@@ -346,6 +386,7 @@ func retrying(ctx context.Context, patience time.Duration, call func() error) er
 
 // finish records what became of the intent.
 func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error {
+	a.j.outcome, a.j.detail = outcome, detail
 	switch err := a.o.Store.FinishIntent(ctx, a.intent.ID, outcome, detail, entries); {
 	case fleet.CodeOf(err) == fleet.CodeNotFound: // it went with the device: there is nothing to verify
 		return during("record outcome", err)

@@ -95,18 +95,29 @@ func (e *Engine) jobOf(ctx context.Context, id fleet.DeviceID) (*job, error) {
 // daemon was read back, with what was done and with what the plan still asks for, which may be something consented to
 // that has to wait for something else; conflict when the plan is another by now.
 func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) (done, waiting []plan.Change, err error) {
-	registry, err := e.o.Store.Registry(ctx)
-	if err != nil {
+	r := &request{by: fleet.ActorOf(ctx), digest: digest, consent: consent, keep: keep}
+	answered, err := e.await(ctx, id, r)
+	if !answered {
 		return nil, nil, err
 	}
-	if registry.Devices[id] == nil {
-		return nil, nil, fleet.NotFoundf("there is no device %s", id)
+	return r.sent, r.waiting, err
+}
+
+// await queues a request and waits for its answer. answered is false when ctx ended before it: a worker may still write
+// to the request then.
+func (e *Engine) await(ctx context.Context, id fleet.DeviceID, r *request) (answered bool, err error) {
+	registry, err := e.o.Store.Registry(ctx)
+	if err != nil {
+		return false, err
 	}
-	r := &request{by: fleet.ActorOf(ctx), digest: digest, consent: consent, keep: keep, done: make(chan error, 1)}
+	if registry.Devices[id] == nil {
+		return false, fleet.NotFoundf("there is no device %s", id)
+	}
+	r.done = make(chan error, 1)
 	e.mu.Lock()
 	if !e.running {
 		e.mu.Unlock()
-		return nil, nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is not running yet, or shutting down"}
+		return false, &fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is not running yet, or shutting down"}
 	}
 	m := e.machine(id)
 	m.requests = append(m.requests, r)
@@ -114,9 +125,9 @@ func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, co
 	e.mu.Unlock()
 	select {
 	case err := <-r.done:
-		return r.sent, r.waiting, err
+		return true, err
 	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+		return false, ctx.Err()
 	}
 }
 

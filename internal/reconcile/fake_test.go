@@ -35,7 +35,8 @@ type store struct {
 	closed    []int64
 	intents   []fleet.Intent
 	stops     map[fleet.DeviceID][]fleet.Stop
-	puts      int // of stops
+	revision  stconfig.Value // the only one that is kept
+	puts      int            // of stops
 	fail      func(call string) error
 }
 
@@ -88,7 +89,9 @@ func (s *store) BeginIntent(_ context.Context, intent fleet.Intent, entries []fl
 	}
 	intent.ID = int64(len(s.intents) + 1)
 	s.intents = append(s.intents, intent)
-	s.entries[intent.Device] = slices.Clone(entries)
+	if entries != nil {
+		s.entries[intent.Device] = slices.Clone(entries)
+	}
 	return intent.ID, nil
 }
 
@@ -102,8 +105,16 @@ func (s *store) FinishIntent(_ context.Context, id int64, outcome fleet.Outcome,
 	}
 	intent := &s.intents[id-1]
 	intent.Outcome, intent.Detail = outcome, detail
-	s.entries[intent.Device] = slices.Clone(entries)
+	if entries != nil {
+		s.entries[intent.Device] = slices.Clone(entries)
+	}
 	return nil
+}
+
+func (s *store) Revision(context.Context, fleet.DeviceID, int64) (fleet.Revision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fleet.Revision{Number: 1, JSON: s.revision.JSON()}, nil
 }
 
 func (s *store) OpenIntents(context.Context) ([]fleet.Intent, error) {

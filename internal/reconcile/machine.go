@@ -33,8 +33,10 @@ type machine struct {
 	mem memory
 }
 
-// request is a person's apply that waits for its result.
+// request is work that a person waits for: an apply of the plan that they saw, or a change of their own.
 type request struct {
+	change *change // nil: an apply
+
 	by      string // who asks
 	digest  string
 	consent []string

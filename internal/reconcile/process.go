@@ -38,6 +38,10 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 	if r != nil {
 		r.done <- err
 	}
+	if r != nil && r.change != nil {
+		e.enqueue(m.id) // what templates make of the document as it is now
+		return nil      // the person has the error
+	}
 	if said(err) || r != nil && (fleet.CodeOf(err) == fleet.CodeConflict || fleet.CodeOf(err) == fleet.CodeNotFound) {
 		return nil // the person has been told, or reads it in the device's state
 	}
@@ -88,6 +92,9 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 	}
 	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
 		return err
+	}
+	if r != nil && r.change != nil {
+		return e.carryOut(ctx, j, r.change)
 	}
 	_, unsaved := m.mem.unsaved()
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !unsaved &&
@@ -325,7 +332,7 @@ func sameEntries(a, b []fleet.BaseEntry) bool {
 // notThought says that no plan could be made. What is a template's fault stays so until something changes.
 func (e *Engine) notThought(j *job, err error) error {
 	var known *fleet.Error
-	if !said(err) || !errors.As(err, &known) {
+	if j.change != nil || !said(err) || !errors.As(err, &known) {
 		return err
 	}
 	next := known.Hint

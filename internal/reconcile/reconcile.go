@@ -33,6 +33,7 @@ type Store interface {
 	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
 	StopStore
 	ConsentStore
+	RevisionStore
 }
 
 // Daemon talks to the daemon of a device. Errors carry a fleet.Code: rejected for a 4xx answer to a write; unavailable
@@ -116,6 +117,9 @@ type Options struct {
 	// Step names the steps of an apply as they are reached, for tests that stop the process there.
 	Step func(name string)
 }
+
+// StepsOfChanges begins the names of the steps of a restore or an amendment.
+const StepsOfChanges = "change: "
 
 // The steps of an apply, as Options.Step names them. Writes carry their number, from 1.
 const (

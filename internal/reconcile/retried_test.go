@@ -2,14 +2,12 @@ package reconcile_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/reconcile"
-	"muster/internal/stconfig"
 )
 
 // A device that has settled once is one whose next trouble must be got over as well as its first.
@@ -156,35 +154,5 @@ func TestADeleteEndsAnApplyThatIsUnderWay(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		b.wantWrites(1)
-	})
-}
-
-// Whoever asks what templates would take back has the one connection to the daemon, and must not be kept waiting for it.
-func TestTakesBackAsksNoDaemon(t *testing.T) {
-	in(t, func(t *testing.T) {
-		b := newBench(t, tmpl(1, fleet.OpSet, "ignores.photos-x4kd", `["*.tmp"]`), tmpl(2, fleet.OpSet, "folders.photos-x4kd.label", `"Photos"`))
-		b.start()
-		defer b.stop()
-		key := keyOf("folders.photos-x4kd.label")
-		b.daemon.mu.Lock()
-		doc := b.daemon.doc
-		b.daemon.mu.Unlock()
-		was := stconfig.Lookup(doc, key)
-		session, err := b.daemon.Session(t.Context(), b.id) // any call beside it panics
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer session.Close()
-		other := stconfig.Text("Other")
-		why, err := b.engine.TakesBack(t.Context(), b.id, stconfig.Replace(doc, key, other), []stconfig.Change{{Key: key, From: was, To: other}})
-		if err != nil || !strings.Contains(why, "template 2") {
-			t.Errorf("got %q, %v", why, err)
-		}
-		name := keyOf("folders.photos-x4kd.rescanIntervalS")
-		number := stconfig.Literal("77")
-		why, err = b.engine.TakesBack(t.Context(), b.id, stconfig.Replace(doc, name, number), []stconfig.Change{{Key: name, From: stconfig.Lookup(doc, name), To: number}})
-		if err != nil || why != "" {
-			t.Errorf("got %q, %v", why, err)
-		}
 	})
 }

@@ -84,7 +84,7 @@ func (a *attempt) writes() []plan.Write {
 	if len(a.planned.Sendable()) == 0 {
 		return []plan.Write{plan.Save()}
 	}
-	return plan.Writes(a.planned, a.j.result.Observed())
+	return plan.Writes(a.planned, a.j.observed())
 }
 
 // notSaved is the state that such an answer makes.

@@ -32,6 +32,8 @@ type job struct {
 	forgotten int // as the memory had it when the look began
 	templates []fleet.Template
 
+	change *change // of a person; nil: the job is about templates
+
 	handed  *fleet.ObservedConfig // what the store was given a moment ago; nil when that has to be asked
 	session Session               // while it is being written to; nil otherwise
 	doc     stconfig.Value        // as observed
@@ -44,7 +46,10 @@ type job struct {
 	sent   []plan.Change // of all attempts
 	failed error         // what ended the last attempt, and may pass
 	halted bool          // somebody stopped Muster meanwhile
-	lost   bool          // it answers no more since its access was changed, which has been said
+
+	outcome fleet.Outcome // of the last intent
+	detail  string        // of that outcome
+	lost    bool          // it answers no more since its access was changed, which has been said
 }
 
 // talk opens a session; what the job reads from then on goes through it.
@@ -168,6 +173,9 @@ func (j *job) take(observed fleet.ObservedConfig) error {
 // think folds and plans from the document and the entries that the job holds. Ignore patterns that templates name are
 // read when live, and taken as last read otherwise.
 func (e *Engine) think(ctx context.Context, j *job, live bool) error {
+	if j.change != nil {
+		return e.planChange(ctx, j)
+	}
 	secrets := e.newSecrets(ctx)
 	patterns := j.m.mem.lastIgnores()
 	var fold desired.Input

@@ -15,7 +15,7 @@ import (
 	"muster/client"
 	"muster/internal/cli"
 	"muster/internal/fleet"
-	"muster/internal/rollout"
+	"muster/internal/reconcile"
 	"muster/internal/stsim"
 	"muster/test/server"
 )
@@ -49,7 +49,7 @@ func knows(d *stsim.Daemon, id fleet.DeviceID) bool {
 
 func TestAcceptSurvivesACrash(t *testing.T) {
 	t.Parallel()
-	for _, step := range []string{rollout.StepRestoreIntent, rollout.StepRestoreWritten, rollout.StepRestoreOutcome} {
+	for _, step := range []string{afterIntent, afterWrites, beforeOutcome} {
 		t.Run(step, func(t *testing.T) {
 			s := server.Start(t, server.Options{KillAt: step})
 			asked, asking := farm(t, s)
@@ -57,7 +57,7 @@ func TestAcceptSurvivesACrash(t *testing.T) {
 				t.Error("a server that was killed answered")
 			}
 			s.WaitEnd()
-			sent := step != rollout.StepRestoreIntent
+			sent := step != afterIntent
 			if knows(asked, asking.ID()) != sent {
 				t.Errorf("the daemon knows the device: %v, want %v", !sent, sent)
 			}
@@ -150,3 +150,10 @@ func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
 	run("", 0, "secret", "delete", "pw")
 	run("", 3, "secret", "delete", "pw")
 }
+
+// The steps of a change of a person's own, with one write.
+const (
+	afterIntent   = reconcile.StepsOfChanges + reconcile.StepAfterIntent
+	afterWrites   = reconcile.StepsOfChanges + reconcile.StepBeforeVerify
+	beforeOutcome = reconcile.StepsOfChanges + reconcile.StepBeforeOutcome
+)

@@ -9,7 +9,7 @@ import (
 	"muster/api"
 	"muster/client"
 	"muster/internal/fleet"
-	"muster/internal/rollout"
+	"muster/internal/reconcile"
 	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
@@ -163,7 +163,7 @@ func TestARestoreLeavesToTemplatesWhatIsTheirs(t *testing.T) {
 
 // A restore that a crash interrupts is not taken for something that templates did, and nothing of it is sent twice.
 func TestTheCauseOfARestoreSurvivesACrash(t *testing.T) {
-	for _, step := range []string{rollout.StepRestoreIntent, rollout.StepRestoreWritten, rollout.StepRestoreOutcome} {
+	for _, step := range []string{afterIntent, afterWrites, beforeOutcome} {
 		t.Run(step, func(t *testing.T) {
 			w := newWorld(t, 1, server.Options{KillAt: step})
 			d := w.farm.Daemon(0)
@@ -175,7 +175,7 @@ func TestTheCauseOfARestoreSurvivesACrash(t *testing.T) {
 			}
 			w.WaitEnd()
 			w.restart()
-			if step == rollout.StepRestoreIntent {
+			if step == afterIntent {
 				w.WaitConnection(d.ID(), fleet.Online)
 				w.inSync(d)
 				if newest := w.revisions(d)[0]; newest.Number != edited || newest.Cause != fleet.CauseDaemon || d.Counters().Writes != 0 {
@@ -195,3 +195,10 @@ func TestTheCauseOfARestoreSurvivesACrash(t *testing.T) {
 		})
 	}
 }
+
+// The steps of a change of a person's own, with one write.
+const (
+	afterIntent   = reconcile.StepsOfChanges + reconcile.StepAfterIntent
+	afterWrites   = reconcile.StepsOfChanges + reconcile.StepBeforeVerify
+	beforeOutcome = reconcile.StepsOfChanges + reconcile.StepBeforeOutcome
+)

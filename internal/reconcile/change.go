@@ -1,0 +1,344 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+	"muster/internal/stconfig"
+)
+
+// A person's own change of one device's configuration, which no template asks for, goes through the same queue and the
+// same pipeline as the plans of templates: read, plan, guard, intent, fresh read, narrow writes, read back, outcome.
+
+// Amendment changes a document as a person asks, for example to accept what is pending.
+type Amendment struct {
+	What   string // for the record: "accept of device ..."
+	Cause  string // of the revision that it makes
+	Change func(doc stconfig.Value) (stconfig.Value, error)
+}
+
+// RestoreRequest says what to restore.
+type RestoreRequest struct {
+	Section string   // a section or a key in it, like "options" or "folders.photos"; "" is everything
+	Digest  string   // of the plan that the person saw; needed with Consent
+	Consent []string // keys of held changes that may go out
+}
+
+// Restored is the result of a restore.
+type Restored struct {
+	Plan   plan.Plan     // what it changes; as a whole it waits while one of its changes waits for consent
+	Done   bool          // it was sent and read back
+	Left   []plan.Change // what is not restored, with the reason
+	Reason string        // for a person
+	Next   string
+}
+
+const changeTries = 3 // of one change, while a person edits at the daemon
+
+// change is a restore or an amendment under way.
+type change struct {
+	what    string // for the record
+	cause   string // of the revision that it makes
+	done    string // the result when it was sent
+	nothing string // the result when there is nothing to send
+	amends  bool   // an amendment: all of it is done, or nothing is sent
+
+	section stconfig.Key
+	target  func(doc stconfig.Value) (stconfig.Value, error)
+	role    fleet.Role // of the person
+	digest  string     // of the plan that they saw; "" when they consent to nothing
+	consent []string
+
+	wanted []stconfig.Change // by the newest plan
+	out    Restored
+}
+
+// Restore brings a device's configuration, or a section of it, back to a revision. What templates write stays theirs; so
+// do the daemon's password and how its API is reached.
+func (e *Engine) Restore(
+	ctx context.Context, id fleet.DeviceID, number int64, what RestoreRequest,
+) (Restored, error) {
+	section, err := sectionOf(what.Section)
+	if err != nil {
+		return Restored{}, err
+	}
+	revision, err := e.revision(ctx, id, number)
+	if err != nil {
+		return Restored{}, err
+	}
+	c := &change{
+		cause: fleet.CauseRestore, what: fmt.Sprintf("restore of revision %d", number),
+		done:    fmt.Sprintf("revision %d restored", number),
+		nothing: fmt.Sprintf("nothing that can be restored differs from revision %d", number),
+		section: section, role: fleet.RoleOf(ctx), digest: what.Digest, consent: what.Consent,
+		target: func(now stconfig.Value) (stconfig.Value, error) { return stconfig.Restorable(revision, now), nil },
+	}
+	answered, err := e.await(ctx, id, &request{change: c})
+	if !answered {
+		return Restored{}, err
+	}
+	return c.out, err
+}
+
+// Amend makes a person's change. What is so already is no error. It is a conflict where the change would have to wait for
+// consent, where nothing is written to the device, and where templates would take it back.
+func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, a Amendment) error {
+	_, err := e.await(ctx, id, &request{change: &change{
+		what: a.What, cause: a.Cause, done: a.What, amends: true, role: fleet.RoleOf(ctx), target: a.Change,
+	}})
+	return err
+}
+
+func sectionOf(text string) (stconfig.Key, error) {
+	section, err := stconfig.ParseKey(text)
+	if err != nil {
+		return section, err
+	}
+	for i := range section.Len() {
+		if section.At(i).Name == "*" {
+			return section, fleet.Invalidf("section", "a section is one place: name it, without *")
+		}
+	}
+	return section, nil
+}
+
+// carryOut plans a change, decides whether it may be sent, and sends it. Where the daemon's document moved before the
+// first write, all of it is done again: what a person wrote there meanwhile is not written over.
+func (e *Engine) carryOut(ctx context.Context, j *job, c *change) error {
+	j.change = c
+	defer j.hangUp()
+	for range changeTries {
+		if err := e.planAnew(ctx, j); err != nil {
+			return err
+		}
+		if send, err := e.maySend(ctx, j); err != nil || !send {
+			return err
+		}
+		planned := j.plan
+		if err := e.send(ctx, j); err != nil {
+			return err
+		}
+		if len(j.sent) > 0 {
+			return e.concludeChange(ctx, j, planned)
+		}
+	}
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: c.what,
+		Message: "the daemon's configuration keeps changing: nothing was written", Hint: "Ask again when nobody edits it."}
+}
+
+// planAnew plans from what the daemon has now.
+func (e *Engine) planAnew(ctx context.Context, j *job) error {
+	if j.session == nil {
+		if err := e.talk(ctx, j); err != nil {
+			return err
+		}
+	}
+	if err := e.read(ctx, j); err != nil {
+		return err
+	}
+	return e.planChange(ctx, j)
+}
+
+// planChange makes the plan of a person's change from the document that the job holds.
+func (e *Engine) planChange(ctx context.Context, j *job) error {
+	c := j.change
+	target, err := c.target(j.doc)
+	if err != nil {
+		return err
+	}
+	c.out.Left, c.wanted = nil, nil
+	for _, d := range stconfig.Diff(j.doc, target) {
+		why, within := c.exempt(d.Key, j.entries)
+		switch {
+		case !within:
+		case why != "":
+			left := plan.Change{Key: d.Key, From: d.From, To: d.To, Class: plan.Skipped, Reason: why}
+			c.out.Left = append(c.out.Left, left)
+		default:
+			c.wanted = append(c.wanted, d)
+		}
+	}
+	if j.plan, err = plan.Make(e.changeInput(ctx, j)); err != nil {
+		return err
+	}
+	for _, planned := range j.plan.Changes {
+		if planned.Class == plan.Refused {
+			c.out.Left = append(c.out.Left, planned)
+		}
+	}
+	c.out.Plan = j.plan
+	return c.checkConsent()
+}
+
+// changeInput is judged as what an admin asks for only where an admin asks.
+func (e *Engine) changeInput(ctx context.Context, j *job) plan.Input {
+	c := j.change
+	desired := stconfig.Patch(j.doc, c.wanted)
+	byAdmins := func() stconfig.Value { return j.doc }
+	if c.role == fleet.RoleAdmin {
+		byAdmins = func() stconfig.Value { return desired }
+	}
+	facts := FactsOf(j.current, j.m.id, j.known)
+	facts.FolderPaths = func() ([]string, error) { return e.o.Store.FolderPaths(ctx, j.m.id) }
+	return plan.Input{
+		Device: j.m.id, Generation: j.current.Generation, Observed: j.doc, Digest: j.digest, Desired: desired,
+		ByAdmins: byAdmins, Facts: facts,
+		Consent: func(planned plan.Change) bool { return slices.Contains(c.consent, planned.Key.String()) },
+	}
+}
+
+// exempt tells whether a difference is in the section, and why it is not restored all the same.
+func (c *change) exempt(key stconfig.Key, entries []fleet.BaseEntry) (why string, within bool) {
+	if !key.HasPrefix(c.section) {
+		if c.section.HasPrefix(key) {
+			return fmt.Sprintf("it is there as a whole or not at all: restore %s", key), true
+		}
+		return "", false
+	}
+	switch strings.ToLower(key.String()) {
+	case "version":
+		return "the version of the configuration belongs to the daemon", true
+	case "gui.password":
+		return "a password hash is never put back: old daemons would hash it once more and lock the user out", true
+	case "gui.address", "gui.usetls", "gui.apikey", "gui.enabled":
+		return "how the daemon's API is reached is not restored: there would be no way back", true
+	}
+	for _, e := range entries {
+		owned, err := stconfig.ParseKey(e.Key)
+		if err == nil && e.Stands() && (key.HasPrefix(owned) || owned.HasPrefix(key)) {
+			return "templates write it: change those", true
+		}
+	}
+	return "", true
+}
+
+// checkConsent checks that the person consents to the plan that they saw.
+func (c *change) checkConsent() error {
+	if len(c.consent) == 0 && c.digest == "" {
+		return nil
+	}
+	if c.digest != c.out.Plan.Digest {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "what the restore would change is another by now",
+			Hint: "Ask for the restore without consent, look at its plan, and consent to that one."}
+	}
+	for _, key := range c.consent {
+		waits := func(p plan.Change) bool { return p.Class == plan.Held && p.Key.String() == key }
+		if !slices.ContainsFunc(c.out.Plan.Changes, waits) {
+			return fleet.Invalidf("consent", "nothing at %q waits for consent", key)
+		}
+	}
+	return nil
+}
+
+// maySend tells whether the planned change is to be sent now. What keeps a restore is in its result; what keeps an
+// amendment is a conflict.
+func (e *Engine) maySend(ctx context.Context, j *job) (bool, error) {
+	c := j.change
+	if c.amends {
+		if len(c.out.Left) > 0 {
+			left := c.out.Left[0]
+			return false, conflict(fmt.Sprintf("%s cannot be changed: %s", left.Key, left.Reason),
+				"Change the templates, or do it at the daemon.")
+		}
+		if len(j.plan.Changes) == 0 {
+			return false, nil
+		}
+		c.nothing = "the daemon cannot take it: " + j.plan.Changes[0].Reason
+	}
+	if c.waits(j.mode) {
+		if c.amends {
+			return false, conflict(c.out.Reason, c.out.Next)
+		}
+		return false, nil
+	}
+	if !c.amends {
+		return true, nil
+	}
+	why, err := e.takesBack(ctx, j)
+	if err != nil || why == "" {
+		return err == nil, err
+	}
+	return false, conflict(why, "Put it into the template, or take the template's tag off the device.")
+}
+
+// waits tells whether nothing is to be sent now, and gives the reason in the result.
+func (c *change) waits(mode fleet.Mode) bool {
+	held := slices.DeleteFunc(slices.Clone(c.out.Plan.Changes), func(p plan.Change) bool {
+		return p.Class != plan.Held || p.Consented
+	})
+	switch {
+	case len(c.out.Plan.Sendable()) == 0 && len(held) == 0:
+		c.out.Reason = c.nothing
+	case mode != fleet.ModeOn:
+		c.out.Reason, c.out.Next = "nothing is written: the mode is "+string(mode), howToResume
+	case len(held) > 0:
+		c.out.Reason = fmt.Sprintf("%d changes wait for consent, the first is %s: %s",
+			len(held), held[0].Key, held[0].Reason)
+		c.out.Next = "Ask again with the plan's digest, and consent to the held keys; nothing was written."
+	default:
+		return false
+	}
+	return true
+}
+
+// concludeChange gives the result of a change that was sent and read back.
+func (e *Engine) concludeChange(ctx context.Context, j *job, planned plan.Plan) error {
+	c, left := j.change, j.plan.Sendable()
+	c.out.Plan = planned
+	switch {
+	case j.outcome == fleet.OutcomeRejected:
+		return &fleet.Error{Code: fleet.CodeRejected, During: c.what, Message: j.detail,
+			Hint: "Look at the daemon's own GUI and log."}
+	case len(left) > 0 && !e.mayWrite(ctx, j):
+		return conflict("Muster was stopped meanwhile: part of the change was not written",
+			"Compare the revisions, and ask again when Muster may write.")
+	}
+	c.out.Done, c.out.Reason = true, c.done
+	if len(left) == 0 {
+		return nil
+	}
+	c.out.Reason = fmt.Sprintf("the daemon took it and shows %s otherwise", left[0].Key)
+	if c.amends {
+		return &fleet.Error{Code: fleet.CodeUnavailable, During: c.what, Message: c.out.Reason,
+			Hint: "Look at the daemon's own GUI and log."}
+	}
+	return nil
+}
+
+// takesBack says why templates would take back what an amendment changes; "" when they would let it be. The daemon is
+// not asked.
+func (e *Engine) takesBack(ctx context.Context, j *job) (string, error) {
+	t, err := e.jobOf(ctx, j.m.id)
+	if err != nil {
+		return "", err
+	}
+	t.doc = stconfig.Patch(j.doc, j.change.wanted)
+	t.digest = stconfig.Digest(t.doc)
+	if err := e.think(ctx, t, false); err != nil {
+		return "", err
+	}
+	for _, c := range j.change.wanted {
+		is := stconfig.Lookup(t.result.Desired, c.Key)
+		if c.From.Exists() && !is.Equal(c.To) || !is.Exists() {
+			return t.whoTakesBack(c.Key), nil
+		}
+	}
+	return "", nil
+}
+
+func (j *job) whoTakesBack(key stconfig.Key) string {
+	for _, c := range j.plan.Changes {
+		if len(c.Templates) > 0 && (c.Key.HasPrefix(key) || key.HasPrefix(c.Key)) {
+			return fmt.Sprintf("template %d has %s otherwise, and would take it back", c.Templates[len(c.Templates)-1], key)
+		}
+	}
+	return fmt.Sprintf("the templates have %s otherwise, and would take it back", key)
+}
+
+func conflict(why, next string) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Message: why, Hint: next}
+}

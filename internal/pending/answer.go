@@ -11,9 +11,6 @@ import (
 // that was read back. Names that are "" are those of whoever asks. A folder that the daemon does not have yet needs a
 // path. What templates would take back is a conflict.
 func (i *Inbox) Accept(ctx context.Context, asks fleet.Pending, name, path string) error {
-	if err := i.may(asks.Device); err != nil {
-		return err
-	}
 	what := "accept of device " + string(asks.From)
 	change := func(doc stconfig.Value) (stconfig.Value, error) { return addDevice(doc, asks, name) }
 	if asks.Folder != "" {
@@ -43,7 +40,7 @@ func (i *Inbox) drop(asks fleet.Pending) {
 	i.change(asks.Device, func(asking map[key]fleet.Pending) { delete(asking, keyOf(asks)) })
 }
 
-// may tells whether the device is written to.
+// may tells whether the daemon may be asked to forget: that is no change of its configuration, which has its own rule.
 func (i *Inbox) may(id fleet.DeviceID) error {
 	if i.o.Mode == nil || i.o.Mode(id) == fleet.ModeOn {
 		return nil

@@ -362,9 +362,6 @@ func TestAnswersDropWhatAskedAndRespectTheMode(t *testing.T) {
 		online(t, i)
 		asks := fleet.Pending{Device: id, From: other}
 		mode = fleet.ModeObserve
-		if err := i.Accept(t.Context(), asks, "", ""); fleet.CodeOf(err) != fleet.CodeConflict {
-			t.Errorf("got %v", err)
-		}
 		if err := i.Dismiss(t.Context(), asks); fleet.CodeOf(err) != fleet.CodeConflict || len(d.calls) > 0 {
 			t.Errorf("got %v, %v", err, d.calls)
 		}

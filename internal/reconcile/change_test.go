@@ -158,6 +158,19 @@ func TestAConsentedRestoreEndsWhenAPersonEditsInTheLastMoment(t *testing.T) {
 	})
 }
 
+// Muster that only observes a device changes nothing there, also when a person asks.
+func TestNothingIsAcceptedWhereMusterOnlyObserves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := changing(t, func(*bench) {})
+		defer b.stop()
+		b.switchTo(fleet.ModeObserve)
+		if err := b.share(); fleet.CodeOf(err) != fleet.CodeConflict || !strings.Contains(err.Error(), "mode is observe") {
+			t.Errorf("got %v, want a conflict that names the mode", err)
+		}
+		b.wantWrites(0)
+	})
+}
+
 func TestAnAcceptGivesWayToAPersonWhoKeepsEditing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		edits := 0

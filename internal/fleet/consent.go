@@ -46,7 +46,7 @@ type GroupConsent struct {
 	ID       int64 // assigned by the store
 	Rollout  int64
 	Key      string // with * for a registered device; "" with Removals
-	Change   string // group digest of the changes, see plan.Change.GroupDigest; "" with Removals
+	Change   string // group digest of the changes, see plan.Grouping; "" with Removals
 	Answer   Answer
 	Removals bool // for whatever an undo removes or creates again; Answer is AnswerConsent then
 	By       string
@@ -76,3 +76,31 @@ const (
 	AnswerConsent Answer = "consent" // it may be made, once
 	AnswerKeep    Answer = "keep"    // what is there stays: it is the base
 )
+
+// HeldGroup is equal held changes of several devices, as their last plans had them. One answer is enough for all.
+type HeldGroup struct {
+	Digest   string // group digest, see plan.Grouping
+	Key      string // with * for a registered device
+	From, To []byte // JSON, secrets masked; of one of the devices
+	Reason   string // why it waits; of one of the devices
+	Consent  bool   // it may be consented to
+	Keep     bool   // what is there may be kept
+	Removes  bool   // a folder or a top-level device
+	Rollout  int64  // that speaks for the devices; 0: none does
+	Devices  []HeldDevice
+}
+
+// HeldDevice is a device of a HeldGroup.
+type HeldDevice struct {
+	Device    DeviceID
+	Templates []int64 // that ask for the change
+}
+
+// GroupAnswer is a person's answer to a HeldGroup.
+type GroupAnswer struct {
+	Digest   string
+	Answer   Answer
+	Rollout  int64      // only for its members, also for those that get the change later; 0: for all that have it now
+	Template int64      // only where this template asks for it; 0: wherever
+	Devices  []DeviceID // only for these; empty: for all
+}

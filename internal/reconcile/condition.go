@@ -58,6 +58,7 @@ func (e *Engine) conclude(j *job) {
 		return
 	}
 	j.m.mem.keepWaiting(j.plan, func(c plan.Change) string { return e.consentDigest(j.m.id, c) })
+	e.rememberHeld(j)
 	c := j.condition()
 	e.say(j.m, c.Configuration, c.Reason, c.Next)
 }

@@ -25,10 +25,12 @@ const consentTime = 24 * time.Hour
 type ConsentStore interface {
 	PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error)
 	OpenConsents(ctx context.Context) ([]fleet.Consent, error)
+	OpenConsentsOf(ctx context.Context, device fleet.DeviceID) ([]fleet.Consent, error)
 	// PutConsentTimes keeps Until and UnreachableSince of open consents.
 	PutConsentTimes(ctx context.Context, consents []fleet.Consent) error
 	// CloseConsents says that an intent used them, or with 0 that they are over.
 	CloseConsents(ctx context.Context, ids []int64, intent int64) error
+	GroupConsentStore
 }
 
 // loadConsents takes over what was answered and not acted on yet.
@@ -65,11 +67,25 @@ func (e *Engine) consentDigest(id fleet.DeviceID, c plan.Change) string {
 // consented tells, for plan.Input, whether a person said yes to this very change.
 func (e *Engine) consented(m *machine) func(plan.Change) bool {
 	return func(c plan.Change) bool {
-		m.mem.mu.Lock()
-		defer m.mem.mu.Unlock()
-		given, ok := m.mem.consents[c.Key.String()]
-		return ok && !given.Over(time.Now()) && given.Change == e.consentDigest(m.id, c)
+		given, ok := e.answerTo(m, c)
+		return ok && given.Answer == fleet.AnswerConsent
 	}
+}
+
+// answerTo is the open answer to this very change of a device.
+func (e *Engine) answerTo(m *machine, c plan.Change) (fleet.Consent, bool) {
+	m.mem.mu.Lock()
+	defer m.mem.mu.Unlock()
+	given, ok := m.mem.consents[c.Key.String()]
+	return given, ok && !given.Over(time.Now()) && given.Change == e.consentDigest(m.id, c)
+}
+
+// arm has an answer count in the plans to come, in the place of an earlier one to the key.
+func (m *memory) arm(c fleet.Consent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.endConsents(func(old fleet.Consent) bool { return old.Key == c.Key && old.ID != c.ID })
+	m.consents[c.Key] = c
 }
 
 // timeConsents records whether the device can be reached. Where that cannot be kept nothing changes, and the next look

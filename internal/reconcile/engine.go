@@ -31,6 +31,7 @@ type Engine struct {
 	o    Options
 	log  *slog.Logger
 	seed maphash.Seed
+	held *heldChanges
 
 	mu       sync.Mutex // guards the rest, and of every machine what it says
 	wake     *sync.Cond
@@ -58,7 +59,7 @@ func New(o Options) *Engine {
 	if o.Memory == nil {
 		o.Memory = memlimit.New()
 	}
-	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(),
+	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(), held: newHeldChanges(),
 		machines: map[fleet.DeviceID]*machine{}, views: map[*fleet.Registry]*view{}}
 	e.wake = sync.NewCond(&e.mu)
 	o.Memory.Freed = e.memoryFreed

@@ -33,6 +33,8 @@ type store struct {
 	entries   map[fleet.DeviceID][]fleet.BaseEntry
 	consents  []fleet.Consent
 	closed    []int64
+	groups    []fleet.GroupConsent
+	rollouts  map[fleet.DeviceID]int64
 	intents   []fleet.Intent
 	stops     map[fleet.DeviceID][]fleet.Stop
 	revision  stconfig.Value // the only one that is kept
@@ -129,29 +131,75 @@ func (s *store) OpenIntents(context.Context) ([]fleet.Intent, error) {
 	return open, nil
 }
 
-func (s *store) PutConsents(_ context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
+func (s *store) PutConsents(_ context.Context, consents []fleet.Consent) (kept []fleet.Consent, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept := slices.Clone(consents)
-	for i := range kept {
-		kept[i].ID = int64(len(s.consents) + 1)
-		s.consents = append(s.consents, kept[i])
-		if kept[i].Answer == fleet.AnswerKeep {
-			s.closed = append(s.closed, kept[i].ID)
-		}
-	}
-	return kept, nil
+	return s.putConsents(consents), nil
 }
 
-func (s *store) OpenConsents(context.Context) (open []fleet.Consent, err error) {
+func (s *store) putConsents(consents []fleet.Consent) (kept []fleet.Consent) {
+	for _, c := range consents {
+		i := slices.IndexFunc(s.consents, func(old fleet.Consent) bool {
+			return c.Group != 0 && old.Group == c.Group && old.Device == c.Device && old.Key == c.Key
+		})
+		if i < 0 {
+			c.ID = int64(len(s.consents) + 1)
+			s.consents = append(s.consents, c)
+		} else if slices.Contains(s.closed, s.consents[i].ID) {
+			continue
+		} else {
+			s.consents[i].Change, c.ID = c.Change, s.consents[i].ID
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+func (s *store) OpenConsents(context.Context) ([]fleet.Consent, error) {
+	return s.openConsents(""), nil
+}
+
+func (s *store) OpenConsentsOf(_ context.Context, device fleet.DeviceID) ([]fleet.Consent, error) {
+	return s.openConsents(device), nil
+}
+
+func (s *store) openConsents(device fleet.DeviceID) (open []fleet.Consent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.consents {
-		if !slices.Contains(s.closed, c.ID) {
+		if !slices.Contains(s.closed, c.ID) && (device == "" || c.Device == device) {
 			open = append(open, c)
 		}
 	}
-	return open, nil
+	return open
+}
+
+func (s *store) PutGroupConsent(_ context.Context, g fleet.GroupConsent, now []fleet.Consent) (fleet.GroupConsent, []fleet.Consent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g.ID = int64(len(s.groups) + 1)
+	s.groups = append(s.groups, g)
+	for i := range now {
+		now[i].Group = g.ID
+	}
+	return g, s.putConsents(now), nil
+}
+
+func (s *store) GroupConsents(_ context.Context, device fleet.DeviceID) (groups []fleet.GroupConsent, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.groups {
+		if s.rollouts[device] == g.Rollout {
+			groups = append(groups, g)
+		}
+	}
+	return groups, nil
+}
+
+func (s *store) RolloutsOfDevices(context.Context) (map[fleet.DeviceID]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.rollouts), nil
 }
 
 func (s *store) PutConsentTimes(_ context.Context, consents []fleet.Consent) error {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/memlimit"
 	"muster/internal/plan"
@@ -100,6 +99,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !unsaved &&
 		!m.mem.restartState().required {
 		m.mem.keepWaiting(plan.Plan{}, nil)
+		e.held.put(m.id, nil)
 		e.say(m, fleet.ConfigUnmanaged, noTemplates, "")
 		j.digest = j.known.Digest
 		m.mem.done(j)
@@ -125,6 +125,9 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		if err := e.take(ctx, j, r); err != nil {
 			return err
 		}
+	}
+	if err := e.answerWaiting(ctx, j); err != nil {
+		return err
 	}
 	if m.mem.countDrift(j.plan.Sendable(), j.digest, time.Now()) {
 		if err := e.think(ctx, j, false); err != nil {
@@ -198,22 +201,13 @@ func (e *Engine) take(ctx context.Context, j *job, r *request) error {
 	if why := j.silent(); why != "" && len(r.consent) > 0 {
 		return refuse(r, why) // a consent must not go out at some later time, when nobody looks
 	}
-	keep, err := e.choices(ctx, j, r)
-	if err != nil {
+	if err := e.choices(ctx, j, r); err != nil {
 		return err
 	}
 	memlimit.Settle(ctx) // what follows is done once
 	j.m.mem.allow()
-	if len(keep) > 0 {
-		if err := e.read(ctx, j); err != nil {
-			return err
-		}
-		if j.entries, err = desired.Keep(j.entries, keep, withIgnores(j.doc, j.m.mem.lastIgnores())); err != nil {
-			return err
-		}
-		if err := e.o.Store.PutBaseEntries(ctx, j.m.id, j.entries); err != nil {
-			return err
-		}
+	if _, err := e.keepAnswered(ctx, j); err != nil {
+		return err
 	}
 	if err := e.think(ctx, j, j.known.Online); err != nil {
 		return e.notThought(j, err)
@@ -222,46 +216,39 @@ func (e *Engine) take(ctx context.Context, j *job, r *request) error {
 }
 
 // choices checks that what a person consents to, or wants to keep, is in the plan, and records the answers.
-func (e *Engine) choices(ctx context.Context, j *job, r *request) (keep []stconfig.Key, err error) {
+func (e *Engine) choices(ctx context.Context, j *job, r *request) error {
 	ctx = fleet.WithActor(ctx, r.by)
 	var answers []fleet.Consent
 	for _, key := range r.consent {
 		c, ok := changeAt(j.plan, key)
-		var needed record
-		needed.newAccess(c, j.result.Observed())
 		switch {
 		case !ok || c.Class != plan.Held:
-			return nil, fleet.Invalidf("consent", "nothing at %q waits for consent", key)
+			return fleet.Invalidf("consent", "nothing at %q waits for consent", key)
 		case c.OnlyKeep:
-			return nil, fleet.Invalidf("consent", "what was at %q before cannot be written back: keep what is there, or set another value", key)
-		case e.o.Access == nil && needed.moves():
-			return nil, fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
+			return fleet.Invalidf("consent",
+				"what was at %q before cannot be written back: keep what is there, or set another value", key)
+		case !e.mayBeConsentedTo(j, c):
+			return fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
 		}
 		answers = append(answers, e.answer(ctx, j, c, fleet.AnswerConsent))
 	}
 	for _, key := range r.keep {
 		c, ok := changeAt(j.plan, key)
 		if !ok || !c.Returns {
-			return nil, fleet.Invalidf("keep", "nothing at %q is to return to what it was: a template asks for the change, so change or untag that one", key)
+			return fleet.Invalidf("keep", "nothing at %q is to return to what it was: a template asks for the change, "+
+				"so change or untag that one", key)
 		}
-		answers, keep = append(answers, e.answer(ctx, j, c, fleet.AnswerKeep)), append(keep, c.Key)
+		answers = append(answers, e.answer(ctx, j, c, fleet.AnswerKeep))
 	}
 	if len(answers) == 0 {
-		return nil, nil
+		return nil
 	}
-	if answers, err = e.o.Store.PutConsents(ctx, answers); err != nil {
-		return nil, err
-	}
-	j.m.mem.mu.Lock()
-	defer j.m.mem.mu.Unlock()
+	answers, err := e.o.Store.PutConsents(ctx, answers)
 	for _, c := range answers {
-		if c.Answer == fleet.AnswerConsent {
-			r.armed = append(r.armed, c.ID)
-			j.m.mem.endConsents(func(old fleet.Consent) bool { return old.Key == c.Key })
-			j.m.mem.consents[c.Key] = c
-		}
+		r.armed = append(r.armed, c.ID)
+		j.m.mem.arm(c)
 	}
-	return keep, nil
+	return err
 }
 
 // disarm forgets what an apply consented to.
@@ -339,6 +326,7 @@ func (e *Engine) notThought(j *job, err error) error {
 	if next == "" {
 		next = "Correct the template, or take its tag off the device. Nothing is written until then."
 	}
+	e.held.put(j.m.id, nil)
 	e.say(j.m, fleet.ConfigFailed, fleet.Reason(err), next)
 	j.m.mem.done(j)
 	return err
@@ -410,6 +398,7 @@ func (e *Engine) forget(m *machine) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	m.timer.stop()
+	e.held.put(m.id, nil)
 	m.answer(fleet.NotFoundf("there is no device %s", m.id))
 	delete(e.machines, m.id)
 }

@@ -7,9 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutConsents keeps a person's answers, in one transaction, and gives them with their IDs. An answer keep that was given
-// for the device itself is acted on at once, and closed with that. One of a group is left out of what it gives when the
-// device has used that group for the key.
+// PutConsents keeps a person's answers, in one transaction, and gives them with their IDs. One of a group is left out of
+// what it gives when the device has used that group for the key.
 func (s *Store) PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
 	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) { return t.putConsents(consents) })
 }
@@ -36,28 +35,35 @@ func (t *tx) putConsent(c *fleet.Consent) error {
 	if !storable(c.Key, maxBaseKeyBytes) {
 		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
 	}
-	var closed any
-	if c.Answer == fleet.AnswerKeep && c.Group == 0 {
-		closed = millis(t.now)
-	}
 	return t.row(`
-		INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, closed_at, group_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (group_id, device_id, key) DO UPDATE SET change = excluded.change, until = excluded.until
+		INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (group_id, device_id, key) DO UPDATE
+		SET change = excluded.change, until = excluded.until, unreachable_since = NULL
 		WHERE consents.closed_at IS NULL RETURNING id`,
 		string(c.Device), c.Key, string(c.Answer), c.Change, plainText(c.By), c.At.UnixMilli(), c.Until.UnixMilli(),
-		closed, sql.NullInt64{Int64: c.Group, Valid: c.Group != 0}).Scan(&c.ID)
+		sql.NullInt64{Int64: c.Group, Valid: c.Group != 0}).Scan(&c.ID)
 }
 
 // OpenConsents are the answers of all devices that were not used and are not over, oldest first.
 func (s *Store) OpenConsents(ctx context.Context) ([]fleet.Consent, error) {
+	return s.openConsents(ctx, "")
+}
+
+// OpenConsentsOf are those of one device.
+func (s *Store) OpenConsentsOf(ctx context.Context, device fleet.DeviceID) ([]fleet.Consent, error) {
+	return s.openConsents(ctx, ` AND device_id = $1`, string(device))
+}
+
+func (s *Store) openConsents(ctx context.Context, where string, args ...any) ([]fleet.Consent, error) {
 	consents, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.Consent, err error) {
 		var at, until, group, away sql.NullInt64
-		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &group, &away)
+		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &group,
+			&away)
 		c.At, c.Until, c.Group, c.UnreachableSince = fromMillis(at), fromMillis(until), group.Int64, fromMillis(away)
 		return c, err
 	}, `SELECT id, device_id, key, answer, change, given_by, given_at, until, group_id, unreachable_since FROM consents
-		WHERE closed_at IS NULL ORDER BY id`)
+		WHERE closed_at IS NULL`+where+` ORDER BY id`, args...)
 	return consents, failure("read consents", err)
 }
 

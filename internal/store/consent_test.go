@@ -23,8 +23,8 @@ func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
 		}
 
 		s = open(t, options)
-		if got := must(s.OpenConsents(t.Context()))(t); !reflect.DeepEqual(got, given[:2]) {
-			t.Errorf("got %+v, want %+v", got, given[:2])
+		if got := must(s.OpenConsents(t.Context()))(t); !reflect.DeepEqual(got, given) {
+			t.Errorf("got %+v, want %+v", got, given)
 		}
 		given[1].Until, given[1].UnreachableSince = at.Add(30*time.Hour), at.Add(time.Hour)
 		if err := s.PutConsentTimes(t.Context(), given[1:2]); err != nil {
@@ -33,8 +33,14 @@ func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
 		if err := s.CloseConsents(t.Context(), []int64{given[0].ID}, 7); err != nil {
 			t.Fatal(err)
 		}
-		if got := must(s.OpenConsents(t.Context()))(t); !reflect.DeepEqual(got, given[1:2]) {
-			t.Errorf("got %+v, want %+v", got, given[1:2])
+		if got := must(s.OpenConsents(t.Context()))(t); !reflect.DeepEqual(got, given[1:]) {
+			t.Errorf("got %+v, want %+v", got, given[1:])
+		}
+		if got := must(s.OpenConsentsOf(t.Context(), d.ID))(t); !reflect.DeepEqual(got, given[1:]) {
+			t.Errorf("got %+v of the device, want %+v", got, given[1:])
+		}
+		if got := must(s.OpenConsentsOf(t.Context(), deviceN(2).ID))(t); len(got) != 0 {
+			t.Errorf("got %+v of another device", got)
 		}
 		if err := s.CloseConsents(t.Context(), []int64{given[0].ID}, 0); err != nil { // it stays the intent's
 			t.Fatal(err)

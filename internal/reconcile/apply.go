@@ -88,8 +88,8 @@ type attempt struct {
 	*Engine
 	j       *job
 	planned plan.Plan
-	stored  []fleet.BaseEntry // before the intent; nil: the intent leaves the entries as they are
-	begun   []fleet.BaseEntry // with it; likewise
+	stored  []fleet.BaseEntry // before the intent
+	begun   []fleet.BaseEntry // with it
 	intent  fleet.Intent
 	record  record // of the writes
 
@@ -116,10 +116,7 @@ type rejection struct {
 // begin records the intent. The first byte is sent only after that.
 func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 	memlimit.Settle(ctx)
-	a := &attempt{Engine: e, j: j, planned: j.plan}
-	if j.change == nil {
-		a.stored = j.entries
-	}
+	a := &attempt{Engine: e, j: j, planned: j.plan, stored: j.entries}
 	var sent []desired.Sent
 	for _, c := range j.plan.Sendable() {
 		s := desired.Sent{Key: c.Key, To: c.Sending()}
@@ -141,6 +138,10 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 		a.intent.Generation, a.begun = j.plan.Generation, j.result.Begin(sent)
 	} else {
 		a.intent.Cause, a.intent.Detail = j.change.cause, j.change.what
+		if a.begun, err = j.keptByChange(); err != nil {
+			return nil, err
+		}
+		a.stored = append([]fleet.BaseEntry{}, j.entries...)
 	}
 	a.step(StepBeforeIntent)
 	a.intent.ID, err = e.o.Store.BeginIntent(ctx, a.intent, a.begun)
@@ -299,12 +300,13 @@ func (a *attempt) verify(ctx context.Context) error {
 func (a *attempt) verifyChange(ctx context.Context) error {
 	a.j.sent = append(a.j.sent, a.planned.Sendable()...)
 	a.j.change.digest, a.j.change.consent = "", nil // consent is for one time
+	a.j.entries = a.begun
 	if err := a.planChange(ctx, a.j); err != nil {
 		return a.leaveOpen(err)
 	}
 	a.step(StepBeforeOutcome)
 	outcome, detail := a.judge()
-	return a.finish(ctx, outcome, detail, nil)
+	return a.finish(ctx, outcome, detail, a.begun)
 }
 
 // observed is the document that the plan was made from, with ignore patterns where templates name them.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
@@ -232,6 +233,18 @@ func (c *change) checkConsent() error {
 		}
 	}
 	return nil
+}
+
+// keptByChange are the device's entries with the places of the change as the person's, also where Muster wrote the same
+// value earlier. They are never nil, which would leave the stored entries as they are. They are recorded with the intent:
+// a change that is interrupted is the person's as far as it went.
+func (j *job) keptByChange() ([]fleet.BaseEntry, error) {
+	var keys []stconfig.Key
+	for _, c := range j.plan.Sendable() {
+		keys = append(keys, c.Key)
+	}
+	kept, err := desired.Keep(j.entries, keys, j.doc)
+	return append([]fleet.BaseEntry{}, kept...), err
 }
 
 // maySend tells whether the planned change is to be sent now. What keeps a restore is in its result; what keeps an

@@ -213,3 +213,28 @@ func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 		}
 	})
 }
+
+// A person restored a value that Muster had written earlier, and was asked whose it is.
+func TestARestoredValueIsThePersonsWhoAskedForIt(t *testing.T) {
+	onEach(t, func(p *place) {
+		made := p.template(10, "set", "options.maxSendKbps", "1000")
+		p.becomes("options.maxSendKbps", "1000")
+		p.rests(fleet.ConfigInSync)
+		revision := p.s.WaitRevision(p.id, "options.maxSendKbps", "1000")
+		p.gone(made)
+		p.becomes("options.maxSendKbps", "0")
+		p.rests(fleet.ConfigUnmanaged)
+		restored, err := p.s.Client.RestoreRevision(p.t.Context(), string(p.id), revision, api.Restore{Section: new("options.maxSendKbps")})
+		if err != nil || !restored.Done {
+			p.t.Fatalf("got %+v, %v", restored, err)
+		}
+		p.rests(fleet.ConfigUnmanaged)
+		p.becomes("options.maxSendKbps", "1000")
+		again := p.template(10, "set", "options.maxSendKbps", "2000")
+		p.becomes("options.maxSendKbps", "2000")
+		p.rests(fleet.ConfigInSync)
+		p.gone(again)
+		p.becomes("options.maxSendKbps", "1000")
+		p.rests(fleet.ConfigUnmanaged)
+	})
+}

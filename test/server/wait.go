@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 const (
@@ -107,4 +109,35 @@ func (s *Server) template(op, key, text string, tags []string) (int64, error) {
 		}
 	}
 	return made.ID, nil
+}
+
+// WaitRevision waits for a revision of a device in which a key has a value, and gives its number.
+func (s *Server) WaitRevision(id fleet.DeviceID, key, want string) (number int64) {
+	s.t.Helper()
+	at, err := stconfig.ParseKey(key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	Until(s.t, func() string {
+		revisions, err := s.Client.Revisions(s.t.Context(), string(id), client.List{})
+		if err != nil {
+			return err.Error()
+		}
+		for _, r := range revisions {
+			revision, err := s.Client.Revision(s.t.Context(), string(id), r.Number)
+			if err != nil {
+				return err.Error()
+			}
+			doc, err := stconfig.Parse(revision.Config)
+			if err != nil {
+				return err.Error()
+			}
+			if v := stconfig.Lookup(doc, at); v.Exists() && string(v.JSON()) == want {
+				number = r.Number
+				return ""
+			}
+		}
+		return fmt.Sprintf("none of %d revisions has %s at %s", len(revisions), want, key)
+	})
+	return number
 }

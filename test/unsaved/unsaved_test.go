@@ -113,3 +113,33 @@ func unsaved(s *server.Server, d *stsim.Daemon, want fleet.Configuration) {
 		return state.Configuration == string(want) && strings.Contains(state.Reason, "no space left")
 	})
 }
+
+// What a person restored was done when the daemon showed it, and the daemon lost it at its next start.
+func TestARestoreThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
+	t.Parallel()
+	s := server.Start(t, server.Options{})
+	for _, d := range daemons(t, s, 94) {
+		template := s.Template("set", "options.maxSendKbps", "4711", string(d.Version()))
+		server.Until(t, shows(d, "4711"))
+		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
+		revision := s.WaitRevision(d.ID(), "options.maxSendKbps", "4711")
+		if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
+			t.Fatal(err)
+		}
+		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
+		d.SetFaults(stsim.Faults{DiskFull: true})
+		_, err := s.Client.RestoreRevision(t.Context(), string(d.ID()), revision, api.Restore{Section: new("options.maxSendKbps")})
+		if err == nil {
+			t.Error("the restore went well")
+		}
+		unsaved(s, d, fleet.ConfigPending)
+		d.SetFaults(stsim.Faults{})
+		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
+		if err := d.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		if what := shows(d, "4711")(); what != "" {
+			t.Errorf("%s: after its restart %s", d.Version(), what)
+		}
+	}
+}

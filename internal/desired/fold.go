@@ -92,6 +92,9 @@ type target struct {
 }
 
 func (f *fold) apply(doc stconfig.Value, t target, value stconfig.Value) (stconfig.Value, []stconfig.Skip, error) {
+	if !t.adminSaved {
+		value = stconfig.ConcealLiterals(t.key, value)
+	}
 	value, err := f.resolved(doc, t, value)
 	if err != nil {
 		return stconfig.Value{}, nil, err

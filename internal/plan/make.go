@@ -9,28 +9,29 @@ import (
 	"slices"
 	"strings"
 
-	"muster/internal/fleet"
 	"muster/internal/stconfig"
 )
 
 // Make compares and classifies. The observed document must be usable; an error is a secret that is not there.
 func Make(in Input) (Plan, error) {
-	after, err := in.resolve(in.Desired)
+	wanted, err := in.resolve(in.Desired)
 	if err != nil {
 		return Plan{}, err
 	}
+	after := inClear(wanted)
 	p := Plan{Device: in.Device, Generation: in.Generation, Observed: in.Digest}
 	if p.Observed == "" {
 		p.Observed = stconfig.Digest(in.Observed.Without("ignores"))
 	}
 	g := newGuard(in)
-	for _, d := range stconfig.Diff(in.Observed, after) {
-		c := Change{Key: d.Key, From: d.From, To: stconfig.Lookup(in.Desired, d.Key), send: d.To}
+	for _, d := range stconfig.Diff(in.Observed, wanted) {
+		c := Change{Key: d.Key, From: d.From, To: stconfig.Lookup(in.Desired, d.Key), send: inClear(d.To)}
 		if in.samePassword(c) {
 			continue
 		}
 		in.explain(&c)
 		g.classify(&c, after)
+		g.refuseLiterals(&c)
 		in.hold(&c)
 		c.Reason = cut(c.Reason)
 		p.Changes = append(p.Changes, c)
@@ -58,7 +59,8 @@ func cut(reason string) string {
 
 // samePassword tells a gui.password of which the daemon has the hash.
 func (in Input) samePassword(c Change) bool {
-	return isKey(c.Key, "gui", "password") && in.SamePhrase != nil && c.From.Exists() && c.send.Exists() &&
+	return isKey(c.Key, "gui", "password") && !stconfig.HasConcealedLiteral(c.To) && in.SamePhrase != nil &&
+		c.From.Exists() && c.send.Exists() &&
 		in.SamePhrase(c.send.Str(), c.From.Str())
 }
 
@@ -85,50 +87,6 @@ func (in Input) hold(c *Change) {
 	if c.Class == Held && !c.OnlyKeep && in.Consent != nil {
 		c.Consented = in.Consent(*c)
 	}
-}
-
-// resolve puts the texts of Muster's own secrets into a value, and shares what names none.
-func (in Input) resolve(v stconfig.Value) (stconfig.Value, error) {
-	if v.Kind() == stconfig.Handle {
-		name, own := strings.CutPrefix(v.Str(), "secret:")
-		if own && in.Secret != nil {
-			if text, ok := in.Secret(name); ok {
-				return stconfig.Text(text), nil
-			}
-		}
-		return stconfig.Value{}, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("there is no secret %q", name),
-			Hint: "Store a secret of that name, or correct the name in the template."}
-	}
-	if !hasHandle(v) {
-		return v, nil
-	}
-	values := make([]stconfig.Value, v.Len())
-	for i := range v.Len() {
-		var err error
-		if values[i], err = in.resolve(v.At(i)); err != nil {
-			return stconfig.Value{}, err
-		}
-	}
-	if v.Kind() == stconfig.Array {
-		return stconfig.List(values...), nil
-	}
-	members := make([]stconfig.Member, v.Len())
-	for i := range values {
-		members[i] = stconfig.Member{Name: v.Name(i), Value: values[i]}
-	}
-	return stconfig.Obj(members...), nil
-}
-
-func hasHandle(v stconfig.Value) bool {
-	if v.Kind() == stconfig.Handle {
-		return true
-	}
-	for i := range v.Len() {
-		if hasHandle(v.At(i)) {
-			return true
-		}
-	}
-	return false
 }
 
 // The order in which changes are sent: nothing is named before it exists or after it is gone, and `gui` comes last

@@ -43,7 +43,7 @@ func HasHandle(v Value) bool {
 	return v.kind == Handle || slices.ContainsFunc(v.childValues(), HasHandle)
 }
 
-// HandlesAt are the handles in a value that stands, or would stand, at a key. There may be many.
+// HandlesAt are the handles of programs in a value that stands, or would stand, at a key. There may be many.
 func HandlesAt(key Key, v Value) iter.Seq[PlacedHandle] {
 	return func(yield func(PlacedHandle) bool) {
 		if !HasHandle(v) {
@@ -69,6 +69,9 @@ func (w *handleWalk) walk(v Value, s *shape) bool {
 	s = fit(s, v)
 	switch v.kind {
 	case Handle:
+		if _, literal := ConcealedLiteral(v); literal {
+			return true
+		}
 		return w.yield(PlacedHandle{Key: Key{slices.Clone(w.path)}, Name: v.text, Fits: s != nil && s.secret})
 	case Array, Object:
 		for i := range v.kids.values {

@@ -18,21 +18,47 @@ func Mask(doc Value) Value { return MaskAt(Key{}, doc) }
 
 // MaskAt is Mask for a value that stands, or would stand, at a key.
 func MaskAt(key Key, v Value) Value {
-	r := replacer{path: slices.Clone(key.parts), replace: func(Key) Value { return Text(MaskedSecret) }}
+	r := replacer{path: slices.Clone(key.parts), secret: func(Key, Value) Value { return Text(MaskedSecret) }}
 	return r.value(v, shapeAt(key))
 }
 
 // ConcealSecrets is the document as templates see it: every secret that is not empty is a handle "config:KEY".
 func ConcealSecrets(doc Value) Value {
-	r := replacer{replace: func(key Key) Value { return SecretHandle(handleOfConfig + key.String()) }}
+	r := replacer{secret: func(key Key, _ Value) Value { return SecretHandle(handleOfConfig + key.String()) }}
 	return r.value(doc, configuration)
+}
+
+// handleOfLiteral begins the name of a handle that stands for a text of a template: "literal:TEXT".
+const handleOfLiteral = "literal:"
+
+// ConcealLiterals is a value that is to stand at a key with the secrets that stand in it in clear as handles. Such a handle
+// equals no text: whether a guess is right does not show.
+func ConcealLiterals(key Key, v Value) Value {
+	r := replacer{path: slices.Clone(key.parts), secret: func(_ Key, text Value) Value {
+		return SecretHandle(handleOfLiteral + text.text)
+	}}
+	return r.value(v, shapeAt(key))
+}
+
+// ConcealedLiteral is the text that ConcealLiterals concealed.
+func ConcealedLiteral(v Value) (text string, ok bool) {
+	if v.kind != Handle {
+		return "", false
+	}
+	return strings.CutPrefix(v.text, handleOfLiteral)
+}
+
+// HasConcealedLiteral tells whether there is such a text in a value.
+func HasConcealedLiteral(v Value) bool {
+	_, is := ConcealedLiteral(v)
+	return is || slices.ContainsFunc(v.childValues(), HasConcealedLiteral)
 }
 
 // SecretsIn are the keys of the first secrets that stand in clear in a value that is to stand at a key.
 func SecretsIn(key Key, v Value) []Key {
 	const enough = 20
 	var found []Key
-	r := replacer{path: slices.Clone(key.parts), replace: func(at Key) Value {
+	r := replacer{path: slices.Clone(key.parts), secret: func(at Key, _ Value) Value {
 		if len(found) < enough {
 			found = append(found, at)
 		}
@@ -68,10 +94,10 @@ func looksSecret(name string) bool {
 	})
 }
 
-// replacer replaces the secrets in a document.
+// replacer replaces the secrets in a document that stand there in clear, concealed or not.
 type replacer struct {
-	path    []Part
-	replace func(Key) Value
+	path   []Part
+	secret func(at Key, text Value) Value // what comes in place of a secret
 }
 
 func (r *replacer) value(v Value, s *shape) Value {
@@ -79,7 +105,11 @@ func (r *replacer) value(v Value, s *shape) Value {
 	switch v.kind {
 	case String:
 		if v.text != "" && len(r.path) > 0 && isSecret(s, r.path[len(r.path)-1].Name) {
-			return r.replace(Key{slices.Clone(r.path)})
+			return r.secret(Key{slices.Clone(r.path)}, v)
+		}
+	case Handle:
+		if text, ok := ConcealedLiteral(v); ok {
+			return r.secret(Key{slices.Clone(r.path)}, Text(text))
 		}
 	case Array, Object:
 		return r.members(v, s)
@@ -122,7 +152,8 @@ func ResolveConfig(value, doc Value) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		if found := Lookup(doc, key); found.kind == String {
+		found := Lookup(doc, key)
+		if _, concealed := ConcealedLiteral(found); concealed || found.kind == String {
 			return found, nil
 		}
 		return Value{}, &fleet.Error{Code: fleet.CodeInvalid, During: "resolve secrets",

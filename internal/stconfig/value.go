@@ -19,7 +19,7 @@ const (
 	String
 	Array
 	Object
-	Handle // a secret that can be passed on but not read; text names it: "secret:NAME" or "config:KEY"
+	Handle // a secret that can be passed on but not read; text names it: "secret:NAME", "config:KEY" or "literal:TEXT"
 )
 
 // Value is one immutable JSON value. Numbers keep their literal, objects the order of their members: what nobody

@@ -70,6 +70,8 @@ func conceal(v stconfig.Value, at *place) stconfig.Value {
 		member := v.At(i)
 		concealed := member
 		switch {
+		case v.Kind() == stconfig.Object && isConcealed(member):
+			concealed = handleFor(member, &place{at, v.Name(i)})
 		case v.Kind() == stconfig.Object && (isSecret(at, v.Name(i)) || member.Kind() == stconfig.String && looksSecret(at, v.Name(i))):
 			concealed = handleFor(member, &place{at, v.Name(i)})
 		case member.Len() > 0:
@@ -93,6 +95,12 @@ func conceal(v stconfig.Value, at *place) stconfig.Value {
 		members[i] = stconfig.Member{Name: v.Name(i), Value: changed[i]}
 	}
 	return stconfig.Obj(members...)
+}
+
+// isConcealed tells a text that the document has as a handle of its own.
+func isConcealed(v stconfig.Value) bool {
+	_, literal := stconfig.ConcealedLiteral(v)
+	return literal
 }
 
 func isSecret(parent *place, name string) bool {
@@ -133,8 +141,12 @@ func mayBeSecret(name string) bool {
 
 func handleFor(v stconfig.Value, at *place) stconfig.Value {
 	switch v.Kind() {
-	case stconfig.Handle, stconfig.Null:
+	case stconfig.Null:
 		return v
+	case stconfig.Handle:
+		if !isConcealed(v) {
+			return v
+		}
 	case stconfig.String:
 		if v.Str() == "" {
 			return v

@@ -32,4 +32,5 @@ type RegisterPending struct {
 	APIKey     *string `json:"apiKey,omitempty" doc:"Needed: the key of its REST API"`
 	APIAddress *string `json:"apiAddress,omitempty" doc:"Host name or IP; blank or missing means discovery"`
 	APIPort    *int64  `json:"apiPort,omitempty" doc:"8384 when missing"`
+	Pin        *string `json:"pin,omitempty" doc:"sha256:<hex> of the certificate that the daemon's API has to show, also on first contact; the header Muster-Pin does the same"`
 }

@@ -7,6 +7,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/fleet"
 )
 
 type pendingCommand struct {
@@ -55,6 +56,7 @@ type pendingAcceptCommand struct {
 	Key   string `name:"register-key" help:"File with the device's API key, - for standard input: registers the device here too." placeholder:"FILE"`
 	Where string `name:"register-address" help:"Host name or IP of the registered device; missing means discovery." placeholder:"HOST"`
 	Port  int64  `name:"register-port" help:"Port of its API." default:"8384" placeholder:"PORT"`
+	Pin   string `env:"-" help:"Fingerprint of the registered device's API certificate, pinned before the first contact: sha256:HEX, or as openssl prints it." placeholder:"HEX"`
 }
 
 // Run lets it in, and answers when the daemon was read back.
@@ -64,18 +66,39 @@ func (c *pendingAcceptCommand) Run(ctx context.Context, env *environment) error 
 		return err
 	}
 	how := api.AcceptPending{Name: given(c.Name), Label: given(c.Name), Path: given(c.Path)}
-	if c.Key != "" {
-		key, err := secretFrom(env, c.Key)
-		if err != nil {
-			return err
-		}
-		how.Register = &api.RegisterPending{Label: given(c.Name), APIKey: &key, APIAddress: given(c.Where), APIPort: &c.Port}
+	if how.Register, err = c.register(env); err != nil {
+		return err
 	}
 	if err := server.AcceptPending(ctx, c.ID, how); err != nil {
 		return err
 	}
 	fmt.Fprintln(env.Out, "Let in.")
 	return nil
+}
+
+// register is the device that is to be registered as well; nil for none.
+func (c *pendingAcceptCommand) register(env *environment) (*api.RegisterPending, error) {
+	if c.Key == "" && c.Pin != "" {
+		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: "a pin is that of a device that is registered",
+			Hint: "Add --register-key FILE, or leave --pin out."}
+	}
+	if c.Key == "" {
+		return nil, nil //nolint:nilnil // nothing to register is no error
+	}
+	register := &api.RegisterPending{Label: given(c.Name), APIAddress: given(c.Where), APIPort: &c.Port}
+	if c.Pin != "" {
+		pin, err := fleet.ParsePin(fromOpenSSL(c.Pin))
+		if err != nil {
+			return nil, err
+		}
+		register.Pin = &pin
+	}
+	key, err := secretFrom(env, c.Key)
+	if err != nil {
+		return nil, err
+	}
+	register.APIKey = &key
+	return register, nil
 }
 
 // given is nil for a flag that was left out.

@@ -158,7 +158,22 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 		w.problem(http.StatusUnprocessableEntity, post(device.ID, body, ""))
 	}
 	w.want(http.StatusNoContent, post(device.ID, `{}`, ""))
-	w.want(http.StatusNoContent, post(device.ID, `{"register":{"apiKey":"k","apiAddress":"192.0.2.1"}}`, ""))
+	pin, other := "sha256:"+strings.Repeat("ab", 32), "sha256:"+strings.Repeat("cd", 32)
+	pinned := func(body, header string) call {
+		c := post(device.ID, body, "")
+		c.header = http.Header{api.PinHeader: {header}}
+		return c
+	}
+	for _, wrong := range []call{
+		pinned(`{}`, pin), pinned(`{"register":{"apiKey":"k"}}`, "x"), pinned(`{"register":{"apiKey":"k","pin":"`+other+`"}}`, pin),
+		post(device.ID, `{"register":{"apiKey":"k","pin":"sha256:ab"}}`, ""),
+	} {
+		w.problem(http.StatusUnprocessableEntity, wrong)
+	}
+	w.want(http.StatusNoContent, pinned(`{"register":{"apiKey":"k","apiAddress":"192.0.2.1","pin":"`+pin+`"}}`, pin))
+	if got := read[api.DeviceSettings](w, Prefix+"/devices/"+string(idC)+"/settings"); got.Pin != pin {
+		t.Errorf("the settings are %+v", got)
+	}
 	if got := read[api.Device](w, Prefix+"/devices/"+string(idC)); got.Label != "new" || got.APIAddress != "192.0.2.1" || got.APIPort != 8384 {
 		t.Errorf("registered as %+v", got)
 	}

@@ -37,7 +37,7 @@ func (s *server) pendingRoutes() []route {
 		{method: http.MethodGet, path: all, name: "listPending", summary: "Devices and folders that ask managed daemons to be let in", permission: auth.Read,
 			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Pending](), off: off, handle: s.listPending},
 		{method: http.MethodPost, path: one + "/accept", name: "acceptPending", summary: "Let it in: add the device, or the folder shared with whoever offers it, to the daemon that was asked",
-			permission: auth.WriteDevices, body: reflect.TypeFor[api.AcceptPending](), off: off, conflicts: true, handle: s.acceptPending},
+			permission: auth.WriteDevices, body: reflect.TypeFor[api.AcceptPending](), off: off, conflicts: true, pins: true, handle: s.acceptPending},
 		{method: http.MethodDelete, path: one, name: "dismissPending", summary: "Have the daemon forget it; whoever asks may ask again", permission: auth.Apply,
 			off: off, handle: s.dismissPending},
 	}
@@ -135,13 +135,17 @@ func (s *server) acceptPending(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	pin, err := pinToRegister(r, body.Register)
+	if err != nil {
+		return reply{}, err
+	}
 	if err := s.record(r, "pending.accept", string(asks.Device), what); err != nil {
 		return reply{}, err
 	}
 	if err := s.Pending.Accept(r.Context(), asks, name, path); err != nil || register == nil {
 		return nothing(err)
 	}
-	if _, _, err := s.Devices.PutPinnedDevice(r.Context(), *register, "", mustBeNew(asks.From)); err != nil {
+	if _, _, err := s.Devices.PutPinnedDevice(r.Context(), *register, pin, mustBeNew(asks.From)); err != nil {
 		return reply{}, &fleet.Error{Code: fleet.CodeOf(err), Message: "the device was let in, but is not registered here: " + fleet.Reason(err),
 			Hint: "Register it with PUT " + devicePath(asks.From) + ".", Err: err}
 	}
@@ -170,6 +174,24 @@ func (s *server) toRegister(r *request, asks fleet.Pending, body *api.RegisterPe
 		err = fleet.Invalidf("apiKey", "apiKey is needed: the daemon shows it under Actions > Settings > GUI")
 	}
 	return &device, inside("register", err)
+}
+
+// pinToRegister is the pin of the device that is registered as well, from the body or the header; "" without one.
+func pinToRegister(r *request, body *api.RegisterPending) (string, error) {
+	pin, err := pinOf(r)
+	switch {
+	case err != nil:
+		return "", err
+	case body == nil && pin != "":
+		return "", fleet.Invalidf(api.PinHeader, "a pin is that of a device that is registered: add register, or leave the pin out")
+	case body == nil || body.Pin == nil:
+		return pin, nil
+	}
+	given, err := fleet.ParsePin(*body.Pin)
+	if err == nil && pin != "" && pin != given {
+		err = fleet.Invalidf("pin", "the header %s has another pin: give one of the two", api.PinHeader)
+	}
+	return given, inside("register", err)
 }
 
 func alreadyRegistered(id fleet.DeviceID) error {

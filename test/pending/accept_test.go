@@ -106,6 +106,49 @@ func TestWhatATemplateTakesBackIsNotAccepted(t *testing.T) {
 	}
 }
 
+// TestAPinComesWithWhatIsLetIn covers a device that is let in and registered with the fingerprint of its certificate:
+// before, its first contact trusted any certificate at the address that was given.
+func TestAPinComesWithWhatIsLetIn(t *testing.T) {
+	t.Parallel()
+	for _, genuine := range []bool{true, false} {
+		s := server.Start(t, server.Options{})
+		asked, asking := farm(t, s)
+		pin, err := asking.Pin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fleet.Online
+		if !genuine {
+			if pin, err = asked.Pin(); err != nil {
+				t.Fatal(err)
+			}
+			want = fleet.PinMismatch
+		}
+		id := find(t, s, asked.ID(), "device", "").ID
+		accept := func(want int, args ...string) {
+			t.Helper()
+			var out bytes.Buffer
+			args = append([]string{"pending", "accept", id, "--server", s.URL, "--muster-home", s.Home}, args...)
+			streams := cli.Streams{In: strings.NewReader(asking.APIKey()), Out: &out, Err: &out}
+			if code := cli.Run(t.Context(), args, streams, "test"); code != want {
+				t.Fatalf("muster %s ended with %d: %s", strings.Join(args, " "), code, out.String())
+			}
+		}
+		accept(3, "--pin", pin)
+		accept(3, "--pin", "sha256:12", "--register-key", "-")
+		if knows(asked, asking.ID()) {
+			t.Error("it was let in with a pin that is none")
+		}
+		digits := strings.TrimPrefix(pin, "sha256:")
+		accept(0, "--pin", "sha256 Fingerprint="+strings.ToUpper(digits[:2])+":"+digits[2:], "--register-key", "-",
+			"--register-address", asking.Host(), "--register-port", strconv.Itoa(asking.Port()))
+		s.WaitConnection(asking.ID(), want)
+		if keys := asking.Counters().ByRoute["GET /rest/config"]; !genuine && keys > 0 {
+			t.Errorf("%d requests for the configuration, with the key, reached a daemon with another certificate", keys)
+		}
+	}
+}
+
 func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})

@@ -14,7 +14,7 @@ var rings = [][]string{
 	{"internal/fleet", "internal/logkey", "internal/memlimit"},
 	{"internal/stconfig", "internal/template", "internal/desired", "internal/plan"},
 	{"internal/store", "internal/sandbox", "internal/syncthing", "internal/discovery", "internal/seal",
-		"internal/event", "internal/mirror", "internal/reconcile", "internal/rollout", "internal/notify", "internal/overview",
+		"internal/event", "internal/mirror", "internal/reconcile", "internal/rollout", "internal/notify", "internal/health",
 		"internal/pending", "internal/budget"},
 	{"api", "client", "internal/auth", "internal/httpapi", "internal/metrics", "internal/stsim"},
 	{"internal/app", "internal/fleettest"},

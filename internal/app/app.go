@@ -19,12 +19,12 @@ import (
 	"muster/internal/budget"
 	"muster/internal/discovery"
 	"muster/internal/fleet"
+	"muster/internal/health"
 	"muster/internal/httpapi"
 	"muster/internal/logkey"
 	"muster/internal/memlimit"
 	"muster/internal/mirror"
 	"muster/internal/notify"
-	"muster/internal/overview"
 	"muster/internal/pending"
 	"muster/internal/reconcile"
 	"muster/internal/rollout"
@@ -67,7 +67,7 @@ type Options struct {
 	KeepRevisions int           // of each device; 0: as many as usual
 	KeepFor       time.Duration // 0: as long as usual
 
-	Notify NotifyOptions
+	Notify notify.Settings
 
 	TLSOff          bool
 	TLSCert, TLSKey string
@@ -97,8 +97,9 @@ type App struct {
 	causes    *causes
 	news      *news
 	notifier  *notify.Notifier
-	health    *health
-	overview  *rollup
+	health    *health.Health
+	monitor   *health.Monitor
+	rollup    *rollup
 	inbox     *pending.Inbox
 	discovery *discovery.Discovery
 	listener  net.Listener
@@ -194,8 +195,9 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	if a.notifier, err = a.newNotifier(); err != nil {
 		return err
 	}
-	a.overview = &rollup{Overview: overview.New(), app: a}
-	a.health = newHealth(a.log, a.checks(pool)...)
+	a.health = health.New()
+	a.rollup = &rollup{Rollup: health.NewRollup(), app: a}
+	a.monitor = health.NewMonitor(a.log, a.checks(pool)...)
 	measured, err := a.newMetrics(pool)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -223,20 +225,19 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	a.engine = reconcile.New(reconcile.Options{
 		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: run, Secrets: a.store,
 		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
-		HoldAll: a.runner.HoldAll, Applied: a.applied,
-		Changed: func(id fleet.DeviceID) { a.runner.Notice(id); a.news.planned(id); a.overview.stands(id) },
+		HoldAll: a.runner.HoldAll, Applied: a.applied, Found: a.found,
 	})
 	a.inbox = a.newInbox(daemons)
 	tokens := auth.NewTokens(a.store)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: observed{a.store}, Folders: folders{a.store, a.overview.Overview}, States: a.states(), Plans: a.engine,
+		Mirror: observed{a.store}, Folders: folders{a.store, a.rollup.Rollup}, States: states{a}, Plans: a.engine,
 		Trust:  trust{a.store, a.mirror},
 		WhatIf: whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
 		Memory: memory, Checker: checker{run, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.engine},
-		Overview: a.overview, Health: a.health, Visited: a.mirror.Visited, Pending: a.inbox,
+		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: a.inbox,
 		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
 	})
 	return a.start(ctx, run, handler)
@@ -260,7 +261,7 @@ func (a *App) start(ctx context.Context, run evaluator, handler http.Handler) er
 	}
 	for id, device := range registry.Devices {
 		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
-		a.overview.seed(id)
+		a.rollup.seed(id)
 	}
 	a.life.background("events", a.news.Run, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)
@@ -271,7 +272,7 @@ func (a *App) start(ctx context.Context, run evaluator, handler http.Handler) er
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
-	a.life.background("health", a.health.Run, a.fail)
+	a.life.background("health", a.monitor.Run, a.fail)
 	server := &http.Server{
 		Handler: closeWhenCrowded(handler), ConnContext: withConn,
 		HTTP2:             &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: pingTimeout},

@@ -3,9 +3,7 @@ package app
 import (
 	"context"
 	"net"
-	"slices"
 	"strconv"
-	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/mirror"
@@ -121,12 +119,8 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	if snapshot.Version != nil {
 		known.Version = *snapshot.Version
 	}
-	known.FolderErrors, _ = folderErrors(snapshot)
-	known.FolderRuns = func(folder string, since time.Time) bool {
-		summary, known := snapshot.Summaries[folder]
-		here := slices.ContainsFunc(snapshot.Folders, func(f fleet.FolderLabel) bool { return f.Folder == folder })
-		return !here || known && summary.State != "error" && summary.UpdatedAt.After(since)
-	}
+	known.FolderErrors, _ = snapshot.FolderErrors()
+	known.FolderRuns = snapshot.FolderRuns
 	known.System = fleet.SystemOf(snapshot.Status, snapshot.Version)
 	return known
 }

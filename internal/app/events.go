@@ -57,11 +57,9 @@ func (a *App) newNews() *news {
 		hub: event.NewHub(event.Options{}), log: a.log.With(logkey.Component, "events"),
 		registry: func(ctx context.Context) (*fleet.Registry, error) { return a.store.Registry(ctx) },
 		snapshot: func(id fleet.DeviceID) *mirror.Snapshot { return a.mirror.Snapshot(id) },
-		state: func(ctx context.Context, id fleet.DeviceID) (fleet.State, error) {
-			return a.states().State(ctx, id)
-		},
-		pending: func(id fleet.DeviceID) []fleet.Pending { return a.inbox.Of(id) },
-		wake:    make(chan struct{}, 1), marks: map[fleet.DeviceID]mark{}, told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
+		state:    states{a}.State,
+		pending:  func(id fleet.DeviceID) []fleet.Pending { return a.inbox.Of(id) },
+		wake:     make(chan struct{}, 1), marks: map[fleet.DeviceID]mark{}, told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
 	}
 }
 

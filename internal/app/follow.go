@@ -32,7 +32,7 @@ func (a *App) committed(changed fleet.Committed) {
 			a.mirror.Remove(id)
 			a.inbox.Forget(id)
 		}
-		a.overview.stands(id)
+		a.rollup.stands(id)
 	}
 	if changed.Generation || changed.Modes {
 		a.pauseOrResume(registry)
@@ -69,7 +69,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 	}
 	a.news.mirrored(id, aspect)
 	if aspect&mirror.ConnectionChanged != 0 {
-		a.overview.stands(id)
+		a.rollup.stands(id)
 		a.withLatest(id, func(s *mirror.Snapshot) {
 			switch {
 			case s.Answers():
@@ -81,7 +81,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 		})
 	}
 	if aspect&mirror.FoldersChanged != 0 {
-		a.withLatest(id, func(s *mirror.Snapshot) { a.overview.SetSummaries(id, s.Summaries) })
+		a.withLatest(id, func(s *mirror.Snapshot) { a.rollup.SetSummaries(id, s.Summaries) })
 		a.engine.FoldersSeen(id)
 	}
 	a.runner.Notice(id)
@@ -93,8 +93,8 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 
 // configKept is told of every configuration that the store has now: one that the reconciler read back counts too.
 func (a *App) configKept(id fleet.DeviceID, config fleet.ObservedConfig) {
-	a.overview.SetFolders(id, config.Folders)
-	a.withLatest(id, func(s *mirror.Snapshot) { a.overview.SetSummaries(id, s.Summaries) })
+	a.rollup.SetFolders(id, config.Folders)
+	a.withLatest(id, func(s *mirror.Snapshot) { a.rollup.SetSummaries(id, s.Summaries) })
 }
 
 // withLatest tells somebody what is known of a device. Watcher, reconciler and outbox each call it after a change: whoever

@@ -18,8 +18,8 @@ func (a *App) newMetrics(pool *sandbox.Pool) (*metrics.Metrics, error) {
 		measures[string(m)] = func() bool { return pool.Confinement().InForce(m) }
 	}
 	return metrics.New(metrics.Options{
-		Registry: prometheus.NewRegistry(), Version: a.o.Version, Counts: a.overview.Counts, Rollouts: a.openRollouts,
-		Impairments: a.health.Impairments, Visited: func() int { return a.mirror.Visited() },
+		Registry: prometheus.NewRegistry(), Version: a.o.Version, Counts: a.rollup.Counts, Rollouts: a.openRollouts,
+		Impairments: a.monitor.Impairments, Visited: func() int { return a.mirror.Visited() },
 		Measures: measures,
 		Queues: map[string]func() int{
 			"observations": func() int { return a.mirror.Backlog() },

@@ -5,17 +5,16 @@ import (
 	"sync"
 
 	"muster/internal/fleet"
-	"muster/internal/logkey"
-	"muster/internal/overview"
+	"muster/internal/health"
 	"muster/internal/store"
 )
 
-// rollup keeps the overview as the engines learn.
+// rollup keeps the fleet's numbers as the engines learn.
 type rollup struct {
-	*overview.Overview
+	*health.Rollup
 	app *App
 
-	// mu makes one step of looking whether a device is registered and counting it: a deleted one must not come back.
+	// mu makes one step of asking how a device stands and counting it: a deleted one must not come back.
 	mu sync.Mutex
 }
 
@@ -23,18 +22,7 @@ type rollup struct {
 func (r *rollup) stands(id fleet.DeviceID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	registry, err := r.app.store.Registry(context.Background())
-	if err != nil {
-		r.app.log.Warn("the registry is not readable", logkey.Err(err))
-		return
-	}
-	if registry.Devices[id] == nil {
-		r.Remove(id)
-		return
-	}
-	if state, err := r.app.states().State(context.Background(), id); err == nil { // an error: not watched yet
-		r.Put(id, state.Connection, state.Configuration)
-	}
+	r.Count(id, r.app.health, r.app.facts(id))
 }
 
 // seed counts a device with what was last known of it.
@@ -46,12 +34,12 @@ func (r *rollup) seed(id fleet.DeviceID) {
 	}
 }
 
-// folders are listed from the overview, and shown one by one from the store, which has what daemons last said of them.
+// folders are listed from the roll-up, and shown one by one from the store, which has what daemons last said of them.
 type folders struct {
 	*store.Store
-	overview *overview.Overview
+	rollup *health.Rollup
 }
 
 func (f folders) Folders(context.Context) ([]fleet.FolderLabel, error) {
-	return f.overview.Folders(), nil
+	return f.rollup.Folders(), nil
 }

@@ -11,7 +11,6 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
 	"muster/internal/logkey"
-	"muster/internal/mirror"
 	"muster/internal/plan"
 	"muster/internal/rollout"
 	"muster/internal/store"
@@ -33,9 +32,17 @@ func (a *App) newRunner(ctx context.Context, evaluator rollout.Evaluator, digest
 		Store: a.store, Fleet: managed{a}, Evaluator: evaluator, Log: a.log, Soak: soak, Patience: a.o.Patience, BlastLimit: limit,
 		DigestKey: digestKey, Step: a.o.Step,
 		Changed: func(r fleet.Rollout) {
+			a.rolledOut(r)
 			a.news.publish(event.TypeRollout, "", nil, httpapi.RolloutEvent(r, a.registry()))
 		},
 	})
+	open, err := a.store.OpenRollouts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range open {
+		a.health.Rollout(r)
+	}
 	return runner, runner.Load(ctx)
 }
 
@@ -53,28 +60,11 @@ func (m managed) Standing(id fleet.DeviceID) rollout.Standing {
 	s.Tried = s.Online || !snapshot.NextTry.IsZero()
 	s.Digest, s.Reason, s.TooOld = snapshot.Digest, snapshot.Reason, snapshot.TooOld
 	if s.Online {
-		state := m.app.engine.State(id)
+		state := m.app.health.Condition(id)
 		s.Configuration, s.Reason = state.Configuration, state.Reason
 	}
-	s.Errors, s.Summarised = folderErrors(snapshot)
+	s.Errors, s.Summarised = snapshot.FolderErrors()
 	return s
-}
-
-// folderErrors are the folders that cannot work, and whether all are known.
-func folderErrors(s *mirror.Snapshot) (errors map[string]string, all bool) {
-	all = true
-	for _, f := range s.Folders {
-		summary, known := s.Summaries[f.Folder]
-		all = all && known
-		if summary.State != "error" {
-			continue
-		}
-		if errors == nil {
-			errors = map[string]string{}
-		}
-		errors[f.Folder] = summary.Error
-	}
-	return errors, all
 }
 
 // mode is that of the device, and of the server: the strictest wins. Nothing is written to a device that was deleted.

@@ -67,7 +67,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		Home: c.Home, Listen: c.Listen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
 		BlastLimit: c.BlastLimit, Soak: c.Soak, KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor,
-		Notify: app.NotifyOptions{
+		Notify: notify.Settings{
 			URLs: c.NotifyURL, Secret: fleet.NewSecret(c.NotifySecret), After: c.NotifyAfter,
 			MailTo: c.NotifyMailTo, MailFrom: c.NotifyMailFrom, SMTP: c.SMTP, SMTPUser: c.SMTPUser,
 			SMTPPassword: fleet.NewSecret(c.SMTPPassword), SMTPTLS: notify.MailTLS(c.SMTPTLS),

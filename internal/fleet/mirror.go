@@ -71,6 +71,9 @@ type FolderSummary struct {
 	UpdatedAt      time.Time
 }
 
+// FolderInError is the state of a folder that cannot work.
+const FolderInError = "error"
+
 // FolderLabel is one folder of one device's current configuration.
 type FolderLabel struct {
 	Folder string

@@ -30,6 +30,14 @@ type Condition struct {
 	Since  time.Time // when it began; one that is newer than before means that it was over in between
 }
 
+// ProblemReport is what is wrong in the fleet now.
+type ProblemReport struct {
+	Conditions []Condition
+	// Unknown tells whether nothing is known about a problem now: it is neither over nor does it begin. Nil: what is not in
+	// Conditions is over.
+	Unknown func(ProblemKey) bool
+}
+
 // Problem is one that people were told of and that is not over.
 type Problem struct {
 	Condition

@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Connection is how we stand with the daemon of a device.
 type Connection string
@@ -46,6 +49,15 @@ type State struct {
 	Since         time.Time // when this state began
 	Reason        string    // for a person
 	Next          string    // what happens next, or what the person can do
+}
+
+// Bounded bounds a text that is kept for each device, and into which a template could put anything.
+func Bounded(text string) string {
+	const most = 2 << 10
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // Mode says whether Muster writes to a device. The strictest of fleet, tag and device wins.

@@ -13,7 +13,7 @@ import (
 
 	"muster/internal/auth"
 	"muster/internal/fleet"
-	"muster/internal/overview"
+	"muster/internal/health"
 )
 
 type fixedRegistry struct{ registry *fleet.Registry }
@@ -43,8 +43,8 @@ type steady struct{ state fleet.State }
 func (s steady) State(context.Context, fleet.DeviceID) (fleet.State, error) { return s.state, nil }
 
 // manyFolders plays a fleet in which every device has two folders of its own.
-func manyFolders(devices int) *overview.Overview {
-	all := overview.New()
+func manyFolders(devices int) *health.Rollup {
+	all := health.NewRollup()
 	for i := range devices {
 		id := fleet.DeviceIDOf([32]byte{byte(i), byte(i >> 8)})
 		all.Put(id, fleet.Online, fleet.ConfigInSync)
@@ -53,7 +53,7 @@ func manyFolders(devices int) *overview.Overview {
 	return all
 }
 
-type listedFolders struct{ all *overview.Overview }
+type listedFolders struct{ all *health.Rollup }
 
 func (f listedFolders) Folders(context.Context) ([]fleet.FolderLabel, error) {
 	return f.all.Folders(), nil

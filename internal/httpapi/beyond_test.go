@@ -12,8 +12,8 @@ import (
 
 	"muster/api"
 	"muster/internal/fleet"
+	"muster/internal/health"
 	"muster/internal/notify"
-	"muster/internal/overview"
 )
 
 // with is the world with other options.
@@ -41,7 +41,7 @@ func (told) Receivers() []notify.Receiver {
 }
 
 func TestOverviewNamesEveryState(t *testing.T) {
-	counted := overview.New()
+	counted := health.NewRollup()
 	counted.Put(idA, fleet.Online, fleet.ConfigHeld)
 	counted.SetFolders(idA, []fleet.FolderLabel{{Folder: "p"}})
 	w, rollouts := rolling(t)

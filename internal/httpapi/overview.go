@@ -7,13 +7,13 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/health"
 	"muster/internal/notify"
-	"muster/internal/overview"
 )
 
-// Overview is the fleet in numbers; see overview.Overview.
+// Overview is the fleet in numbers; see health.Overview.
 type Overview interface {
-	Counts() overview.Counts
+	Counts() health.Counts
 }
 
 // Notifications are how telling people stands; see notify.Notifier.

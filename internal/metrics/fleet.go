@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"muster/internal/fleet"
-	"muster/internal/overview"
+	"muster/internal/health"
 )
 
 var (
@@ -16,7 +16,7 @@ var (
 )
 
 // fleetCollector asks for the counts when somebody reads.
-type fleetCollector struct{ counts func() overview.Counts }
+type fleetCollector struct{ counts func() health.Counts }
 
 func (c fleetCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- devicesByConnection

@@ -11,14 +11,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"muster/internal/fleet"
-	"muster/internal/overview"
+	"muster/internal/health"
 )
 
 // Options say where the numbers come from. All but Registry may be left out.
 type Options struct {
 	Registry *prometheus.Registry
 	Version  string
-	Counts   func() overview.Counts
+	Counts   func() health.Counts
 	Rollouts func() map[fleet.RolloutStatus]int // that are not over
 	Queues   map[string]func() int              // what waits, by the name of the queue
 

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"muster/internal/fleet"
-	"muster/internal/overview"
+	"muster/internal/health"
 )
 
 func read(t *testing.T, m *Metrics) string {
@@ -25,7 +25,7 @@ func read(t *testing.T, m *Metrics) string {
 }
 
 func TestMetricsCountTheFleetAndNeverADevice(t *testing.T) {
-	fleetNow := overview.New()
+	fleetNow := health.NewRollup()
 	m, err := New(Options{
 		Registry: prometheus.NewRegistry(), Version: "1.2.3", Counts: fleetNow.Counts,
 		Rollouts: func() map[fleet.RolloutStatus]int { return map[fleet.RolloutStatus]int{fleet.RolloutHalted: 1} },

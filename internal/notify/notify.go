@@ -28,19 +28,12 @@ type (
 	Kind      = fleet.ProblemKind
 	Key       = fleet.ProblemKey
 	Condition = fleet.Condition
+	Report    = fleet.ProblemReport
 	Problem   = fleet.Problem
 	Message   = fleet.Notice
 	Change    = fleet.Announcement
 	Entry     = fleet.Waiting
 )
-
-// Report is how the fleet stands.
-type Report struct {
-	Conditions []Condition // all that is wrong now
-	// Unknown tells whether nothing can be said about a problem now: it is neither over nor does it begin. Nil: what is not
-	// in Conditions is over.
-	Unknown func(Key) bool
-}
 
 // Source is asked again and again.
 type Source interface {

@@ -83,7 +83,7 @@ func (a *attempt) orLost(ctx context.Context, err error) error {
 		return err
 	}
 	lost := a.record.Access.lost(err)
-	a.say(a.j.m, fleet.ConfigFailed, lost.Message, lost.Hint)
+	a.report(a.j.m.id, plan.Findings{Result: plan.AccessLost, Reason: lost.Message, Next: lost.Hint})
 	a.j.lost = true
 	return lost
 }

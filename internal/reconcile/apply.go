@@ -39,7 +39,7 @@ func (e *Engine) bring(ctx context.Context, j *job) error {
 		}
 		switch sendable := j.plan.Sendable(); {
 		case len(sendable) > 0:
-			e.say(j.m, fleet.ConfigApplying, summary(sendable)+" is being sent", "")
+			e.report(j.m.id, plan.Findings{Result: plan.Applying, Plan: j.plan})
 		case !j.isUnsaved():
 			return nil
 		}
@@ -325,11 +325,11 @@ func (a *attempt) judge() (fleet.Outcome, string) {
 	case a.j.isUnsaved():
 		return fleet.OutcomePartial, "the daemon may not have saved it"
 	case len(left) > 0:
-		return fleet.OutcomePartial, "still to be done: " + summary(left)
+		return fleet.OutcomePartial, "still to be done: " + plan.Names(left)
 	case len(a.planned.Sendable()) == 0:
 		return fleet.OutcomeApplied, "the daemon saved its configuration"
 	}
-	return fleet.OutcomeApplied, summary(a.planned.Sendable())
+	return fleet.OutcomeApplied, plan.Names(a.planned.Sendable())
 }
 
 // stopUseless stops the keys that it is of no use to write again: those that the daemon refused, and those that it took
@@ -410,17 +410,4 @@ func (a *attempt) leaveOpen(err error) error {
 	defer a.j.m.mem.mu.Unlock()
 	a.j.m.mem.unfinished = append(a.j.m.mem.unfinished, a.intent)
 	return err
-}
-
-// summary names what a list of changes is about.
-func summary(changes []plan.Change) string {
-	const enough = 3
-	names := make([]string, 0, enough)
-	for _, c := range changes {
-		if len(names) == enough {
-			return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), len(changes)-enough)
-		}
-		names = append(names, c.Key.String())
-	}
-	return strings.Join(names, ", ")
 }

@@ -10,22 +10,6 @@ import (
 	"muster/internal/plan"
 )
 
-// State is how a device's configuration stands: Configuration, Since, Reason and Next; the rest is the mirror's.
-func (e *Engine) State(id fleet.DeviceID) fleet.State {
-	e.mu.Lock()
-	m := e.machines[id]
-	e.mu.Unlock()
-	if m == nil {
-		return fleet.State{Configuration: fleet.ConfigUnknown, Reason: "the device was not looked at yet", Next: "It is looked at shortly."}
-	}
-	m.mem.mu.Lock()
-	defer m.mem.mu.Unlock()
-	if m.mem.condition.Configuration == "" {
-		return fleet.State{Configuration: fleet.ConfigUnknown, Reason: "the device was not looked at yet", Next: "It is looked at shortly."}
-	}
-	return m.mem.condition
-}
-
 // Waiting is what the newest plan of a device has that is not sent by itself: held, stopped or refused. It asks nobody.
 func (e *Engine) Waiting(id fleet.DeviceID) []plan.Wish {
 	e.mu.Lock()
@@ -140,7 +124,7 @@ func (j *job) report(r *request, consented func(plan.Change) bool) {
 	for i := range r.waiting {
 		switch c := &r.waiting[i]; {
 		case c.Sendable():
-			c.Reason = cmp.Or(c.Reason, j.waiting().Next)
+			c.Reason = cmp.Or(c.Reason, j.findings().WhenSent())
 		case c.Class == plan.Held && consented(*c):
 			c.Reason += "; it was consented to and follows by itself"
 		}

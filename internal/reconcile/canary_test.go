@@ -39,7 +39,7 @@ func TestACauseIsInNoStateAndNoIntent(t *testing.T) {
 					b.start()
 					defer b.stop()
 					<-time.After(5 * time.Second)
-					text := fmt.Sprintf("%+v %+v", b.engine.State(b.id), b.store.intents)
+					text := fmt.Sprintf("%+v %+v", b.state(), b.store.intents)
 					evaluation, err := b.engine.Evaluate(t.Context(), tmpl(0, fleet.OpSet, "options.natEnabled", "true"), b.id)
 					if err == nil {
 						text += fmt.Sprintf("%+v", evaluation)

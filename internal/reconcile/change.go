@@ -287,7 +287,7 @@ func (c *change) waits(mode fleet.Mode) bool {
 	case len(c.out.Plan.Sendable()) == 0 && len(held) == 0:
 		c.out.Reason = c.nothing
 	case mode != fleet.ModeOn:
-		c.out.Reason, c.out.Next = "nothing is written: the mode is "+string(mode), howToResume
+		c.out.Reason, c.out.Next = "nothing is written: the mode is "+string(mode), plan.HowToResume
 	case len(held) > 0:
 		c.out.Reason = fmt.Sprintf("%d changes wait for consent, the first is %s: %s",
 			len(held), held[0].Key, held[0].Reason)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"muster/internal/fleet"
+	"muster/internal/health"
 	"muster/internal/plan"
 	"muster/internal/reconcile"
 	"muster/internal/stconfig"
@@ -565,6 +566,7 @@ type bench struct {
 	daemon *daemon
 	evals  *evaluator
 	engine *reconcile.Engine
+	health *health.Health
 	step   func(name string)
 	access reconcile.Access
 	stop   func()
@@ -615,7 +617,10 @@ func tmpl(id int64, op fleet.Op, key, text string) fleet.TaggedTemplate {
 // start runs an engine until stop, or until the test ends. It is called inside a synctest bubble.
 func (b *bench) start() {
 	ctx, cancel := context.WithCancel(b.t.Context())
+	b.health = health.New()
+	standing := b.health
 	b.engine = reconcile.New(reconcile.Options{Store: b.store, Daemon: b.daemon, Evaluator: b.evals, Access: b.access,
+		Found:   func(id fleet.DeviceID, f plan.Findings) { standing.Found(id, f) },
 		Secrets: b.secrets, DigestKey: []byte("k"), HoldAll: b.holdAll,
 		Step: func(name string) {
 			if b.step != nil {
@@ -656,9 +661,12 @@ func (b *bench) want(key, json string) {
 	}
 }
 
+// state is what health makes of what the engine found.
+func (b *bench) state() fleet.State { return b.health.Condition(b.id) }
+
 func (b *bench) wantState(want fleet.Configuration, part string) {
 	b.t.Helper()
-	s := b.engine.State(b.id)
+	s := b.state()
 	if s.Configuration != want || !strings.Contains(s.Reason+" "+s.Next, part) {
 		b.t.Errorf("state is %s (%s; %s), want %s with %q", s.Configuration, s.Reason, s.Next, want, part)
 	}

@@ -133,8 +133,8 @@ func (m *memory) judgeFolders(known Known, now time.Time) {
 	}
 }
 
-// faulty is the state that folders in error make, but for those that the plan changes: that may mend them.
-func (j *job) faulty() fleet.State {
+// unmendedFaults are the folders in error, without those that the plan changes: that may mend them.
+func (j *job) unmendedFaults() []fleet.Stop {
 	j.m.mem.mu.Lock()
 	defer j.m.mem.mu.Unlock()
 	mended := map[string]bool{}
@@ -143,10 +143,5 @@ func (j *job) faulty() fleet.State {
 			mended[faultOf(folder)] = true
 		}
 	}
-	faults := slices.DeleteFunc(j.m.mem.faults(), func(s fleet.Stop) bool { return mended[s.Key] })
-	if len(faults) == 0 {
-		return fleet.State{}
-	}
-	return fleet.State{Configuration: fleet.ConfigFailed, Reason: faults[0].Reason,
-		Next: "Correct the template, or mend the folder at the daemon. The device is in order again when the folder runs."}
+	return slices.DeleteFunc(j.m.mem.faults(), func(s fleet.Stop) bool { return mended[s.Key] })
 }

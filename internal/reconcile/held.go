@@ -107,7 +107,7 @@ func (e *Engine) rememberHeld(j *job) {
 			change: heldChange{key: c.Key.String(), digest: e.consentDigest(j.m.id, c), templates: c.Templates},
 			shown: fleet.HeldGroup{
 				Digest: grouping.Digest(c), Key: grouping.KeyOf(c.Key).String(), From: shownJSON(from), To: shownJSON(to),
-				Reason: cut(c.Reason), Consent: e.mayBeConsentedTo(j, c), Keep: c.Returns, Removes: c.Removes(),
+				Reason: fleet.Bounded(c.Reason), Consent: e.mayBeConsentedTo(j, c), Keep: c.Returns, Removes: c.Removes(),
 			},
 		})
 	}

@@ -91,7 +91,6 @@ func (t *timer) stop() {
 type memory struct {
 	mu sync.Mutex // guards the rest
 
-	condition fleet.State // configuration, since, reason and next only
 	print     fingerprint // of what was planned from last
 	observed  string      // digest of the document that was planned from last; "": look again
 	forgotten int         // how often that was said

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/health"
+	"muster/internal/plan"
 	"muster/internal/reconcile"
 	"muster/internal/stconfig"
 	"muster/internal/template"
@@ -403,7 +405,9 @@ func TestManyDevices(t *testing.T) {
 		}
 		r.Templates = []fleet.TaggedTemplate{noNAT}
 		b.store.registry = &r
-		e := reconcile.New(reconcile.Options{Store: b.store, Daemon: many, Evaluator: b.evals, Workers: 8})
+		standing := health.New()
+		e := reconcile.New(reconcile.Options{Store: b.store, Daemon: many, Evaluator: b.evals, Workers: 8,
+			Found: func(id fleet.DeviceID, f plan.Findings) { standing.Found(id, f) }})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- e.Run(ctx) }()
@@ -414,7 +418,7 @@ func TestManyDevices(t *testing.T) {
 			if got := d.at("options.natEnabled"); got != "false" || len(d.written()) != 1 {
 				t.Errorf("%s: %s after %d writes", id.Short(), got, len(d.written()))
 			}
-			if s := e.State(id); s.Configuration != fleet.ConfigInSync {
+			if s := standing.Condition(id); s.Configuration != fleet.ConfigInSync {
 				t.Errorf("%s is %s", id.Short(), s.Configuration)
 			}
 		}

@@ -80,7 +80,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		}
 		return fleet.NotFoundf("there is no device %s", m.id)
 	case j.mode == fleet.ModePaused:
-		e.say(m, fleet.ConfigUnknown, "the device is paused: it is not watched", "Set its mode, its tags' or the fleet's to on or observe.")
+		e.report(m.id, plan.Findings{Result: plan.Paused})
 		return refuse(r, "the device is paused")
 	}
 	if waiting, err := e.verifyUnfinished(ctx, j); waiting || err != nil {
@@ -100,7 +100,7 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		!m.mem.restartState().required {
 		m.mem.keepWaiting(plan.Plan{}, nil)
 		e.held.put(m.id, nil)
-		e.say(m, fleet.ConfigUnmanaged, noTemplates, "")
+		e.report(m.id, plan.Findings{Result: plan.NoTemplates})
 		j.digest = j.known.Digest
 		m.mem.done(j)
 		return nil
@@ -141,10 +141,10 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 func (e *Engine) seen(ctx context.Context, j *job) (over bool, err error) {
 	switch err := e.observe(ctx, j); {
 	case errors.Is(err, errNothingSeen):
-		e.say(j.m, fleet.ConfigUnknown, "the daemon's configuration was never read", "It is read as soon as the daemon answers.")
+		e.report(j.m.id, plan.Findings{Result: plan.NeverRead})
 		return true, nil
 	case fleet.CodeOf(err) == fleet.CodeUnbelievable, fleet.CodeOf(err) == fleet.CodeMalformed:
-		e.say(j.m, fleet.ConfigUnknown, fleet.Reason(err), "Nothing is planned from it. Look at the daemon.")
+		e.report(j.m.id, plan.Findings{Result: plan.Unbelievable, Reason: fleet.Reason(err)})
 		return true, nil
 	default:
 		return false, err
@@ -158,7 +158,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	case sendable && j.mode != fleet.ModeOn:
 		err = refuse(r, j.silent())
 	case sendable && j.known.TooOld:
-		e.say(j.m, fleet.ConfigFailed, "the daemon is too old to manage: it has no /rest/config", "Upgrade Syncthing to 1.12 or later.")
+		e.report(j.m.id, plan.Findings{Result: plan.TooOld})
 		j.m.mem.done(j)
 		return refuse(r, j.silent())
 	case sendable && !j.known.Online:
@@ -322,12 +322,8 @@ func (e *Engine) notThought(j *job, err error) error {
 	if j.change != nil || !said(err) || !errors.As(err, &known) {
 		return err
 	}
-	next := known.Hint
-	if next == "" {
-		next = "Correct the template, or take its tag off the device. Nothing is written until then."
-	}
 	e.held.put(j.m.id, nil)
-	e.say(j.m, fleet.ConfigFailed, fleet.Reason(err), next)
+	e.report(j.m.id, plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(err), Next: known.Hint})
 	j.m.mem.done(j)
 	return err
 }
@@ -345,10 +341,10 @@ func refuse(r *request, why string) error {
 func (e *Engine) early(j *job) bool {
 	switch {
 	case j.known.NeverRead && len(j.templates) == 0:
-		e.say(j.m, fleet.ConfigUnmanaged, noTemplates, "")
+		e.report(j.m.id, plan.Findings{Result: plan.NoTemplates})
 		return true
 	case j.known.NeverRead:
-		e.say(j.m, fleet.ConfigUnknown, "the daemon's configuration was never read", "It is read as soon as the daemon answers.")
+		e.report(j.m.id, plan.Findings{Result: plan.NeverRead})
 		return true
 	}
 	return j.known.Unkept && j.m.mem.fresh()
@@ -396,11 +392,12 @@ func (e *Engine) later(m *machine, after time.Duration) {
 // forget drops a device that is registered no more.
 func (e *Engine) forget(m *machine) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	m.timer.stop()
 	e.held.put(m.id, nil)
 	m.answer(fleet.NotFoundf("there is no device %s", m.id))
 	delete(e.machines, m.id)
+	e.mu.Unlock()
+	e.report(m.id, plan.Findings{Result: plan.Gone})
 }
 
 // during says what was tried; nil stays nil.

@@ -10,6 +10,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/memlimit"
+	"muster/internal/plan"
 	"muster/internal/template"
 )
 
@@ -110,8 +111,8 @@ type Options struct {
 
 	// HoldAll gives the reason to hold whatever is free on a device, "" for none; nil: nothing is.
 	HoldAll func(id fleet.DeviceID) string
-	// Changed is told when the state of a device's configuration changed. It must not block.
-	Changed func(id fleet.DeviceID)
+	// Found is told what each pass over a device found out. It must not block. Nil: nothing is reported.
+	Found func(id fleet.DeviceID, f plan.Findings)
 	// Applied is told of every finished intent, after it is recorded. It must not block.
 	Applied func(intent fleet.Intent)
 	// Step names the steps of an apply as they are reached, for tests that stop the process there.

@@ -9,13 +9,12 @@ import (
 	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
 
 // accessRetry is how often a daemon that was lost is looked for at its new access.
 const accessRetry = 10 * time.Second
-
-const unverified = "whether the last change reached the daemon is not known yet"
 
 // findUnfinished remembers the intents that a crash left open. Nothing is planned for their devices before they are
 // verified.
@@ -122,12 +121,12 @@ func (e *Engine) sayUnverified(j *job, last fleet.Intent, why error) {
 	restarting := restartTime - time.Since(last.CreatedAt)
 	switch {
 	case fleet.CodeOf(why) == fleet.CodeKeyRefused:
-		e.say(j.m, fleet.ConfigFailed, fleet.Reason(why), "Read the key at the daemon (Actions > Settings > GUI) and put it into the device's record.")
+		e.report(j.m.id, plan.Findings{Result: plan.KeyRefused, Reason: fleet.Reason(why)})
 	case move != nil && restarting <= 0:
 		lost := move.lost(why)
-		e.say(j.m, fleet.ConfigFailed, lost.Message, lost.Hint)
+		e.report(j.m.id, plan.Findings{Result: plan.AccessLost, Reason: lost.Message, Next: lost.Hint})
 	default:
-		e.say(j.m, fleet.ConfigPending, unverified, "It is verified as soon as the daemon answers.")
+		e.report(j.m.id, plan.Findings{Result: plan.Unverified})
 	}
 	if move != nil { // the watcher knows the old access only
 		e.later(j.m, accessRetry)

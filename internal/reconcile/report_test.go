@@ -95,7 +95,7 @@ func TestWhatIsSkippedIsSaidAndCallsNobody(t *testing.T) {
 		b.start()
 		defer b.stop()
 		b.wantState(fleet.ConfigInSync, "except that folders.elsewhere.label is skipped: this device has no folder elsewhere")
-		if next := b.engine.State(b.id).Next; next != "" {
+		if next := b.state().Next; next != "" {
 			t.Errorf("somebody is to look at it: %s", next)
 		}
 	})
@@ -108,10 +108,10 @@ func TestAMisspelledFieldIsSaidAndCallsSomebody(t *testing.T) {
 		b.start()
 		defer b.stop()
 		b.wantState(fleet.ConfigInSync, "template 2: options.natEnbled is a field of no daemon that Muster knows: did you mean natEnabled?")
-		if next := b.engine.State(b.id).Next; next != "Mend template 2, if that is a mistake." {
+		if next := b.state().Next; next != "Mend template 2, if that is a mistake." {
 			t.Errorf("got %q: somebody has to look at it", next)
 		}
-		if reason := b.engine.State(b.id).Reason; strings.Contains(reason, "skipped") {
+		if reason := b.state().Reason; strings.Contains(reason, "skipped") {
 			t.Errorf("said twice: %s", reason)
 		}
 	})
@@ -126,7 +126,7 @@ func TestWhichTemplateHasTheLastWordIsSaid(t *testing.T) {
 		defer b.stop()
 		b.wantState(fleet.ConfigInSync,
 			"options.maxSendKbps: template 3 (priority 20) has the last word over template 1 (priority 10)")
-		if next := b.engine.State(b.id).Next; next != "" {
+		if next := b.state().Next; next != "" {
 			t.Errorf("that is no alarm: %s", next)
 		}
 	})

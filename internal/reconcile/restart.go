@@ -8,6 +8,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
 
@@ -93,18 +94,16 @@ func (m *memory) keepRestart(r restarting) {
 	m.restart = r
 }
 
-// restartNeeded is what a person is told of a daemon that has to start anew; blank for one that has not.
-func (j *job) restartNeeded() (reason, next string) {
+// restartNeeded tells whether the daemon has to start anew, and who does that.
+func (j *job) restartNeeded() plan.Restart {
 	r := j.m.mem.restartState()
 	switch {
 	case !r.required:
-		return "", ""
+		return plan.RestartNotNeeded
 	case !j.device.Settings.Restart:
-		return "restart required: the daemon has what its templates ask for, and takes some of it into account only when it starts anew",
-			"Restart the daemon, or let Muster do that: set restart to true in the device's settings. One that was started with --no-restart stays down then."
+		return plan.RestartByPerson
 	case time.Since(r.toldAt) < restartAgain:
-		return "restart required: Muster told the daemon to start anew", "If it stays away it was started with --no-restart: start it on its own machine."
+		return plan.RestartTold
 	}
-	return "restart required: the daemon has what its templates ask for, and takes some of it into account only when it starts anew",
-		"Muster tells it to start anew, as its settings allow."
+	return plan.RestartDue
 }

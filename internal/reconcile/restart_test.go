@@ -48,8 +48,8 @@ func TestARestartThatIsNeededIsSaidAndLeftToThePerson(t *testing.T) {
 		b.engine.Online(b.id)
 		synctest.Wait()
 		b.wantState(fleet.ConfigInSync, "has what its templates ask for")
-		if b.engine.State(b.id).Next != "" {
-			t.Errorf("got %+v", b.engine.State(b.id))
+		if b.state().Next != "" {
+			t.Errorf("got %+v", b.state())
 		}
 	})
 }

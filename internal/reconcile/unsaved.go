@@ -86,21 +86,3 @@ func (a *attempt) writes() []plan.Write {
 	}
 	return plan.Writes(a.planned, a.j.observed())
 }
-
-// notSaved is the state that such an answer makes.
-func (j *job) notSaved() fleet.State {
-	s, unsaved := j.m.mem.unsaved()
-	switch {
-	case !unsaved:
-		return fleet.State{}
-	case s.Answers >= failedAfter:
-		return fleet.State{Configuration: fleet.ConfigFailed, Reason: "the daemon cannot save its configuration: " + s.Reason,
-			Next: "Look at the daemon's disk and its log. It is tried again by itself, up to once a minute."}
-	case j.mode != fleet.ModeOn:
-		return fleet.State{Configuration: fleet.ConfigPending,
-			Reason: "the daemon may have lost the last change: " + s.Reason,
-			Next:   "Nothing is written: the mode is observe. Set the fleet's, the tags' and the device's mode to on."}
-	}
-	return fleet.State{Configuration: fleet.ConfigPending, Reason: "the daemon may lose the last change: " + s.Reason,
-		Next: "It is asked to save its configuration again shortly."}
-}

@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,39 @@ func TestAPausedRolloutWaits(t *testing.T) {
 	}
 	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.ResumeRollout(t.Context(), id) }, r.ID)
 	w.comesTo(fleet.RolloutSucceeded)
+}
+
+// A device that waited for its wave was unmanaged, "no template applies", or inSync with an empty plan.
+func TestADeviceThatWaitsForItsWaveIsPending(t *testing.T) {
+	w := newWorld(t, 14, server.Options{Soak: longSoak})
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	r := w.reaches(1)
+	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.PauseRollout(t.Context(), id) }, r.ID)
+	r = w.rollout(r.ID)
+	wantState := func(m api.RolloutMember, configuration fleet.Configuration, reason, next string) {
+		t.Helper()
+		server.Until(t, func() string {
+			s, err := w.Client.DeviceState(t.Context(), m.DeviceID)
+			if err != nil || s.Configuration != string(configuration) || !strings.Contains(s.Reason, reason) ||
+				!strings.Contains(s.Next, next) {
+				return fmt.Sprintf("wave %d: got %+v, %v", m.Wave, s, err)
+			}
+			return ""
+		})
+	}
+	for _, m := range r.Members {
+		if m.Wave > r.Wave {
+			wantState(m, fleet.ConfigPending, fmt.Sprintf("waits for wave %d of 3 of rollout %d", m.Wave, r.ID),
+				fmt.Sprintf("muster rollout resume %d", r.ID))
+		} else {
+			wantState(m, fleet.ConfigInSync, "has what its templates ask for", "")
+		}
+	}
+	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.ResumeRollout(t.Context(), id) }, r.ID)
+	w.comesTo(fleet.RolloutSucceeded)
+	for _, m := range r.Members {
+		wantState(m, fleet.ConfigInSync, "has what its templates ask for", "")
+	}
 }
 
 // Who cannot be reached at the start is in no wave, gets nothing when it comes back too early, and what is its own after

@@ -23,6 +23,7 @@ import (
 	"muster/client"
 	"muster/internal/app"
 	"muster/internal/fleet"
+	"muster/internal/notify"
 	"muster/internal/sandbox"
 )
 
@@ -65,7 +66,7 @@ func serve() error {
 		Home: o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
 		BlastLimit: o.BlastLimit, Soak: o.Soak, Patience: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
-		Notify: app.NotifyOptions{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
+		Notify: notify.Settings{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
 		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: stopAt(o),
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Out: os.Stdout,
 	})

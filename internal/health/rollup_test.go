@@ -1,4 +1,4 @@
-package overview
+package health
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ func labels(pairs ...string) []fleet.FolderLabel {
 }
 
 func TestAFolderIsAsBadAsItsWorstDevice(t *testing.T) {
-	o := New()
+	o := NewRollup()
 	want := func(when string, want FolderCounts) {
 		t.Helper()
 		if got := o.Counts().Folders; got != want {
@@ -56,7 +56,7 @@ func TestAFolderIsAsBadAsItsWorstDevice(t *testing.T) {
 }
 
 func TestAFolderIsCalledWhatMostDevicesCallIt(t *testing.T) {
-	o := New()
+	o := NewRollup()
 	for i, label := range []string{"b", "a", "b", "c"} {
 		id := fleet.DeviceID(fmt.Sprint(i))
 		o.Put(id, fleet.Online, fleet.ConfigInSync)
@@ -80,7 +80,7 @@ func TestAFolderIsCalledWhatMostDevicesCallIt(t *testing.T) {
 // One that is told everything at once agrees with one that followed it.
 func TestItAgreesWithCountingAnew(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	followed := New()
+	followed := NewRollup()
 	type truth struct {
 		connection fleet.Connection
 		folders    []fleet.FolderLabel
@@ -122,7 +122,7 @@ func TestItAgreesWithCountingAnew(t *testing.T) {
 		if step%50 != 0 {
 			continue
 		}
-		anew := New()
+		anew := NewRollup()
 		for id, is := range truths {
 			anew.Put(id, is.connection, fleet.ConfigInSync)
 			anew.SetFolders(id, is.folders)

@@ -1,7 +1,4 @@
-// Package overview keeps the roll-up of the fleet as it changes: how many devices are in which state, which folders there
-// are and how they fare. Reading it costs the same for ten devices and ten thousand. It is told everything; it asks
-// nobody and keeps nothing on disk.
-package overview
+package health
 
 import (
 	"cmp"
@@ -25,14 +22,15 @@ type FolderCounts struct {
 	All, InSync, OutOfSync, WithErrors, Unknown int
 }
 
-// Overview is the roll-up. It may be used by several goroutines at once.
-type Overview struct {
+// Rollup is the fleet in numbers, kept as it changes: reading it costs the same for ten devices and ten thousand. It
+// may be used by several goroutines at once.
+type Rollup struct {
 	mu             sync.Mutex // guards the rest
 	devices        map[fleet.DeviceID]*device
 	connections    map[fleet.Connection]int
 	configurations map[fleet.Configuration]int
 	folders        map[string]*folder
-	byHealth       [healths]int
+	byHealth       [folderHealths]int
 	sorted         []fleet.FolderLabel // of folders; nil when it has to be made again
 }
 
@@ -45,13 +43,13 @@ type device struct {
 // share is a folder on one device.
 type share struct {
 	label  string
-	said   health // by its summary; unknown without one
-	counts health // what it counts as: unknown while the device is not online
+	fares  folderHealth // by its summary; unknown without one
+	counts folderHealth // what it counts as: unknown while the device is not online
 }
 
 type folder struct {
 	labels []named // hardly ever more than one, so no map
-	shares [healths]int
+	shares [folderHealths]int
 }
 
 // named is a label and how many devices use it.
@@ -72,44 +70,59 @@ func (f *folder) name(label string, by int) {
 	}
 }
 
-// health of a folder; the larger one is worse.
-type health int
+// folderHealth is how a folder fares; the larger one is worse.
+type folderHealth int
 
 const (
-	inSync health = iota
+	inSync folderHealth = iota
 	unknown
 	outOfSync
 	inError
-	healths = 4
+	folderHealths = 4
 )
 
-// New is an overview of no devices.
-func New() *Overview {
-	return &Overview{
+// NewRollup is the roll-up of no devices.
+func NewRollup() *Rollup {
+	return &Rollup{
 		devices: map[fleet.DeviceID]*device{}, connections: map[fleet.Connection]int{},
 		configurations: map[fleet.Configuration]int{}, folders: map[string]*folder{},
 	}
 }
 
-// Put says how a registered device stands; a new one is added.
-func (o *Overview) Put(id fleet.DeviceID, connection fleet.Connection, configuration fleet.Configuration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d := o.devices[id]
+// Count counts how a device stands, and forgets one that is registered no more. Nothing changes where the registry
+// cannot be read, and for a device that is not watched yet.
+func (r *Rollup) Count(id fleet.DeviceID, h *Health, f Facts) {
+	switch {
+	case f.Registry == nil:
+		return
+	case f.Registry.Devices[id] == nil:
+		r.Remove(id)
+		return
+	}
+	if state, err := h.State(id, f); err == nil {
+		r.Put(id, state.Connection, state.Configuration)
+	}
+}
+
+// Put counts a registered device in a state; a new one is added.
+func (r *Rollup) Put(id fleet.DeviceID, connection fleet.Connection, configuration fleet.Configuration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.devices[id]
 	if d == nil {
 		d = &device{}
-		o.devices[id] = d
+		r.devices[id] = d
 	} else {
-		count(o.connections, d.connection, -1)
-		count(o.configurations, d.configuration, -1)
+		count(r.connections, d.connection, -1)
+		count(r.configurations, d.configuration, -1)
 	}
-	count(o.connections, connection, 1)
-	count(o.configurations, configuration, 1)
+	count(r.connections, connection, 1)
+	count(r.configurations, configuration, 1)
 	moved := (d.connection == fleet.Online) != (connection == fleet.Online)
 	d.connection, d.configuration = connection, configuration
 	if moved {
 		for name, s := range d.folders {
-			o.judge(d, name, s)
+			r.judge(d, name, s)
 		}
 	}
 }
@@ -121,27 +134,27 @@ func count[K comparable](counts map[K]int, key K, by int) {
 }
 
 // Remove forgets a device.
-func (o *Overview) Remove(id fleet.DeviceID) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d := o.devices[id]
+func (r *Rollup) Remove(id fleet.DeviceID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.devices[id]
 	if d == nil {
 		return
 	}
-	count(o.connections, d.connection, -1)
-	count(o.configurations, d.configuration, -1)
+	count(r.connections, d.connection, -1)
+	count(r.configurations, d.configuration, -1)
 	for name, s := range d.folders {
-		o.leave(name, s)
+		r.leave(name, s)
 	}
-	delete(o.devices, id)
+	delete(r.devices, id)
 }
 
 // SetFolders says which folders the current configuration of a device has. A device that was not Put is passed over: it
 // is registered no more.
-func (o *Overview) SetFolders(id fleet.DeviceID, folders []fleet.FolderLabel) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d := o.devices[id]
+func (r *Rollup) SetFolders(id fleet.DeviceID, folders []fleet.FolderLabel) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.devices[id]
 	if d == nil {
 		return
 	}
@@ -152,43 +165,43 @@ func (o *Overview) SetFolders(id fleet.DeviceID, folders []fleet.FolderLabel) {
 		case now[f.Folder] != nil:
 			continue // twice in one configuration
 		case s == nil:
-			s = &share{label: f.Label, said: unknown, counts: unknown}
-			o.join(f.Folder, s)
+			s = &share{label: f.Label, fares: unknown, counts: unknown}
+			r.join(f.Folder, s)
 		case s.label != f.Label:
-			o.leave(f.Folder, s)
+			r.leave(f.Folder, s)
 			s.label = f.Label
-			o.join(f.Folder, s)
+			r.join(f.Folder, s)
 		}
 		now[f.Folder] = s
 	}
 	for name, s := range d.folders {
 		if now[name] == nil {
-			o.leave(name, s)
+			r.leave(name, s)
 		}
 	}
 	d.folders = now
 }
 
 // SetSummaries says how the folders of a device fare. Those that its configuration does not have are passed over.
-func (o *Overview) SetSummaries(id fleet.DeviceID, summaries map[string]fleet.FolderSummary) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d := o.devices[id]
+func (r *Rollup) SetSummaries(id fleet.DeviceID, summaries map[string]fleet.FolderSummary) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := r.devices[id]
 	if d == nil {
 		return
 	}
 	for name, s := range d.folders {
-		summary, said := summaries[name]
-		if s.said = unknown; said {
-			s.said = healthOf(summary)
+		summary, known := summaries[name]
+		if s.fares = unknown; known {
+			s.fares = healthOfFolder(summary)
 		}
-		o.judge(d, name, s)
+		r.judge(d, name, s)
 	}
 }
 
-func healthOf(f fleet.FolderSummary) health {
+func healthOfFolder(f fleet.FolderSummary) folderHealth {
 	switch {
-	case f.State == "error" || f.Error != "":
+	case f.State == fleet.FolderInError || f.Error != "":
 		return inError
 	case f.NeedBytes > 0 || f.NeedFiles > 0 || f.NeedDeletes > 0 || f.NeedDirectories > 0 || f.NeedSymlinks > 0:
 		return outOfSync
@@ -197,52 +210,52 @@ func healthOf(f fleet.FolderSummary) health {
 }
 
 // judge counts a share as what it is now. The caller holds mu.
-func (o *Overview) judge(d *device, name string, s *share) {
-	counts := s.said
+func (r *Rollup) judge(d *device, name string, s *share) {
+	counts := s.fares
 	if d.connection != fleet.Online {
 		counts = unknown // unknown is a state of its own, never shown as good
 	}
 	if counts == s.counts {
 		return
 	}
-	o.leave(name, s)
+	r.leave(name, s)
 	s.counts = counts
-	o.join(name, s)
+	r.join(name, s)
 }
 
-func (o *Overview) join(name string, s *share) {
-	f := o.folders[name]
+func (r *Rollup) join(name string, s *share) {
+	f := r.folders[name]
 	if f == nil {
 		f = &folder{}
-		o.folders[name] = f
-		o.sorted = nil
+		r.folders[name] = f
+		r.sorted = nil
 	} else {
-		o.byHealth[f.worst()]--
+		r.byHealth[f.worst()]--
 	}
 	if f.name(s.label, 1); len(f.labels) > 1 {
-		o.sorted = nil
+		r.sorted = nil
 	}
 	f.shares[s.counts]++
-	o.byHealth[f.worst()]++
+	r.byHealth[f.worst()]++
 }
 
-func (o *Overview) leave(name string, s *share) {
-	f := o.folders[name]
-	o.byHealth[f.worst()]--
+func (r *Rollup) leave(name string, s *share) {
+	f := r.folders[name]
+	r.byHealth[f.worst()]--
 	if len(f.labels) > 1 {
-		o.sorted = nil
+		r.sorted = nil
 	}
 	f.name(s.label, -1)
 	f.shares[s.counts]--
 	if len(f.labels) == 0 {
-		delete(o.folders, name)
-		o.sorted = nil
+		delete(r.folders, name)
+		r.sorted = nil
 		return
 	}
-	o.byHealth[f.worst()]++
+	r.byHealth[f.worst()]++
 }
 
-func (f *folder) worst() health {
+func (f *folder) worst() folderHealth {
 	for h := inError; h > inSync; h-- {
 		if f.shares[h] > 0 {
 			return h
@@ -259,28 +272,28 @@ func (f *folder) label() string {
 }
 
 // Folders has one entry per folder, sorted. It is shared: nobody may change it.
-func (o *Overview) Folders() []fleet.FolderLabel {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.sorted == nil {
-		o.sorted = make([]fleet.FolderLabel, 0, len(o.folders))
-		for name, f := range o.folders {
-			o.sorted = append(o.sorted, fleet.FolderLabel{Folder: name, Label: f.label()})
+func (r *Rollup) Folders() []fleet.FolderLabel {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sorted == nil {
+		r.sorted = make([]fleet.FolderLabel, 0, len(r.folders))
+		for name, f := range r.folders {
+			r.sorted = append(r.sorted, fleet.FolderLabel{Folder: name, Label: f.label()})
 		}
-		slices.SortFunc(o.sorted, func(a, b fleet.FolderLabel) int { return cmp.Compare(a.Folder, b.Folder) })
+		slices.SortFunc(r.sorted, func(a, b fleet.FolderLabel) int { return cmp.Compare(a.Folder, b.Folder) })
 	}
-	return o.sorted
+	return r.sorted
 }
 
 // Counts is the fleet in numbers, now.
-func (o *Overview) Counts() Counts {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (r *Rollup) Counts() Counts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return Counts{
-		Devices: len(o.devices), Connections: maps.Clone(o.connections), Configurations: maps.Clone(o.configurations),
+		Devices: len(r.devices), Connections: maps.Clone(r.connections), Configurations: maps.Clone(r.configurations),
 		Folders: FolderCounts{
-			All: len(o.folders), InSync: o.byHealth[inSync], OutOfSync: o.byHealth[outOfSync],
-			WithErrors: o.byHealth[inError], Unknown: o.byHealth[unknown],
+			All: len(r.folders), InSync: r.byHealth[inSync], OutOfSync: r.byHealth[outOfSync],
+			WithErrors: r.byHealth[inError], Unknown: r.byHealth[unknown],
 		},
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package health
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 )
 
 // running runs the health of these checks in a bubble until the test ends.
-func running(t *testing.T, checks ...check) (*health, *bytes.Buffer) {
+func running(t *testing.T, checks ...Check) (*Monitor, *bytes.Buffer) {
 	t.Helper()
 	log := &bytes.Buffer{}
-	h := newHealth(slog.New(slog.NewTextHandler(log, nil)), checks...)
+	h := NewMonitor(slog.New(slog.NewTextHandler(log, nil)), checks...)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
@@ -36,10 +36,10 @@ func TestWhatDoesNotWorkIsNamedUntilItWorksAgain(t *testing.T) {
 		broken.Store(true)
 		full := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the disk is full", Hint: "Make room."}
 		h, log := running(t,
-			check{fleet.PartWorkers, func(context.Context) *fleet.Impairment { return nil }},
-			check{fleet.PartDatabase, func(context.Context) *fleet.Impairment {
+			Check{fleet.PartWorkers, func(context.Context) *fleet.Impairment { return nil }},
+			Check{fleet.PartDatabase, func(context.Context) *fleet.Impairment {
 				if broken.Load() {
-					return blocking(fleet.PartDatabase, full)
+					return Blocking(fleet.PartDatabase, full)
 				}
 				return nil
 			}})
@@ -49,7 +49,7 @@ func TestWhatDoesNotWorkIsNamedUntilItWorksAgain(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		broken.Store(false)
-		<-time.After(healthEvery)
+		<-time.After(checkEvery)
 		synctest.Wait()
 		if got := h.Impairments(); len(got) != 0 {
 			t.Errorf("got %+v", got)
@@ -67,8 +67,8 @@ func TestACheckThatHangsKeepsNobodyWaiting(t *testing.T) {
 		defer close(release)
 		var checks atomic.Int64
 		h, _ := running(t,
-			check{fleet.PartDatabase, func(context.Context) *fleet.Impairment { <-release; return nil }},
-			check{fleet.PartDescriptors, func(context.Context) *fleet.Impairment {
+			Check{fleet.PartDatabase, func(context.Context) *fleet.Impairment { <-release; return nil }},
+			Check{fleet.PartDescriptors, func(context.Context) *fleet.Impairment {
 				checks.Add(1)
 				return &fleet.Impairment{Part: fleet.PartDescriptors, Reason: "few"}
 			}})
@@ -84,7 +84,7 @@ func TestACheckThatHangsKeepsNobodyWaiting(t *testing.T) {
 }
 
 func TestTheCauseOfAnImpairmentStaysInside(t *testing.T) {
-	got := blocking(fleet.PartWorkers, errors.New("password=hunter2"))
+	got := Blocking(fleet.PartWorkers, errors.New("password=hunter2"))
 	if got == nil || strings.Contains(got.Reason+got.Next, "hunter2") || got.Next == "" {
 		t.Errorf("got %+v", got)
 	}
@@ -94,7 +94,7 @@ func TestACauseIsInNoImpairment(t *testing.T) {
 	cause := errors.New("canary-in-a-cause")
 	for _, err := range []error{cause, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the disk is full", Err: cause},
 		&fleet.Error{Code: fleet.CodeUnavailable, Err: cause}} {
-		if got := blocking(fleet.PartDatabase, err); strings.Contains(got.Reason+got.Next, "canary") || got.Reason == "" {
+		if got := Blocking(fleet.PartDatabase, err); strings.Contains(got.Reason+got.Next, "canary") || got.Reason == "" {
 			t.Errorf("got %+v", got)
 		}
 	}

@@ -1,8 +1,6 @@
-package app
+package health
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,8 +8,6 @@ import (
 	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/mirror"
-	"muster/internal/notify"
 )
 
 var (
@@ -21,14 +17,13 @@ var (
 
 // patient is a device with one folder, "photos", as far as troubles look at it.
 type patient struct {
-	snapshot *mirror.Snapshot
+	snapshot *fleet.Snapshot
 	state    fleet.State
-	broken   error
 }
 
 func healthy() *patient {
 	return &patient{
-		snapshot: &mirror.Snapshot{
+		snapshot: &fleet.Snapshot{
 			Device: "A", Connection: fleet.Online, Since: sinceOnline, Folders: []fleet.FolderLabel{{Folder: "photos"}},
 			Summaries: map[string]fleet.FolderSummary{"photos": {Folder: "photos", State: "idle", UpdatedAt: sinceOnline.Add(time.Second)}},
 		},
@@ -42,19 +37,12 @@ func (p *patient) summary(change func(*fleet.FolderSummary)) {
 	p.snapshot.Summaries["photos"] = summary
 }
 
-func (p *patient) report(t *testing.T) notify.Report {
+func (p *patient) report(t *testing.T) fleet.ProblemReport {
 	t.Helper()
-	report, err := troubles{
-		registry: func(context.Context) (*fleet.Registry, error) {
-			return &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{"A": {Device: fleet.Device{ID: "A", Label: "nas"}}}}, nil
-		},
-		snapshot: func(fleet.DeviceID) *mirror.Snapshot { return p.snapshot },
-		state:    func(context.Context, fleet.DeviceID) (fleet.State, error) { return p.state, p.broken },
-	}.Report(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
+	h := New()
+	h.conditions["A"] = p.state
+	r := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{"A": {Device: fleet.Device{ID: "A", Label: "nas"}}}}
+	return h.Report(r, func(fleet.DeviceID) Facts { return Facts{Registry: r, Snapshot: p.snapshot} })
 }
 
 func TestWhatIsATrouble(t *testing.T) {
@@ -75,18 +63,17 @@ func TestWhatIsATrouble(t *testing.T) {
 			offline(p)
 			p.state = fleet.State{Configuration: fleet.ConfigFailed, Reason: "locked out"}
 		},
-			[]string{"unreachable: nothing listens there", "failed: locked out"}, []string{"outOfSync photos"}},
+			[]string{"unreachable: nothing listens there", "failed: nothing listens there; locked out"}, []string{"outOfSync photos"}},
 		"not tried yet": {func(p *patient) { offline(p); p.snapshot.NextTry = time.Time{} }, nil, append(configuration, "unreachable", "outOfSync photos")},
 		"never seen": {func(p *patient) { p.snapshot.Connection, p.state.Configuration = fleet.NeverSeen, fleet.ConfigUnknown }, nil,
 			append(configuration, "unreachable", "outOfSync photos")},
-		"not watched yet":   {func(p *patient) { p.snapshot = nil }, nil, append(configuration, "unreachable", "outOfSync photos")},
-		"deleted meanwhile": {func(p *patient) { p.broken = errors.New("gone") }, nil, append(configuration, "unreachable", "outOfSync photos")},
-		"held":              {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigHeld, Reason: "waits"} }, []string{"held: waits"}, nil},
-		"contended":         {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigContended, Reason: "set back"} }, []string{"contended: set back"}, nil},
-		"unstable":          {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigUnstable, Reason: "A, B, A"} }, []string{"unstable: A, B, A"}, nil},
-		"applying":          {func(p *patient) { p.state.Configuration = fleet.ConfigApplying }, nil, configuration},
-		"not looked at":     {func(p *patient) { p.state.Configuration = fleet.ConfigUnknown }, nil, configuration},
-		"pending":           {func(p *patient) { p.state.Configuration = fleet.ConfigPending }, nil, nil},
+		"not watched yet": {func(p *patient) { p.snapshot = nil }, nil, append(configuration, "unreachable", "outOfSync photos")},
+		"held":            {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigHeld, Reason: "waits"} }, []string{"held: waits"}, nil},
+		"contended":       {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigContended, Reason: "set back"} }, []string{"contended: set back"}, nil},
+		"unstable":        {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigUnstable, Reason: "A, B, A"} }, []string{"unstable: A, B, A"}, nil},
+		"applying":        {func(p *patient) { p.state.Configuration = fleet.ConfigApplying }, nil, configuration},
+		"not looked at":   {func(p *patient) { p.state.Configuration = fleet.ConfigUnknown }, nil, configuration},
+		"pending":         {func(p *patient) { p.state.Configuration = fleet.ConfigPending }, nil, nil},
 		"files are missing": {func(p *patient) { p.summary(func(s *fleet.FolderSummary) { s.NeedFiles, s.NeedBytes = 3, 7 }) },
 			[]string{"outOfSync photos: 3 items with 7 bytes are missing"}, nil},
 		"only deletions are missing": {func(p *patient) { p.summary(func(s *fleet.FolderSummary) { s.NeedDeletes = 1 }) },
@@ -139,22 +126,5 @@ func TestWhatIsATrouble(t *testing.T) {
 				t.Error("the problem of a deleted device is never over")
 			}
 		})
-	}
-}
-
-func TestReceiversAreChecked(t *testing.T) {
-	for name, o := range map[string]NotifyOptions{
-		"no URL":          {URLs: []string{"mail.example.org"}},
-		"the same twice":  {URLs: []string{"https://example.org/hook", "https://example.org/hook"}},
-		"mail, no sender": {MailTo: []string{"a@example.org"}, SMTP: "mail.example.org"},
-		"mail, no server": {MailTo: []string{"a@example.org"}, MailFrom: "b@example.org"},
-	} {
-		if _, err := o.senders(); fleet.CodeOf(err) != fleet.CodeInvalid {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-	good := NotifyOptions{URLs: []string{"https://example.org/a", "https://example.org/b"}, MailTo: []string{"a@example.org", "c@example.org"}, MailFrom: "b@example.org", SMTP: "mail.example.org"}
-	if all, err := good.senders(); err != nil || len(all) != 4 {
-		t.Errorf("got %d receivers, %v", len(all), err)
 	}
 }

@@ -1,0 +1,61 @@
+// Package health decides how a device stands, from what mirror, reconcile and rollout report, and what counts as
+// trouble that people are told of. It is told everything: it calls no other room and keeps nothing on disk.
+// DESIGN.md says which facts go in and which state comes out.
+package health
+
+import (
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+)
+
+// Health knows how the configuration of every device stands. It may be used by several goroutines at once.
+type Health struct {
+	mu         sync.Mutex // guards what follows
+	conditions map[fleet.DeviceID]fleet.State
+	rollouts   map[int64]map[fleet.DeviceID]bool // the devices that wait for a rollout
+	waves      map[fleet.DeviceID]waiting
+}
+
+// New is the health of a fleet of which nothing was reported yet.
+func New() *Health {
+	return &Health{
+		conditions: map[fleet.DeviceID]fleet.State{}, rollouts: map[int64]map[fleet.DeviceID]bool{},
+		waves: map[fleet.DeviceID]waiting{},
+	}
+}
+
+// Found takes what a pass of reconcile found. It tells whether the device stands differently now.
+func (h *Health) Found(id fleet.DeviceID, f plan.Findings) (changed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was, known := h.conditions[id]
+	if f.Result == plan.Gone {
+		delete(h.conditions, id)
+		return known
+	}
+	is := Configuration(id, f)
+	if is.Since = was.Since; was.Configuration != is.Configuration {
+		is.Since = time.Now()
+	}
+	h.conditions[id] = is
+	return was != is
+}
+
+// Condition is how the configuration of a device stands by reconcile alone, whatever the device waits for in a rollout:
+// Configuration, Since, Reason and Next of a state.
+func (h *Health) Condition(id fleet.DeviceID) fleet.State {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.condition(id)
+}
+
+// condition is Condition. The caller holds mu.
+func (h *Health) condition(id fleet.DeviceID) fleet.State {
+	if s, known := h.conditions[id]; known {
+		return s
+	}
+	return notPlanned
+}

@@ -1,0 +1,118 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	checkEvery = 2 * time.Second
+	checkLimit = 5 * time.Second // that a check may take before its part counts as impaired
+)
+
+// Check finds out whether a part of the service works; nil: it does. It ends when its context does, or soon after.
+type Check struct {
+	Part fleet.Part
+	Run  func(context.Context) *fleet.Impairment
+}
+
+// Monitor knows which parts of the service do not work as they should. Checks run in the background, so that asking
+// costs nothing and waits for nothing; what begins and what is over is logged.
+type Monitor struct {
+	log    *slog.Logger
+	checks []Check
+
+	mu    sync.Mutex // guards found
+	found map[fleet.Part]fleet.Impairment
+}
+
+// NewMonitor checks nothing before Run.
+func NewMonitor(log *slog.Logger, checks ...Check) *Monitor {
+	return &Monitor{log: log.With(logkey.Component, "health"), checks: checks, found: map[fleet.Part]fleet.Impairment{}}
+}
+
+// Run checks every part again and again until ctx ends. A part whose check hangs keeps no other one waiting.
+func (h *Monitor) Run(ctx context.Context) error {
+	var checking sync.WaitGroup
+	for _, c := range h.checks {
+		checking.Go(func() { h.watch(ctx, c) })
+	}
+	checking.Wait()
+	return ctx.Err()
+}
+
+func (h *Monitor) watch(ctx context.Context, c Check) {
+	again := time.NewTicker(checkEvery)
+	defer again.Stop()
+	for ctx.Err() == nil {
+		h.note(c.Part, h.ask(ctx, c))
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// ask runs one check. While one takes too long its part is impaired.
+func (h *Monitor) ask(ctx context.Context, c Check) *fleet.Impairment {
+	late := time.AfterFunc(checkLimit, func() {
+		h.note(c.Part, &fleet.Impairment{
+			Part: c.Part, Blocking: true, Reason: "it did not answer in time",
+			Next: "Look at the load of the machine and of the database.",
+		})
+	})
+	defer late.Stop()
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	return c.Run(ctx)
+}
+
+// note remembers what a check found, and logs what changed.
+func (h *Monitor) note(part fleet.Part, now *fleet.Impairment) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, impaired := h.found[part]
+	switch {
+	case now == nil && impaired:
+		delete(h.found, part)
+		h.log.Info("works again", logkey.Part, part)
+	case now != nil:
+		h.found[part] = *now
+		if now.Reason == before.Reason {
+			return
+		}
+		h.log.Warn("does not work as it should", logkey.Part, part, logkey.Reason, now.Reason, logkey.Next, now.Next)
+	}
+}
+
+// Impairments are the parts that do not work as they should, in a stable order.
+func (h *Monitor) Impairments() []fleet.Impairment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]fleet.Impairment, 0, len(h.found))
+	for _, part := range slices.Sorted(maps.Keys(h.found)) {
+		all = append(all, h.found[part])
+	}
+	return all
+}
+
+// Blocking is the impairment of a part without which the service cannot do its work. The cause is in the log, and may
+// hold what not every caller may see.
+func Blocking(part fleet.Part, err error) *fleet.Impairment {
+	if err == nil {
+		return nil
+	}
+	impaired := fleet.Impairment{Part: part, Blocking: true, Reason: "it does not work", Next: "The log says why."}
+	if known := (*fleet.Error)(nil); errors.As(err, &known) {
+		impaired.Reason, impaired.Next = fleet.Reason(err), known.Hint
+	}
+	return &impaired
+}

@@ -1,0 +1,83 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/plan"
+)
+
+// report hands on what a pass found out about a device.
+func (e *Engine) report(id fleet.DeviceID, f plan.Findings) {
+	if e.o.Found != nil {
+		e.o.Found(id, f)
+	}
+}
+
+// conclude reports the plan that was made last.
+func (e *Engine) conclude(j *job) {
+	if j.lost {
+		return
+	}
+	j.m.mem.keepWaiting(j.plan, func(c plan.Change) string { return e.consentDigest(j.m.id, c) })
+	e.rememberHeld(j)
+	e.report(j.m.id, j.findings())
+}
+
+// maxWaiting is of how many changes of a device it is known between two looks at it that they wait.
+const maxWaiting = 1000
+
+// keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: nobody said
+// yes to the same change another day.
+func (m *memory) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
+	var waiting []plan.Wish
+	for _, c := range p.Changes {
+		if c.Class != plan.Skipped && !c.Sendable() && len(waiting) < maxWaiting {
+			waiting = append(waiting, c.Wish())
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = waiting
+	m.endConsents(func(given fleet.Consent) bool {
+		return given.Over(time.Now()) || !slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
+			return c.Key.String() == given.Key && digestOf(c) == given.Change
+		})
+	})
+}
+
+// findings are what the job found out.
+func (j *job) findings() plan.Findings {
+	f := plan.Findings{
+		Plan: j.plan, Templates: len(j.templates), Online: j.known.Online, Mode: j.mode, Restart: j.restartNeeded(),
+		Stopped: j.stoppedKeys(), Faults: j.unmendedFaults(),
+	}
+	if j.failed != nil && !errors.Is(j.failed, context.Canceled) {
+		f.Failure = fleet.Reason(j.failed)
+	}
+	if s, unsaved := j.m.mem.unsaved(); unsaved {
+		f.Unsaved, f.CannotSave = &s, s.Answers >= failedAfter
+	}
+	for _, d := range j.result.Doubts {
+		f.Doubts = append(f.Doubts, plan.Doubt{Template: d.Template.ID, Key: d.Key, Text: d.String()})
+	}
+	for _, c := range j.result.Conflicts {
+		f.Conflicts = append(f.Conflicts, c.String())
+	}
+	return f
+}
+
+// stoppedKeys are the stops of the keys in the plan that are not written now.
+func (j *job) stoppedKeys() (stopped []fleet.Stop) {
+	j.m.mem.mu.Lock()
+	defer j.m.mem.mu.Unlock()
+	for _, c := range j.plan.Changes {
+		if s, ok := j.m.mem.stops[c.Key.String()]; ok && c.Stopped && !c.Sendable() {
+			stopped = append(stopped, s)
+		}
+	}
+	return stopped
+}

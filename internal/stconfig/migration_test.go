@@ -114,7 +114,10 @@ func TestAMigrationCarriesWhatWasKept(t *testing.T) {
 			t.Errorf("a base of %s became %s, want %s", kept, got.Str(), want)
 		}
 	}
-	if got := m.Carry(mustKey(t, "options.reconnectionIntervalS"), Literal("60"), before); got.Str() != "20" {
-		t.Errorf("an interval of 60 s became %s", got.Str())
+	// The cases of Syncthing's own test of this migration, and one that it rounds.
+	for kept, want := range map[string]string{"60": "20", "120": "40", "25": "10", "5": "5", "100": "33"} {
+		if got := m.Carry(mustKey(t, "options.reconnectionIntervalS"), Literal(kept), before); got.Str() != want {
+			t.Errorf("an interval of %s s became %s, want %s", kept, got.Str(), want)
+		}
 	}
 }

@@ -47,10 +47,11 @@ func (d *Daemon) adjustGUI(from, to stconfig.Value) (stconfig.Value, error) {
 		return to, nil
 	case d.schema().keepsHashes && bcryptLike.MatchString(password):
 		return to, nil
-	case d.schema().keepsHashes && len(password) > 72:
+	case d.schema().keepsHashes && len(password) > bcryptLimit:
 		return to, errors.New("bcrypt: password length exceeds 72 bytes")
 	}
-	return to.With("password", stconfig.Text(hashPassword(password))), nil
+	hash, err := hashPassword(password)
+	return to.With("password", stconfig.Text(hash)), err
 }
 
 // section is a part of the document that is one object.

@@ -410,11 +410,16 @@ func TestRunEndsWithItsContext(t *testing.T) {
 }
 
 func TestPasswordsAreHashedSoThatTheyCanBeChecked(t *testing.T) {
-	a, b := hashPassword("secret"), hashPassword("secret")
-	if a == b || len(a) != 60 || !bcryptLike.MatchString(a) || !CheckPassword(a, "secret") || !CheckPassword(b, "secret") {
+	a, err := hashPassword("secret")
+	b, errB := hashPassword("secret")
+	if err != nil || errB != nil || a == b || len(a) != 60 || !bcryptLike.MatchString(a) || !CheckPassword(a, "secret") || !CheckPassword(b, "secret") {
 		t.Errorf("%q and %q are no hashes of one password", a, b)
 	}
 	if CheckPassword(a, "Secret") || CheckPassword("secret", "secret") {
 		t.Error("a wrong password passes")
+	}
+	long := strings.Repeat("é", 40)
+	if hash, err := hashPassword(long); err != nil || !CheckPassword(hash, long) {
+		t.Errorf("a long password does not pass: %v", err)
 	}
 }

@@ -80,7 +80,7 @@ var access = []Check{
 	{"a password is kept as a hash", Spoils, func(p *Probe) {
 		p.MustDo("PATCH", "/rest/config/gui", `{"user":"u","password":"secret"}`)
 		first := p.hash()
-		if len(first) != 60 || !strings.HasPrefix(first, "$2a$10$") {
+		if len(first) != 60 || !strings.HasPrefix(first, "$2a$") {
 			p.Fatalf("got %q", first)
 		}
 		p.MustDo("PATCH", "/rest/config/gui", `{"password":"`+first+`"}`)

@@ -181,11 +181,10 @@ func TestTheOrderOfSavingDoesNotDecideWhatIsAsked(t *testing.T) {
 	})
 }
 
-// Deleting a template with a password was refused for good, and consenting to the rest locked people out. What simulated
-// daemons make of a password is no hash that could be compared: this is on a real one, and in internal/reconcile.
+// Deleting a template with a password was refused for good, and consenting to the rest locked people out.
 func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 	t.Parallel()
-	on(t, startReal, func(p *place) {
+	onEach(t, func(p *place) {
 		p.patch("gui", `{"user": "alice", "password": "her own"}`)
 		p.rests(fleet.ConfigUnmanaged)
 		hers := p.at("gui.password")
@@ -235,6 +234,82 @@ func TestARestoredValueIsThePersonsWhoAskedForIt(t *testing.T) {
 		p.rests(fleet.ConfigInSync)
 		p.gone(again)
 		p.becomes("options.maxSendKbps", "1000")
+		p.rests(fleet.ConfigUnmanaged)
+	})
+}
+
+// A person keeps a whole folder that no template asks for any more; then another template asks for it.
+func TestAKeptFolderIsThePersonsUnderAnotherTemplate(t *testing.T) {
+	onEach(t, func(p *place) {
+		first := p.template(10, "merge", "folders", shared(nora))
+		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
+		p.rests(fleet.ConfigInSync)
+		p.gone(first)
+		p.rests(fleet.ConfigHeld)
+		p.answer(nil, []string{"folders.made"})
+		p.rests(fleet.ConfigUnmanaged)
+		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
+
+		second := p.template(10, "merge", "folders", `[{"id": "made", "path": "~/made", "rescanIntervalS": 99,
+			"devices": [{"deviceID": "`+string(otto)+`"}]}]`)
+		p.becomes(share(otto)+".deviceID", fmt.Sprintf("%q", otto))
+		p.becomes("folders.made.rescanIntervalS", "99")
+		p.rests(fleet.ConfigInSync)
+		p.gone(second)
+		p.becomes(share(otto), "absent")
+		p.becomes("folders.made.rescanIntervalS", "3600")
+		plan := p.rests(fleet.ConfigUnmanaged)
+		if len(plan.Changes) > 0 {
+			p.t.Errorf("the person is asked again:%s", changes(plan))
+		}
+		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
+	})
+}
+
+// A person edits an old document and puts it back: the edit is theirs, the values that Muster wrote earlier are not.
+func TestAnEditInAnOldDocumentIsThePersonsAndTheRestIsNot(t *testing.T) {
+	onEach(t, func(p *place) {
+		p.patch("options", `{"maxSendKbps": 12345}`)
+		p.rests(fleet.ConfigUnmanaged)
+		made := p.template(10, "merge", "", `{"options": {"maxSendKbps": 1000, "maxRecvKbps": 500},
+			"folders": [{"id": "made", "path": "~/made", "rescanIntervalS": 50}]}`)
+		p.becomes("options.maxSendKbps", "1000")
+		p.becomes("folders.made.rescanIntervalS", "50")
+		p.rests(fleet.ConfigInSync)
+		old := p.doc()
+		p.change(made, "merge", "", `{"options": {"maxSendKbps": 1001, "maxRecvKbps": 501},
+			"folders": [{"id": "made", "path": "~/made", "rescanIntervalS": 51}]}`)
+		p.becomes("options.maxSendKbps", "1001")
+		p.becomes("folders.made.rescanIntervalS", "51")
+		p.rests(fleet.ConfigInSync)
+
+		for key, value := range map[string]string{"options.maxRecvKbps": "77", "options.reconnectionIntervalS": "61",
+			"folders.made.label": `"mine"`} {
+			at, err := stconfig.ParseKey(key)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			edit, err := stconfig.Parse([]byte(value))
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			old = stconfig.Replace(old, at, edit)
+		}
+		p.whole(old)
+		p.becomes("options.maxSendKbps", "1001")
+		p.becomes("options.maxRecvKbps", "501")
+		p.becomes("folders.made.rescanIntervalS", "51")
+		p.rests(fleet.ConfigInSync)
+		p.becomes("folders.made.label", `"mine"`)
+		p.becomes("options.reconnectionIntervalS", "61")
+
+		p.gone(made)
+		p.becomes("options.maxSendKbps", "12345")
+		p.becomes("options.maxRecvKbps", "77")
+		p.becomes("options.reconnectionIntervalS", "61")
+		p.rests(fleet.ConfigHeld)
+		p.answer([]string{"folders.made"}, nil)
+		p.becomes("folders.made", "absent")
 		p.rests(fleet.ConfigUnmanaged)
 	})
 }

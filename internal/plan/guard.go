@@ -102,6 +102,8 @@ var guardTable = []rule{
 	{at: "defaults.folder.versioning.**", class: Held, why: whyStrayVersions},
 	{at: "folders.*.junctionsAsDirs", class: Held, why: whyJunctions},
 	{at: "defaults.folder.junctionsAsDirs", class: Held, why: whyJunctions},
+	{at: "ignores.*", class: Held, why: whyIncludes},
+	{at: "defaults.ignores.lines", class: Held, why: whyIncludes},
 	{at: "folders.*.devices.*", class: Held, why: whyStrayShare},
 	{at: "defaults.folder.devices.*", class: Held, why: whyStrayShare},
 	{at: "gui.address", class: Held,

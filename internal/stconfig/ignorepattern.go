@@ -54,8 +54,8 @@ func checkIgnoreLine(line, os string) string {
 	if os == "windows" {
 		line = strings.ReplaceAll(line, `\`, "/")
 	}
-	if after, is := strings.CutPrefix(line, "#include"); is {
-		if _, file, spaced := strings.Cut(after, " "); !spaced || strings.TrimSpace(file) == "" {
+	if file, is := IncludedFile(line); is {
+		if file == "" {
 			return "#include needs the name of a file after a blank"
 		}
 		return ""
@@ -70,13 +70,21 @@ func checkIgnoreLine(line, os string) string {
 	return (&globReader{rest: pattern}).fault()
 }
 
+// IncludedFile is the file that a line of ignore patterns includes, as the line has it; "" where the name is missing. A
+// daemon takes every line that begins with #include for one, and what follows the first blank for the name.
+func IncludedFile(line string) (file string, is bool) {
+	after, is := strings.CutPrefix(strings.TrimSpace(line), "#include")
+	_, file, _ = strings.Cut(after, " ")
+	return strings.TrimSpace(file), is
+}
+
 // doubtInclude: only the daemon knows whether an included file is there.
 func doubtInclude(line string) string {
-	_, file, is := strings.Cut(strings.TrimSpace(line), "#include ")
-	if !is {
+	file, is := IncludedFile(line)
+	if !is || file == "" {
 		return ""
 	}
-	return fmt.Sprintf("includes the file %q: a folder in which it is missing stops", shortened(strings.TrimSpace(file)))
+	return fmt.Sprintf("includes the file %q: a folder in which it is missing stops", shortened(file))
 }
 
 // withoutPrefixes takes !, (?i) and (?d) off a line, each once, in any order.

@@ -241,7 +241,7 @@ func (d *Daemon) Ignores(id string) []string {
 // unreadable is what the daemon says of patterns that it cannot read. There is no file to include.
 func unreadable(lines []string) string {
 	for _, line := range lines {
-		if _, file, is := strings.Cut(line, "#include "); is {
+		if file, is := stconfig.IncludedFile(line); is && file != "" {
 			return "parse error: failed to load include file " + file + ": file not found"
 		}
 		if why := stconfig.CheckIgnoreLine(line, "linux"); why != "" {

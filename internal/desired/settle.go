@@ -193,14 +193,18 @@ func (s settling) made(r record, now stconfig.Value) (record, bool) {
 		case r.State == fleet.BaseEarlier:
 			r.State = fleet.BaseReturned
 		case r.State != fleet.BaseReturned:
-			r.State, r.Earlier = fleet.BaseTheirs, nil // the one who makes it anew owns it
+			r.State = fleet.BaseTheirs // the one who makes it anew owns it
+			r.remember(r.key, r.written)
 		}
 		r.intended = stconfig.Value{}
 		return r, true
 	}
 	switch r.State {
 	case fleet.BaseTheirs:
-		return r, false
+		if introduced(now) || !r.wrote(r.key, now) {
+			return r, false
+		}
+		// An old document put it back as Muster had made it, and a template asks for it still.
 	case fleet.BaseReturned: // what was only brought along was not revoked: an introducer may add it
 		r.State = fleet.BaseEarlier
 		return r, introduced(now) && !r.Implied || r.wrote(r.key, now) && !introduced(now)

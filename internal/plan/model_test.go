@@ -111,6 +111,7 @@ func (w *world) act(rt *rapid.T) {
 		"template": w.changesTemplate, "template again": w.changesTemplate, "template once more": w.changesTemplate,
 		"edit": w.edits, "edit again": w.edits, "pause": w.pauses, "member": w.movesMember, "share": w.movesShare,
 		"put back": w.putsBack, "introducer": w.introduces, "upgrade": w.upgrades, "loss": w.losesWrites,
+		"keep": w.keeps,
 	}
 	names := make([]string, 0, len(acts))
 	for name := range acts {
@@ -129,6 +130,40 @@ func (w *world) changesTemplate(rt *rapid.T) {
 	}
 	w.templates = append(slices.Clone(w.templates), picked)
 	slices.SortFunc(w.templates, fleet.CompareTemplates)
+}
+
+// keeps changes a template, and keeps one place as it is that would go back to what it was.
+func (w *world) keeps(rt *rapid.T) {
+	w.changesTemplate(rt)
+	r, p := w.planned(rt)
+	w.entries = r.Entries
+	var returns []stconfig.Key
+	for _, c := range p.Changes {
+		if c.Returns && c.Class != plan.Skipped {
+			returns = append(returns, c.Key)
+		}
+	}
+	if len(returns) == 0 {
+		return
+	}
+	key := rapid.SampledFrom(returns).Draw(rt, "place")
+	w.keep(key.String())
+	w.keptBy(key, stconfig.Lookup(w.observed, key))
+}
+
+// keptBy has the model know that what is at a key is a person's.
+func (w *world) keptBy(key stconfig.Key, value stconfig.Value) {
+	if stconfig.Lookup(w.alone, key.Parent()).Exists() {
+		w.forget(key)
+		w.forgetWrites(key)
+		w.alone = stconfig.Replace(w.alone, key, value)
+		if id := key.At(1).Name; !value.Exists() && key.Len() == 2 && key.At(0).Name == "devices" {
+			w.unshare(id)
+		}
+		return
+	}
+	w.inside[key.String()] = value
+	w.wrote[key.String()] = slices.DeleteFunc(w.wrote[key.String()], func(v stconfig.Value) bool { return same(v, value) })
 }
 
 // edits sets a leaf to a value that was never there.

@@ -191,3 +191,22 @@ func TestAnIntroducerDoesNotBringBackWhatTemplatesRevoked(t *testing.T) {
 	}
 	s.has("devices."+nora, "absent")
 }
+
+// Two old documents put back one after the other, while a template removed the folder, made the share of a template a
+// person's: it came back with the folder when all templates were gone.
+func TestAShareOfATemplateIsNobodysInAFolderThatAnotherTemplateRemoves(t *testing.T) {
+	shares := fleet.Template{ID: 1, Priority: 70, Op: fleet.OpMerge, Key: "folders.photos-x4kd.devices", Text: `[{"deviceID": "` + nora + `"}]`}
+	removes := fleet.Template{ID: 2, Priority: 60, Op: fleet.OpRemove, Key: "folders", Text: `["photos-x4kd"]`}
+	s := newStory(t)
+	s.write([]fleet.Template{shares})
+	shared := s.observed
+	s.write([]fleet.Template{shares, removes})
+	for _, old := range []stconfig.Value{s.before, shared} {
+		s.observed = old
+		s.write([]fleet.Template{shares, removes})
+		s.has("folders.photos-x4kd", "absent")
+	}
+	s.write(nil)
+	s.has("devices."+nora, "absent")
+	s.asBefore()
+}

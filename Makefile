@@ -9,13 +9,13 @@ VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 # Packages that measure, or start thousands of daemons: the race detector would change what they show.
 SCALE    := ./test/scale/... ./test/hostile/... ./test/bombs/...
-RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs)')
+RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs|model)')
 # Vet is part of lint, and debuggers need no symbols of these binaries: without both, forty of them link in half the
 # time. Most suites wait for daemons, so more of them run at once than there are cores.
 GO_TEST  := go test -vet=off -ldflags=-w
 # Packages with properties: their number of cases is a flag that other packages do not know. Those of the store run on two
 # real databases: they keep rapid's own number.
-PROPERTY  = $(shell grep -rl 'pgregory.net/rapid' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | grep -v internal/store)
+PROPERTY  = $(shell grep -rl 'pgregory.net/rapid' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | grep -vE 'internal/store|test/model')
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -35,12 +35,14 @@ test: need-test build ## run every suite in its short form
 	$(GO_TEST) -race -p 4 -parallel 4 -timeout 14m $(RACED)
 	$(GO_TEST) -timeout 14m $(PROPERTY) -rapid.checks=1000
 	$(GO_TEST) -p 1 -timeout 10m $(SCALE)
+	$(GO_TEST) -timeout 10m ./test/model -rapid.checks=1000
 
 soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test -race -timeout 0 -count 1 $(RACED)
 	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(PROPERTY) -rapid.checks=10000
 	MUSTER_SOAK=1 go test -timeout 0 -count 1 -run TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant ./internal/plan -rapid.checks=50000
 	MUSTER_SOAK=1 go test -p 1 -timeout 0 -count 1 $(SCALE)
+	go test -timeout 0 -count 1 ./test/model -rapid.checks=50000
 
 fuzz: ## run every fuzz target for a minute
 	@for dir in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \

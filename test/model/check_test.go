@@ -1,0 +1,91 @@
+package model_test
+
+import (
+	"encoding/json"
+	"strings"
+
+	"muster/api"
+	"muster/internal/stconfig"
+)
+
+// check compares the daemon with what the rules say, but for what waits for an answer.
+func (s *sequence) check() {
+	f := s.folded()
+	for _, place := range differences(s.want, f.doc) {
+		s.reopen(place)
+	}
+	s.want = f.doc
+	for place := range f.doc {
+		if id, ok := strings.CutPrefix(place, "devices."); ok && isMember(place) {
+			s.rules.along[id] = f.along[id]
+		}
+	}
+	changes := make([]stconfig.Change, 0, len(s.plan.Changes))
+	for _, c := range s.plan.Changes {
+		if c.Class == "held" {
+			changes = append(changes, stconfig.Change{Key: keyOf(c.Key), To: value(c.To)})
+			s.mayBeHeld(c)
+		}
+	}
+	own := s.person.daemon.ID()
+	answered := project(stconfig.Patch(s.value, changes), own)
+	for _, place := range differences(s.want, answered) {
+		s.rt.Errorf("%s is %q (%q when all is answered), want %q", place, s.doc[place], answered[place], s.want[place])
+	}
+	for place := range s.doc {
+		if _, shared := sharedWith(place); shared && s.want[place] == "" && !s.waits(place) {
+			s.rt.Errorf("%s: a share that no template and no person asks for", place)
+		}
+	}
+	if s.rt.Failed() {
+		s.rt.Fatalf("%s", s.told())
+	}
+}
+
+func value(raw json.RawMessage) stconfig.Value {
+	if len(raw) == 0 || string(raw) == "null" {
+		return stconfig.Value{}
+	}
+	v, err := stconfig.Parse(raw)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// waits tells whether a change of a place, or of what it lies in, waits for an answer.
+func (s *sequence) waits(place string) bool {
+	for _, c := range s.plan.Changes {
+		if c.Class == "held" && (c.Key == place || within(place, c.Key)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeHeld checks that a question is one: about a folder or device that comes or goes, or about a value that Muster wrote
+// earlier; and that it is not asked twice.
+func (s *sequence) mayBeHeld(c api.PlannedChange) {
+	if strings.HasPrefix(c.Reason, "left out together") {
+		return
+	}
+	if s.answered[c.Key] {
+		s.rt.Errorf("%s is asked twice: %s", c.Key, c.Reason)
+	}
+	topLevel := isMember(c.Key) && strings.Count(c.Key, ".") == 1
+	if !topLevel && !s.rules.wrote[c.Key][s.doc[c.Key]] && !isMember(c.Key) {
+		s.rt.Errorf("%s is held: %s", c.Key, c.Reason)
+	}
+}
+
+// noVanished checks that no folder goes without consent, and no device but one that was only brought along.
+func (s *sequence) noVanished(before, after flat) {
+	for place := range before {
+		if after[place] != "" || !isMember(place) || strings.Count(place, ".") != 1 || s.answered[place] {
+			continue
+		}
+		if id, isDevice := strings.CutPrefix(place, "devices."); !isDevice || !s.rules.along[id] || s.rules.base[place] != "" {
+			s.rt.Errorf("%s was taken away, and no person consented", place)
+		}
+	}
+}

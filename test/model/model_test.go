@@ -1,0 +1,108 @@
+// Package model_test drives the whole server and simulated daemons through random sequences of what people, introducers,
+// templates, upgrades, faults and crashes do, and compares each daemon with a reference model of the rules of ownership.
+package model_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"muster/internal/stconfig"
+	"muster/test/server"
+)
+
+const (
+	lanes = 64  // sequences at a time
+	round = 500 // sequences for one server
+)
+
+var ctx = context.Background()
+
+func TestMain(m *testing.M) {
+	server.Main()
+	flag.Parse()
+	if err := flag.Set("test.parallel", fmt.Sprint(lanes)); err != nil { // a sequence waits most of the time
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// The flag -rapid.checks is the number of sequences of all lanes together.
+func TestTheDaemonHasWhatTheRulesSay(t *testing.T) {
+	checks := flag.Lookup("rapid.checks")
+	all, err := strconv.Atoi(checks.Value.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer flag.Set("rapid.checks", fmt.Sprint(all))
+	for done := 0; done < all && !t.Failed(); done += round {
+		n := min(round, all-done)
+		if err := flag.Set("rapid.checks", fmt.Sprint((n+lanes-1)/lanes)); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(fmt.Sprint("from ", done+1), func(t *testing.T) {
+			m := startMuster(t)
+			m.s.Register(nora, "switched off", "127.0.0.1", 1)
+			m.s.Register(olga, "switched off", "127.0.0.1", 1)
+			t.Run("lanes", func(t *testing.T) {
+				for lane := range min(lanes, n) {
+					t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+						t.Parallel()
+						rapid.Check(t, func(rt *rapid.T) { run(rt, m) })
+					})
+				}
+			})
+			t.Logf("%d sequences of %d acts so far, of which %d had the device contended", sequences.Load(), actsDone.Load(), goneOn.Load())
+		})
+	}
+}
+
+func run(rt *rapid.T, m *muster) {
+	s := newSequence(rt, m)
+	defer s.end()
+	for range rapid.IntRange(1, 9).Draw(rt, "acts") {
+		s.act()
+	}
+	s.withoutMuster()
+}
+
+// withoutMuster deletes all templates and says yes to all: the daemon has what people made of it, and nothing else.
+func (s *sequence) withoutMuster() {
+	for at := range kinds {
+		if s.saved[at] != nil {
+			s.deletes(at)
+		}
+	}
+	s.accepted()
+	s.settle()
+	for range 5 {
+		if !s.answers(func(string, bool) string { return "consent" }) {
+			break
+		}
+	}
+	if len(s.plan.Changes) > 0 {
+		s.rt.Errorf("something is planned without templates:%s", s.told())
+	}
+	for _, place := range differences(s.want, s.doc) {
+		s.rt.Errorf("at the end %s is %q, want %q", place, s.doc[place], s.want[place])
+	}
+	s.untouched()
+}
+
+// untouched compares what is no place of interest, where no upgrade changed it.
+func (s *sequence) untouched() {
+	if !s.initial.Get("version").Equal(s.value.Get("version")) {
+		return
+	}
+	for _, c := range stconfig.Diff(s.initial.With("folders", stconfig.List()).With("devices", stconfig.List()),
+		s.value.With("folders", stconfig.List()).With("devices", stconfig.List())) {
+		if _, interest := s.doc[c.Key.String()]; !interest {
+			s.rt.Errorf("%s was changed", c.Key)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package model_test
+
+import (
+	"sync"
+	"testing"
+
+	"muster/client"
+	"muster/test/server"
+)
+
+// muster is one server for many sequences at once. It may be killed while all of them go on.
+type muster struct {
+	t *testing.T
+
+	mu sync.RWMutex // held for reading over each call, for writing while the server is killed and started again
+	s  *server.Server
+}
+
+func startMuster(t *testing.T) *muster {
+	return &muster{t: t, s: server.Start(t, server.Options{})}
+}
+
+// kill ends the process at once, whatever it is doing for other sequences, and starts another one on the same home.
+func (m *muster) kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.s.Kill()
+	m.s = server.Start(m.t, server.Options{Home: m.s.Home})
+}
+
+// call makes a request that no kill interrupts.
+func call[T any](m *muster, request func(c *client.Client) (T, error)) (T, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return request(m.s.Client)
+}

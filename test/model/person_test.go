@@ -1,0 +1,153 @@
+package model_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+
+	"pgregory.net/rapid"
+
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+	"muster/internal/stsim"
+)
+
+// leaves are the fields of interest of folders, devices and options.
+var leaves = map[string][]string{
+	"folders": {"label", "rescanIntervalS", "paused"},
+	"devices": {"name", "maxSendKbps"},
+	"options": {"maxSendKbps", "maxRecvKbps"},
+}
+
+// project is a document as places and their values.
+func project(doc stconfig.Value, own fleet.DeviceID) flat {
+	f := flat{}
+	add := func(place, list string, object stconfig.Value) {
+		for _, name := range leaves[list] {
+			f[place+"."+name] = string(object.Get(name).JSON())
+		}
+	}
+	member := func(place string, object stconfig.Value) {
+		f[place] = there
+		if object.Get("introducedBy").Str() != "" {
+			f[place] = introduced
+		}
+	}
+	add("options", "options", doc.Get("options"))
+	for device := range doc.Get("devices").Values() {
+		if id := device.Get("deviceID").Str(); id != string(own) {
+			member("devices."+id, device)
+			add("devices."+id, "devices", device)
+		}
+	}
+	for folder := range doc.Get("folders").Values() {
+		place := "folders." + folder.Get("id").Str()
+		member(place, folder)
+		add(place, "folders", folder)
+		for share := range folder.Get("devices").Values() {
+			if id := share.Get("deviceID").Str(); id != string(own) && f["devices."+id] != "" { // a daemon drops the others
+				member(place+".devices."+id, share)
+			}
+		}
+	}
+	return f
+}
+
+// defaultsOf are the values of the fields of interest in new folders and devices.
+func defaultsOf(doc stconfig.Value) map[string]string {
+	defaults := map[string]string{}
+	for list, of := range map[string]string{"folders": "folder", "devices": "device"} {
+		for _, name := range leaves[list] {
+			defaults[list+"."+name] = string(doc.Get("defaults").Get(of).Get(name).JSON())
+		}
+	}
+	return defaults
+}
+
+func keyOf(place string) stconfig.Key {
+	key, err := stconfig.ParseKey(place)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+// person is someone at a daemon.
+type person struct {
+	daemon *stsim.Daemon
+	client *http.Client
+}
+
+// save brings the daemon to a document: as a whole, or by narrow calls.
+func (p *person) save(rt *rapid.T, now, doc stconfig.Value) {
+	if rapid.Bool().Draw(rt, "whole document") {
+		p.request(rt, http.MethodPut, "", doc)
+		return
+	}
+	for _, list := range []string{"devices", "folders"} {
+		for member := range doc.Get(list).Values() {
+			place := list + "/" + idOf(member)
+			switch was := memberOf(now, list, idOf(member)); {
+			case !was.Exists():
+				p.request(rt, http.MethodPost, list, member)
+			case was.Equal(member):
+			case rapid.Bool().Draw(rt, "patch"):
+				p.request(rt, http.MethodPatch, place, changed(was, member))
+			default:
+				p.request(rt, http.MethodPut, place, member)
+			}
+		}
+	}
+	for _, list := range []string{"folders", "devices"} {
+		for member := range now.Get(list).Values() {
+			if !memberOf(doc, list, idOf(member)).Exists() {
+				p.request(rt, http.MethodDelete, list+"/"+idOf(member), stconfig.Value{})
+			}
+		}
+	}
+	if options := changed(now.Get("options"), doc.Get("options")); options.Len() > 0 {
+		p.request(rt, http.MethodPatch, "options", options)
+	}
+}
+
+// changed holds the members of an object that differ from another one's.
+func changed(from, to stconfig.Value) stconfig.Value {
+	var members []stconfig.Member
+	for name, value := range to.Members() {
+		if !value.Equal(from.Get(name)) {
+			members = append(members, stconfig.Member{Name: name, Value: value})
+		}
+	}
+	return stconfig.Obj(members...)
+}
+
+func idOf(member stconfig.Value) string { return member.Get("id").Str() + member.Get("deviceID").Str() }
+
+func memberOf(doc stconfig.Value, list, id string) stconfig.Value {
+	return stconfig.Lookup(doc, stconfig.Key{}.Child(list).Child(id))
+}
+
+func (p *person) request(rt *rapid.T, method, path string, body stconfig.Value) {
+	var text []byte
+	if body.Exists() {
+		text = body.JSON()
+	}
+	url := fmt.Sprintf("http://%s:%d/rest/config/%s", p.daemon.Host(), p.daemon.Port(), path)
+	if path == "" {
+		url = url[:len(url)-1]
+	}
+	request, err := http.NewRequest(method, url, bytes.NewReader(text)) //nolint:noctx // the client has a timeout
+	if err != nil {
+		rt.Fatal(err)
+	}
+	request.Header.Set("X-API-Key", p.daemon.APIKey())
+	response, err := p.client.Do(request)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	defer response.Body.Close()
+	if answer, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusOK {
+		rt.Fatalf("%s %s: %s %s", method, path, response.Status, answer)
+	}
+}

@@ -1,0 +1,310 @@
+package model_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+	"muster/internal/stsim"
+)
+
+// sequence is one daemon of its own with a person at it, under a Muster that other sequences use too, and what the rules
+// say of it.
+type sequence struct {
+	rt     *rapid.T
+	m      *muster
+	farm   *stsim.Farm
+	person person
+	id     string
+	tags   [2]string // the device has the first one always, the second one from time to time
+
+	rules    *rules
+	defaults map[string]string
+	saved    map[int]*saved // templates, by their place in kinds
+	tagged   bool           // with the second tag
+
+	value    stconfig.Value // of the daemon, when it last came to rest
+	doc      flat
+	want     flat
+	plan     api.Plan
+	since    int64 // the generation of the last change of a template or tag
+	history  []stconfig.Value
+	answered map[string]bool // held keys that a person answered, while nothing about them changed
+	values   int             // for values that were never there
+	initial  stconfig.Value
+}
+
+// saved is a template of a sequence.
+type saved struct {
+	id      int64
+	variant int
+	tag     int
+}
+
+// What was done, for the test's log.
+var sequences, actsDone, goneOn atomic.Int64
+
+func newSequence(rt *rapid.T, m *muster) *sequence {
+	n := sequences.Add(1)
+	version := rapid.SampledFrom([]stsim.Version{stsim.V1, stsim.V2}).Draw(rt, "version")
+	farm, err := stsim.New(stsim.Options{Versions: []stsim.Version{version}, Folders: -1, Quiet: true,
+		Network: int(1 + n%250), Timing: quick})
+	if err == nil {
+		err = farm.Start()
+	}
+	if err != nil {
+		rt.Fatal(err)
+	}
+	d := farm.Daemon(0)
+	s := &sequence{rt: rt, m: m, farm: farm, id: string(d.ID()), saved: map[int]*saved{}, answered: map[string]bool{},
+		person: person{daemon: d, client: &http.Client{Timeout: waitLimit, Transport: &http.Transport{DisableKeepAlives: true}}},
+		tags:   [2]string{fmt.Sprint("sequence ", n), fmt.Sprint("sequence ", n, " too")}}
+	s.begin()
+	return s
+}
+
+// quick are daemons that need no time to start.
+var quick = stsim.Timing{Drain: time.Millisecond, Down: time.Millisecond, Scan: time.Millisecond}
+
+// begin gives the daemon what its person has, and registers it.
+func (s *sequence) begin() {
+	d := s.person.daemon
+	if err := d.Edit(func(doc stconfig.Value) stconfig.Value {
+		device := doc.Get("defaults").Get("device").With("deviceID", stconfig.Text(string(storage))).With("name", stconfig.Text("NAS"))
+		doc = doc.With("devices", stconfig.List(append(slices.Collect(doc.Get("devices").Values()), device)...))
+		folder := s.folder(doc, "docs", "Documents")
+		return doc.With("folders", stconfig.List(withShare(folder, string(storage), "")))
+	}); err != nil {
+		s.rt.Fatal(err)
+	}
+	key, host, port := d.APIKey(), d.Host(), int64(d.Port())
+	s.must(func(c *client.Client) error {
+		_, _, err := c.PutDevice(ctx, s.id, api.PutDevice{APIKey: &key, APIAddress: &host, APIPort: &port})
+		return err
+	})
+	s.must(func(c *client.Client) error { _, err := c.TagDevice(ctx, s.id, s.tags[0]); return err })
+	s.value = d.Config()
+	s.initial, s.doc, s.defaults = s.value, project(s.value, d.ID()), defaultsOf(s.value)
+	s.rules = newRules(s.doc)
+	s.settle()
+}
+
+// end forgets the device and its templates, and stops the daemon.
+func (s *sequence) end() {
+	_, _ = call(s.m, func(c *client.Client) (struct{}, error) {
+		for _, t := range s.saved {
+			_ = c.DeleteTemplate(ctx, t.id)
+		}
+		return struct{}{}, c.DeleteDevice(ctx, s.id)
+	})
+	_ = s.farm.Close()
+}
+
+func (s *sequence) folder(doc stconfig.Value, id, label string) stconfig.Value {
+	own := stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(s.person.daemon.ID()))})
+	return doc.Get("defaults").Get("folder").With("id", stconfig.Text(id)).With("path", stconfig.Text("~/"+id)).
+		With("label", stconfig.Text(label)).With("devices", stconfig.List(own))
+}
+
+func withShare(folder stconfig.Value, id, introducer string) stconfig.Value {
+	share := stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(id)},
+		stconfig.Member{Name: "introducedBy", Value: stconfig.Text(introducer)},
+		stconfig.Member{Name: "encryptionPassword", Value: stconfig.Text("")})
+	return folder.With("devices", stconfig.List(append(slices.Collect(folder.Get("devices").Values()), share)...))
+}
+
+func (s *sequence) must(request func(c *client.Client) error) {
+	if _, err := call(s.m, func(c *client.Client) (struct{}, error) { return struct{}{}, request(c) }); err != nil {
+		s.rt.Fatal(err)
+	}
+}
+
+// accepted notes the generation of a change of templates or tags.
+func (s *sequence) accepted() {
+	s.must(func(c *client.Client) error {
+		overview, err := c.Overview(ctx)
+		s.since = overview.Generation
+		return err
+	})
+}
+
+// folded is what the templates that apply make of the base.
+func (s *sequence) folded() *fold {
+	f := newFold(s.rules.base, s.defaults)
+	f.bringAlong()
+	var order []int
+	for at, t := range s.saved {
+		if t.tag == 0 || s.tagged {
+			order = append(order, at)
+		}
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(kinds[a].priority - kinds[b].priority) })
+	for _, at := range order {
+		kinds[at].says(f, s.saved[at].variant)
+		f.bringAlong()
+	}
+	f.finish()
+	return f
+}
+
+// change is what a person or an introducer does at the daemon: another document.
+func (s *sequence) change(to stconfig.Value) {
+	s.person.save(s.rt, s.value, to)
+	after := project(to, s.person.daemon.ID())
+	for _, place := range differences(s.doc, after) {
+		s.reopen(place)
+	}
+	s.rules.edited(s.doc, after, func(place string) bool { return s.folded().asked[place] })
+	s.doc, s.value = after, to
+	s.settle()
+	s.record()
+}
+
+// reopen allows a question that was answered, because something about it changed.
+func (s *sequence) reopen(place string) {
+	for key := range s.answered {
+		if key == place || within(key, place) || within(place, key) {
+			delete(s.answered, key)
+		}
+	}
+}
+
+// settle waits until Muster rests, takes what it wrote as Muster's, and compares.
+func (s *sequence) settle() {
+	s.waitRest()
+	s.value = s.person.daemon.Config()
+	after := project(s.value, s.person.daemon.ID())
+	s.noVanished(s.doc, after)
+	s.rules.written(s.doc, after)
+	s.doc = after
+	s.check()
+	s.history = append(s.history, s.value)
+}
+
+const (
+	waitLimit = 90 * time.Second
+	waitEvery = 100 * time.Millisecond
+)
+
+// waitRest waits until Muster has read what the daemon has, and has nothing to send.
+func (s *sequence) waitRest() {
+	s.poll(func() string {
+		missing, err := call(s.m, s.missing)
+		if err != nil {
+			return err.Error()
+		}
+		return missing
+	})
+}
+
+// poll waits until nothing is missing.
+func (s *sequence) poll(missing func() string) {
+	deadline := time.NewTimer(waitLimit)
+	defer deadline.Stop()
+	tick := time.NewTicker(waitEvery)
+	defer tick.Stop()
+	for what := missing(); what != ""; what = missing() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			s.rt.Fatalf("after %v: %s%s", waitLimit, what, s.told())
+		}
+	}
+}
+
+// missing is what Muster has not done yet.
+func (s *sequence) missing(c *client.Client) (string, error) {
+	state, err := c.DeviceState(ctx, s.id)
+	if err != nil {
+		return "", err
+	}
+	switch fleet.Configuration(state.Configuration) {
+	case fleet.ConfigInSync, fleet.ConfigUnmanaged, fleet.ConfigHeld:
+	case fleet.ConfigContended, fleet.ConfigUnstable: // a person says go on
+		plan, err := c.DevicePlan(ctx, s.id)
+		if err == nil {
+			_, err = c.ApplyPlan(ctx, s.id, api.ApplyPlan{Digest: &plan.Digest})
+		}
+		goneOn.Add(1)
+		return "the device was " + state.Configuration + ": " + state.Reason, err
+	default:
+		return "the device is " + state.Connection + " and " + state.Configuration + ": " + state.Reason, nil
+	}
+	read, err := c.DeviceConfig(ctx, s.id)
+	if err != nil {
+		return "", err
+	}
+	shown, err := stconfig.Parse(read)
+	if err != nil {
+		return "", err
+	}
+	now := s.person.daemon.Config()
+	own := s.person.daemon.ID()
+	if places := differences(project(shown, own), project(now, own)); len(places) > 0 || !shown.Get("version").Equal(now.Get("version")) {
+		return fmt.Sprint("not read yet: ", places), nil
+	}
+	if s.plan, err = c.DevicePlan(ctx, s.id); err != nil {
+		return "", err
+	}
+	if s.plan.Generation < s.since {
+		return "the plan is of an earlier generation", nil
+	}
+	held := false
+	for _, p := range s.plan.Changes {
+		switch p.Class {
+		case "held":
+			held = true
+		case "skipped":
+		default:
+			return "not sent yet: " + p.Class + " " + p.Key, nil
+		}
+	}
+	if held != (state.Configuration == string(fleet.ConfigHeld)) {
+		return "the state says " + state.Configuration + "; " + fmt.Sprint(s.plan.Changes), nil
+	}
+	return "", nil
+}
+
+// record has Muster look at the device once more, as a person does who applies a plan with nothing in it: when that is
+// answered, what people edited is recorded.
+func (s *sequence) record() { s.apply(api.ApplyPlan{}) }
+
+// apply sends a person's answers. The plan may be another by now, of a later generation: the questions are the same.
+func (s *sequence) apply(request api.ApplyPlan) {
+	s.poll(func() string {
+		request.Digest = &s.plan.Digest
+		_, err := call(s.m, func(c *client.Client) (api.AppliedPlan, error) { return c.ApplyPlan(ctx, s.id, request) })
+		if err == nil {
+			return ""
+		}
+		if fleet.CodeOf(err) != fleet.CodeConflict {
+			s.rt.Fatalf("%v%s", err, s.told())
+		}
+		s.waitRest()
+		return err.Error()
+	})
+}
+
+// told is the state and the plan, for a failure.
+func (s *sequence) told() string {
+	told, _ := call(s.m, func(c *client.Client) (string, error) {
+		state, err := c.DeviceState(ctx, s.id)
+		plan, other := c.DevicePlan(ctx, s.id)
+		var b strings.Builder
+		fmt.Fprintf(&b, "\n%s, %s: %s %v %v", state.Connection, state.Configuration, state.Reason, err, other)
+		for _, p := range plan.Changes {
+			fmt.Fprintf(&b, "\n  %s %s %.80s -> %.80s returns %v: %s", p.Class, p.Key, p.From, p.To, p.Returns, p.Reason)
+		}
+		return b.String(), nil
+	})
+	return told
+}

@@ -66,8 +66,8 @@ func (s *sequence) waits(place string) bool {
 // mayBeHeld checks that a question is one: about a folder or device that comes or goes, or about a value that Muster wrote
 // earlier; and that it is not asked twice.
 func (s *sequence) mayBeHeld(c api.PlannedChange) {
-	if strings.HasPrefix(c.Reason, "left out together") {
-		return
+	if strings.HasPrefix(c.Reason, "left out together") || strings.HasSuffix(c.Reason, "is still shared with it") {
+		return // it waits for another answer, and follows by itself
 	}
 	if s.answered[c.Key] {
 		s.rt.Errorf("%s is asked twice: %s", c.Key, c.Reason)

@@ -76,6 +76,9 @@ func (s *sequence) withoutMuster() {
 	for at := range kinds {
 		if s.saved[at] != nil {
 			s.deletes(at)
+			for id := range s.folded().along { // for a moment, if Muster looks in between
+				s.rules.along[id] = true
+			}
 		}
 	}
 	s.accepted()

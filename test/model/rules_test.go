@@ -51,7 +51,7 @@ func parent(place string) string {
 	return strings.Join(parts[:2], ".")
 }
 
-func within(place, member string) bool { return strings.HasPrefix(place, member+".") }
+func within(place, member string) bool { return member != "" && strings.HasPrefix(place, member+".") }
 
 // sameAt tells whether two documents have the same at a place. Who introduced a member is the daemon's note.
 func sameAt(place string, a, b flat) bool {
@@ -84,7 +84,7 @@ func (r *rules) edited(before, after flat, asked func(place string) bool) {
 		_, was := before[place]
 		_, is := after[place]
 		switch {
-		case whole != "" && within(place, whole):
+		case within(place, whole):
 		case isMember(place) && was && !is:
 			whole = place
 			r.taken(place, asked(place))
@@ -192,10 +192,15 @@ func (r *rules) forget(member string) {
 
 // written is what Muster did: rule 3.
 func (r *rules) written(before, after flat) {
+	gone := "" // the member that went with all that is in it
 	for _, place := range differences(before, after) {
 		base, theirs := r.base[place]
 		value, is := after[place]
+		if isMember(place) && !is && !within(place, gone) {
+			gone = place
+		}
 		switch {
+		case within(place, gone):
 		case isMember(place) && is && theirs:
 			delete(r.took, place)
 		case isMember(place) && is:

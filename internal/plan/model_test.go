@@ -466,6 +466,7 @@ func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
 		if key.NamesMember() {
 			w.forget(key)
 		}
+		w.tookShares(key)
 		return
 	}
 	if key.NamesMember() && !stconfig.Lookup(w.alone, key).Exists() {
@@ -477,6 +478,19 @@ func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
 		}
 		w.wrote[at.String()] = append(w.wrote[at.String()], leaf)
 	})
+}
+
+// tookShares notes that the shares with a device went with it, whether their removal arrived or not.
+func (w *world) tookShares(device stconfig.Key) {
+	if device.Len() != 2 || device.At(0).Name != "devices" {
+		return
+	}
+	for folder := range w.observed.Get("folders").Values() {
+		share := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").Child(device.At(1).Name)
+		if stconfig.Lookup(w.observed, share).Exists() {
+			w.took[share.String()] = true
+		}
+	}
 }
 
 func (w *world) planned(rt *rapid.T) (desired.Result, plan.Plan) {

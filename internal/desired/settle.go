@@ -32,18 +32,35 @@ func settle(records []record, doc stconfig.Value, own fleet.DeviceID, acknowledg
 			settled = append(settled, next)
 		}
 	}
-	return slices.DeleteFunc(settled, func(r record) bool { return s.lostDevice(r, settled) })
+	for i, r := range settled {
+		settled[i] = s.withoutLost(r, settled)
+	}
+	return slices.DeleteFunc(settled, func(r record) bool {
+		return r.Kind == fleet.BaseRemoved && isShare(r.key) && s.lost(r.key.At(3).Name, settled)
+	})
 }
 
-// lostDevice tells a share that Muster removed with a device that a person removed since: it does not come back.
-func (s settling) lostDevice(r record, all []record) bool {
-	if r.Kind != fleet.BaseRemoved || r.key.Len() != 4 || !r.key.HasPrefix(folders) {
-		return false
-	}
-	device := devices.Child(r.key.At(3).Name)
+func isShare(key stconfig.Key) bool { return key.Len() == 4 && key.HasPrefix(folders) }
+
+// lost tells a device that a person removed, not Muster: what was shared with it does not come back.
+func (s settling) lost(id string, all []record) bool {
+	device := devices.Child(id)
 	return !stconfig.Lookup(s.doc, device).Exists() && !slices.ContainsFunc(all, func(other record) bool {
 		return other.key.Equal(device) && other.State != fleet.BaseTheirs
 	})
+}
+
+// withoutLost takes the shares with devices that a person removed out of a folder that Muster removed.
+func (s settling) withoutLost(r record, all []record) record {
+	if r.Kind != fleet.BaseRemoved || r.key.Len() != 2 || !r.key.HasPrefix(folders) {
+		return r
+	}
+	for share := range r.base.Get("devices").Values() {
+		if id := share.Get("deviceID").Str(); s.lost(id, all) {
+			r.base = stconfig.ReplaceAt(r.key, r.base, r.key.Child("devices").Child(id), stconfig.Value{})
+		}
+	}
+	return r
 }
 
 // rests tells a place in a member that Muster removed: what is recorded of it holds again when the member is back.

@@ -210,3 +210,21 @@ func TestAShareOfATemplateIsNobodysInAFolderThatAnotherTemplateRemoves(t *testin
 	s.has("devices."+nora, "absent")
 	s.asBefore()
 }
+
+// A device that a person removed came back with a folder that a template had removed, and the folder was shared with it.
+func TestADeviceThatAPersonRemovedStaysAwayWhenAFolderComesBack(t *testing.T) {
+	removes := fleet.Template{ID: 1, Priority: 60, Op: fleet.OpRemove, Key: "folders", Text: `["photos-x4kd"]`}
+	s := newStory(t)
+	s.has("folders.photos-x4kd.devices."+storage+".deviceID", `"`+storage+`"`)
+	s.write([]fleet.Template{removes})
+	s.edit(fleet.OpRemove, "folders.*.devices", `["`+storage+`"]`) // as a daemon does
+	s.edit(fleet.OpRemove, "devices", `["`+storage+`"]`)
+	s.write([]fleet.Template{removes})
+	s.write(nil)
+	s.has("folders.photos-x4kd.id", `"photos-x4kd"`)
+	s.has("folders.photos-x4kd.devices."+storage, "absent")
+	s.has("devices."+storage, "absent")
+	if p := s.write(nil); len(p.Changes) > 0 {
+		t.Errorf("something is planned: %v", p.Changes)
+	}
+}

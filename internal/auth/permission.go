@@ -3,8 +3,6 @@
 package auth
 
 import (
-	"context"
-
 	"muster/internal/fleet"
 )
 
@@ -61,17 +59,4 @@ func (p Principal) May(permission Permission) bool {
 	}
 	role, known := needs[permission]
 	return known && p.Role.Includes(role)
-}
-
-type principalKey struct{}
-
-// WithPrincipal carries who is asking.
-func WithPrincipal(ctx context.Context, p Principal) context.Context {
-	return context.WithValue(ctx, principalKey{}, p)
-}
-
-// PrincipalOf is who is asking; the zero Principal, who may do nothing, when nobody was authenticated.
-func PrincipalOf(ctx context.Context) Principal {
-	p, _ := ctx.Value(principalKey{}).(Principal)
-	return p
 }

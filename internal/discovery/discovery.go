@@ -134,11 +134,6 @@ func (d *Discovery) Resolve(ctx context.Context, device fleet.Device, pinned boo
 
 func byAnybody(c Candidate) bool { return c.Introduced == fleet.ByAnybody }
 
-// Candidates are all places where the device may be, the most promising first, or CodeNotFound.
-func (d *Discovery) Candidates(ctx context.Context, device fleet.Device) ([]Candidate, error) {
-	return d.find(ctx, device, true)
-}
-
 // Proven says that the device was reached at this host: it comes first from now on.
 func (d *Discovery) Proven(id fleet.DeviceID, host string) {
 	d.mu.Lock()

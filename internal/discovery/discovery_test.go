@@ -120,7 +120,7 @@ func TestAServersAddressesBecomeCandidates(t *testing.T) {
 		addresses("relay://192.0.2.9:443/?id=X", "tcp://192.0.2.1:22001", "quic://192.0.2.1:22001", "tcp://HOME.example.org:22000", "tcp6://[2001:db8::1]")(w, r)
 	})
 	d, _ := newDiscovery(t, Options{Servers: []string{s.pinned()}})
-	got, err := d.Candidates(context.Background(), deviceOf("a"))
+	got, err := d.find(context.Background(), deviceOf("a"), true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 			return
 		}
 	}
-	ctx := auth.WithPrincipal(fleet.WithRole(fleet.WithActor(r.Context(), who.Name), who.Role), who)
+	ctx := fleet.WithRole(fleet.WithActor(r.Context(), who.Name), who.Role)
 	out, err := rt.handle(&request{Request: r.WithContext(ctx), who: who})
 	if out.release != nil {
 		defer out.release()

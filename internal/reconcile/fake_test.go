@@ -545,7 +545,7 @@ func (e *evaluator) Evaluate(_ context.Context, text string, in template.Input) 
 	if err != nil {
 		return template.Result{}, err
 	}
-	in.Config = stconfig.ConcealSecrets(in.Config)
+	in.Config = template.Conceal(in.Config)
 	return program.Evaluate(in, template.Limits{})
 }
 

@@ -29,20 +29,6 @@ type Request struct {
 	Secrets []string // the names that secret() takes; nil: any
 }
 
-// Batch is one template for many devices; Fleet and Secrets are as in a Request.
-type Batch struct {
-	Text     string
-	Subjects []Subject
-	Fleet    *template.Fleet
-	Secrets  []string
-}
-
-// Subject is one device of a batch.
-type Subject struct {
-	Device template.Facts
-	Config stconfig.Value
-}
-
 type digest [sha256.Size]byte
 
 // described is what is known of a text.
@@ -83,16 +69,14 @@ func (p *Pool) Describe(ctx context.Context, text string) (fleet.Inputs, error) 
 // Evaluate runs one template for one device, or answers from the cache. What is wrong with the template, a broken limit
 // included, is a *fleet.Error with CodeInvalid.
 func (p *Pool) Evaluate(ctx context.Context, r Request) (template.Result, error) {
-	b, err := p.newBatch(ctx, r.Text, p.outfitFor(r.Fleet, r.Secrets))
+	e, err := p.newEvaluation(ctx, r)
 	if err != nil {
 		return template.Result{}, err
 	}
-	j := b.job(0, Subject{r.Device, r.Config})
 	ran := false
-	o, err := p.once(ctx, j.key, func() (o outcome, err error) {
+	o, err := p.once(ctx, e.key, func() (outcome, error) {
 		ran = true
-		err = b.run(ctx, []job{j}, func(_ job, got outcome) { o = got })
-		return o, err
+		return e.run(ctx)
 	})
 	if err == nil && !ran {
 		err = memlimit.Take(ctx, o.footprint()) // it may outlive those whom it was made for
@@ -103,138 +87,84 @@ func (p *Pool) Evaluate(ctx context.Context, r Request) (template.Result, error)
 	return o.result, o.err
 }
 
-// EvaluateAll runs one template for many devices and hands over each result as soon as it is there, not necessarily in
-// order; yield is never called concurrently. Devices that agree in everything the program looks at are evaluated once.
-// The error is ctx's or the pool's, or that the text is no template; never one device's.
-func (p *Pool) EvaluateAll(ctx context.Context, all Batch, yield func(i int, r template.Result, err error)) error {
-	b, err := p.newBatch(ctx, all.Text, p.outfitFor(all.Fleet, all.Secrets))
-	if err != nil {
-		return err
-	}
-	same := map[digest][]int{}
-	var jobs []job
-	for i, subject := range all.Subjects {
-		j := b.job(i, subject)
-		if o, ok := p.results.get(j.key); ok {
-			yield(i, o.result, o.err)
-			continue
-		}
-		if same[j.key] = append(same[j.key], i); len(same[j.key]) == 1 {
-			jobs = append(jobs, j)
-		}
-	}
-	return b.run(ctx, jobs, func(j job, o outcome) {
-		for _, i := range same[j.key] {
-			yield(i, o.result, o.err)
-		}
-	})
-}
-
-// batch is evaluations of one program.
-type batch struct {
+// evaluation is one program with its inputs.
+type evaluation struct {
 	pool    *Pool
 	text    string
-	digest  digest
+	digest  digest // of the text
 	program program
 	outfit  *outfit
-	shared  []byte    // the part of the key that all devices share
-	asked   time.Time // when a worker began with the evaluation under way
+	key     digest    // of the text and of exactly what the program reads
+	subject []byte    // what it reads of its device, encoded
+	asked   time.Time // when a worker began with it; zero before
 }
 
-// job is one evaluation of a batch.
-type job struct {
-	index   int
-	key     digest
-	subject []byte // encoded
-	crashes int    // workers that died while they were at it, nobody knows why
-	spent   time.Duration
-}
-
-func (p *Pool) newBatch(ctx context.Context, text string, all *outfit) (*batch, error) {
-	b := &batch{pool: p, text: text, digest: sha256.Sum256([]byte(text)), outfit: all}
+func (p *Pool) newEvaluation(ctx context.Context, r Request) (*evaluation, error) {
+	e := &evaluation{pool: p, text: r.Text, digest: sha256.Sum256([]byte(r.Text)), outfit: p.outfitFor(r.Fleet, r.Secrets)}
 	var err error
-	if b.program, err = p.describe(ctx, text, b.digest); err != nil {
+	if e.program, err = p.describe(ctx, r.Text, e.digest); err != nil {
 		return nil, err
 	}
-	b.shared = append(b.shared, b.digest[:]...)
-	reads := b.program.Reads
+	reads, key := e.program.Reads, append([]byte(nil), e.digest[:]...)
 	for _, input := range []struct {
 		read   bool
 		digest func() string
-	}{{reads.Devices, all.fleet.Digest}, {reads.Tags, all.fleet.TagsDigest}, {reads.Secrets, all.secretsDigest}} {
+	}{
+		{reads.Devices, e.outfit.fleet.Digest}, {reads.Tags, e.outfit.fleet.TagsDigest}, {reads.Secrets, e.outfit.secretsDigest},
+	} {
 		if input.read {
-			b.shared = append(b.shared, input.digest()...)
+			key = append(key, input.digest()...)
 		}
 	}
-	return b, nil
-}
-
-// job makes the key of an evaluation from exactly what the program looks at, and what to send to a worker.
-func (b *batch) job(index int, s Subject) job {
-	reads := b.program.Reads
-	var encoded, config []byte
-	if reads.Config {
-		config = appendValue(nil, template.Conceal(s.Config))
-	}
-	if reads.Device.Any() {
-		facts, err := json.Marshal(s.Device)
-		if err != nil {
-			panic(err) // texts and a number
-		}
-		encoded = appendText(encoded, string(facts))
-	}
-	encoded = append(append(encoded, config...), separator)
-	key := s.Device.AppendDigest(append([]byte(nil), b.shared...), reads.Device)
-	return job{index: index, key: sha256.Sum256(append(key, config...)), subject: encoded}
+	var config []byte
+	e.subject, config = encodeSubject(reads, r.Device, r.Config)
+	e.key = sha256.Sum256(append(r.Device.AppendDigest(key, reads.Device), config...))
+	return e, nil
 }
 
 const (
-	maxChunk      = 64      // devices in one request
-	maxChunkBytes = 1 << 20 // of their facts and configurations
-	maxRetries    = 3       // when workers die without being asked anything
-	maxCrashes    = 3       // when they die of one evaluation and nobody knows why: somebody may have killed them
+	maxRetries = 3 // when workers die without being asked anything
+	maxCrashes = 3 // when they die of one evaluation, of which the cause is not known: they may have been killed
 )
 
-// run evaluates jobs, one after the other in one worker. A worker that dies is replaced, and the rest goes to the next.
-func (b *batch) run(ctx context.Context, jobs []job, deliver func(job, outcome)) error {
-	for retries := 0; len(jobs) > 0; {
-		if err := b.pool.struckOut(b.digest); err != nil {
-			for _, j := range jobs {
-				deliver(j, outcome{err: err})
-			}
-			return nil
+// run evaluates in a worker. A worker that dies is replaced.
+func (e *evaluation) run(ctx context.Context) (o outcome, err error) {
+	retries, crashes := 0, 0
+	var spent time.Duration
+	for {
+		if err := e.pool.struckOut(e.digest); err != nil {
+			return outcome{err: err}, nil
 		}
-		var asked bool
-		var answered int
-		death, err := b.pool.talk(ctx, func(w *worker) (err error) {
-			asked, answered, err = b.ask(ctx, w, jobs, deliver)
+		answered := false
+		e.asked = time.Time{}
+		death, err := e.pool.talk(ctx, func(w *worker) (err error) {
+			answered, err = e.ask(ctx, w, &o)
 			return err
 		})
-		jobs = jobs[answered:]
 		switch {
 		case err != nil:
-			return err
+			return outcome{}, err
+		case answered:
+			return o, nil
 		case death == nil:
 			continue
-		case !asked:
+		case e.asked.IsZero():
 			if retries++; retries > maxRetries {
-				return unavailable(death.err)
+				return outcome{}, unavailable(death.err)
 			}
 			continue
 		case death.cause == "":
-			jobs[0].crashes++
-			jobs[0].spent += time.Since(b.asked)
-			if jobs[0].crashes < maxCrashes && jobs[0].spent < b.pool.opts.Limits.Wall/2 {
+			crashes++
+			spent += time.Since(e.asked)
+			if crashes < maxCrashes && spent < e.pool.opts.Limits.Wall/2 {
 				continue
 			}
 			death.cause = "the process that ran the program died, perhaps for want of memory"
 		}
 		broken := limitError(death.cause)
-		b.pool.strike(b.digest, broken)
-		deliver(jobs[0], outcome{err: broken})
-		jobs = jobs[1:]
+		e.pool.strike(e.digest, broken)
+		return outcome{err: broken}, nil
 	}
-	return nil
 }
 
 // death is how a worker ended while it was talked to.
@@ -300,82 +230,60 @@ func limitError(cause string) *fleet.Error {
 		Details: []fleet.Detail{{Field: "template", Message: cause}}}
 }
 
-// ask sends jobs to a worker in chunks and delivers the answers. asked tells whether an error came while the worker was
-// at the job after the answered ones.
-func (b *batch) ask(ctx context.Context, w *worker, jobs []job, deliver func(job, outcome)) (asked bool, answered int, err error) {
-	if !w.has(b.digest) {
-		if k, _, err := w.compile(b.digest, b.text); err != nil || k != kindResult {
-			return false, 0, errors.Join(errors.New("worker cannot compile a program"), err)
+// ask sends the evaluation to a worker and reads the answer. It is not answered by a worker that is to be replaced.
+func (e *evaluation) ask(ctx context.Context, w *worker, o *outcome) (answered bool, err error) {
+	if !w.has(e.digest) {
+		if k, _, err := w.compile(e.digest, e.text); err != nil || k != kindResult {
+			return false, errors.Join(errors.New("worker cannot compile a program"), err)
 		}
 	}
-	err = w.prepare(b.program.Reads, b.outfit)
+	err = w.prepare(e.program.Reads, e.outfit)
 	if errors.Is(err, errOutgrown) {
-		b.pool.allow(allowanceFor(b.outfit.fleet))
+		e.pool.allow(allowanceFor(e.outfit.fleet))
 	}
+	if err != nil || w.isTired() {
+		return false, err
+	}
+	request := append(binary.AppendUvarint(nil, w.numbers[e.digest]), e.subject...)
+	if err := w.send(kindEvaluate, request, helloPatience); err != nil {
+		return false, err
+	}
+	e.asked = time.Now()
+	k, body, err := w.receiveAdmitted(w.limits.Wall, func(size int) error { return memlimit.Take(ctx, int64(size)) })
 	if err != nil {
-		return false, 0, err
+		return false, err
 	}
-	for answered < len(jobs) && !w.isTired() {
-		request := binary.AppendUvarint(nil, w.numbers[b.digest])
-		n := answered
-		for n < len(jobs) && n-answered < maxChunk && (n == answered || len(request)+len(jobs[n].subject) < maxChunkBytes) {
-			request = append(request, jobs[n].subject...)
-			n++
-		}
-		if err := w.send(kindEvaluate, request, helloPatience); err != nil {
-			return false, answered, err
-		}
-		for ; answered < n; answered++ {
-			b.asked = time.Now()
-			k, body, err := w.receiveAdmitted(w.limits.Wall, func(size int) error { return memlimit.Take(ctx, int64(size)) })
-			if err != nil {
-				return true, answered, err
-			}
-			o, err := b.outcome(ctx, answer{key: jobs[answered].key, kind: k, body: body, took: time.Since(b.asked)})
-			if err != nil {
-				return true, answered, err
-			}
-			deliver(jobs[answered], o)
-		}
-	}
-	return false, answered, nil
-}
-
-// answer is what a worker said of one job.
-type answer struct {
-	key  digest
-	kind kind
-	body string
-	took time.Duration
+	*o, err = e.outcome(ctx, k, body)
+	return err == nil, err
 }
 
 // outcome reads an answer and keeps it, unless another time it might be different.
-func (b *batch) outcome(ctx context.Context, a answer) (outcome, error) {
+func (e *evaluation) outcome(ctx context.Context, k kind, body string) (outcome, error) {
 	var o outcome
-	switch a.kind {
+	switch k {
 	case kindResult:
 		take := func(bytes int64) error { return memlimit.Take(ctx, bytes) }
-		result, err := decodeResult(a.body, b.program, b.pool.opts.Limits.Counting, take)
+		result, err := decodeResult(body, e.program, e.pool.opts.Limits.Counting, take)
 		if err != nil {
 			return o, err
 		}
 		o.result = result
 	case kindError:
-		failure, late, err := decodeError(a.body)
+		failure, late, err := decodeError(body)
 		if err != nil {
 			return o, err
 		}
 		o.err = failure
-		if a.took > costly {
-			b.pool.strike(b.digest, failure)
+		if time.Since(e.asked) > costly {
+			e.pool.strike(e.digest, failure)
 		}
 		if late {
 			return o, nil
 		}
 	default:
-		return o, fmt.Errorf("worker answered with a frame of kind %q", a.kind)
+		return o, fmt.Errorf("worker answered with a frame of kind %q", k)
 	}
-	b.pool.results.put(a.key, o, o.footprint())
+	e.pool.results.put(e.key, o, o.footprint())
 	return o, nil
 }
 

@@ -77,23 +77,40 @@ func decodeError(body string) (*fleet.Error, bool, error) {
 	return &fleet.Error{Code: w.Code, Message: w.Message, Hint: w.Hint, Details: w.Details, Traceback: w.Traceback}, w.Late, nil
 }
 
-// subject reads one device of an evaluation, with what the program looks at.
-func (r *reader) subject(reads fleet.Inputs) (Subject, error) {
-	var s Subject
+// encodeSubject is what a program reads of its device, and the part of it that is the configuration. Secrets in the
+// configuration stay here.
+func encodeSubject(reads fleet.Inputs, device template.Facts, observed stconfig.Value) (subject, config []byte) {
+	if reads.Config {
+		config = appendValue(nil, template.Conceal(observed))
+	}
+	if reads.Device.Any() {
+		facts, err := json.Marshal(device)
+		if err != nil {
+			panic(err) // texts and a number
+		}
+		subject = appendText(subject, string(facts))
+	}
+	return append(subject, config...), config
+}
+
+// subject reads what encodeSubject wrote.
+func (r *reader) subject(reads fleet.Inputs) (in template.Input, err error) {
 	if reads.Device.Any() {
 		facts, err := r.text()
 		if err != nil {
-			return s, err
+			return in, err
 		}
-		if err := json.Unmarshal([]byte(facts), &s.Device); err != nil {
-			return s, err
+		if err := json.Unmarshal([]byte(facts), &in.Device); err != nil {
+			return in, err
 		}
 	}
-	var err error
 	if reads.Config {
-		s.Config, err = r.value(0)
+		in.Config, err = r.value(0)
 	}
-	return s, err
+	if err == nil && r.left != "" {
+		err = errCodec
+	}
+	return in, err
 }
 
 func appendResult(b []byte, result template.Result) []byte {

@@ -133,44 +133,33 @@ func TestSecretsAreNotSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &batch{program: program{Reads: fleet.Inputs{Config: true}}}
-	sent := string(b.job(0, Subject{Config: config}).subject)
+	subject, _ := encodeSubject(fleet.Inputs{Config: true}, template.Facts{}, config)
+	sent := string(subject)
 	if strings.Contains(sent, "hidden") || !strings.Contains(sent, "config:folders.f.devices.A.encryptionPassword") {
 		t.Errorf("sent %q", sent)
 	}
 }
 
-func TestEvaluateAll(t *testing.T) {
+func TestDevicesThatAgreeInWhatIsReadAreEvaluatedOnce(t *testing.T) {
 	p := running(t, Options{})
-	devices := manyDevices(300)
-	subjects := make([]Subject, len(devices))
-	for i, d := range devices {
-		d.OS = []string{"linux", "windows", "darwin"}[i%3]
-		subjects[i].Device = d
+	devices := manyDevices(60)
+	for i := range devices {
+		devices[i].OS = []string{"linux", "windows", "darwin"}[i%3]
 	}
 	for _, test := range []struct {
 		name, text string
 		want       func(template.Facts) string
 		wantRuns   int
 	}{
-		{"own label", "device.label", func(f template.Facts) string { return f.Label }, 300},
-		{"by system", "device.os", func(f template.Facts) string { return f.OS }, 303},
-		{"again", "device.os", func(f template.Facts) string { return f.OS }, 303},
+		{"own label", "device.label", func(f template.Facts) string { return f.Label }, 60},
+		{"by system", "device.os", func(f template.Facts) string { return f.OS }, 63},
+		{"again", "device.os", func(f template.Facts) string { return f.OS }, 63},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := map[int]string{}
-			err := p.EvaluateAll(within(t, patience), Batch{Text: test.text, Subjects: subjects}, func(i int, r template.Result, err error) {
-				if _, twice := got[i]; twice || err != nil {
-					t.Errorf("device %d: %v, twice: %t", i, err, twice)
-				}
-				got[i] = r.Value.Str()
-			})
-			if err != nil || len(got) != len(subjects) {
-				t.Fatalf("%d results, %v", len(got), err)
-			}
-			for i, s := range subjects {
-				if want := test.want(s.Device); got[i] != want {
-					t.Errorf("device %d: got %q, want %q", i, got[i], want)
+			for i, d := range devices {
+				r, err := p.Evaluate(within(t, patience), Request{Text: test.text, Device: d})
+				if err != nil || r.Value.Str() != test.want(d) {
+					t.Errorf("device %d: got %q, %v; want %q", i, r.Value.Str(), err, test.want(d))
 				}
 			}
 			if got := ran(p); got != test.wantRuns {
@@ -180,44 +169,28 @@ func TestEvaluateAll(t *testing.T) {
 	}
 }
 
-// A device whose evaluation kills the worker costs the others of its batch nothing.
-func TestBatchSurvivesItsBombs(t *testing.T) {
+// A device whose evaluation kills the worker costs the others nothing.
+func TestABombForOneDeviceCostsTheOthersNothing(t *testing.T) {
 	p := running(t, Options{})
-	subjects := make([]Subject, 20)
-	for i := range subjects {
-		subjects[i].Device = template.Facts{Label: fmt.Sprint(i), APIPort: i}
-	}
 	text := "def template(device):\n  if device.apiPort in (3, 7):\n    return 'a' * 1000000000\n  return device.label"
-	failed, fine := map[int]error{}, 0
-	err := p.EvaluateAll(within(t, patience), Batch{Text: text, Subjects: subjects}, func(i int, r template.Result, err error) {
-		switch {
-		case err != nil:
-			failed[i] = err
-		case r.Value.Str() == subjects[i].Device.Label:
-			fine++
+	for i := range 20 {
+		d := template.Facts{Label: fmt.Sprint(i), APIPort: i}
+		r, err := p.Evaluate(within(t, patience), Request{Text: text, Device: d})
+		if bomb := i == 3 || i == 7; bomb != (fleet.CodeOf(err) == fleet.CodeInvalid) || !bomb && r.Value.Str() != d.Label {
+			t.Errorf("device %d: got %q, %v", i, r.Value.Str(), err)
 		}
-	})
-	if err != nil || fine != 18 || fleet.CodeOf(failed[3]) != fleet.CodeInvalid || fleet.CodeOf(failed[7]) != fleet.CodeInvalid {
-		t.Errorf("%d fine, failed %v, %v", fine, failed, err)
 	}
 }
 
 // A program that breaks its limits for every device is not tried for all of them.
 func TestStrikesOut(t *testing.T) {
 	p := running(t, Options{})
-	subjects := make([]Subject, 200)
-	for i := range subjects {
-		subjects[i].Device.APIPort = i
-	}
-	failed := 0
 	text := "def template(device):\n  return ['a' * 1000000000, device.apiPort]"
-	err := p.EvaluateAll(within(t, patience), Batch{Text: text, Subjects: subjects}, func(_ int, _ template.Result, err error) {
-		if fleet.CodeOf(err) == fleet.CodeInvalid {
-			failed++
+	for i := range 200 {
+		_, err := p.Evaluate(within(t, patience), Request{Text: text, Device: template.Facts{APIPort: i}})
+		if fleet.CodeOf(err) != fleet.CodeInvalid {
+			t.Errorf("device %d: got %v", i, err)
 		}
-	})
-	if err != nil || failed != len(subjects) {
-		t.Errorf("%d failed, %v", failed, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -123,7 +123,7 @@ func (s *server) compile(body string) error {
 	return s.answer(kindResult, answer)
 }
 
-// evaluate answers with one frame for each device, as soon as it is there.
+// evaluate answers with one frame.
 func (s *server) evaluate(body string) error {
 	r := &reader{left: body, values: len(body)}
 	number, err := r.uvarint()
@@ -134,27 +134,18 @@ func (s *server) evaluate(body string) error {
 	if p == nil {
 		return fmt.Errorf("program %d is not loaded", number)
 	}
-	for r.left != "" {
-		subject, err := r.subject(p.Reads())
-		if err != nil {
-			return fmt.Errorf("read device: %w", err)
-		}
-		r.left = r.left[min(1, len(r.left)):] // the separator
-		if err := s.evaluateOne(p, subject); err != nil {
-			return err
-		}
+	in, err := r.subject(p.Reads())
+	if err != nil {
+		return fmt.Errorf("read device: %w", err)
 	}
-	return nil
-}
-
-func (s *server) evaluateOne(p *template.Program, subject Subject) error {
+	in.Fleet, in.Secrets = s.fleet, s.secrets
 	var clock *time.Timer
 	limits := s.limits
 	late := false
 	limits.Started = func(stop func(string)) {
 		clock = time.AfterFunc(s.wall*9/10, func() { stop(timeMessage(s.wall)) })
 	}
-	result, err := p.Evaluate(template.Input{Device: subject.Device, Config: subject.Config, Fleet: s.fleet, Secrets: s.secrets}, limits)
+	result, err := p.Evaluate(in, limits)
 	if clock != nil {
 		late = !clock.Stop()
 	}
@@ -170,6 +161,3 @@ func (s *server) evaluateOne(p *template.Program, subject Subject) error {
 func timeMessage(wall time.Duration) string {
 	return fmt.Sprintf("the program takes longer than %v", wall)
 }
-
-// separator stands after every device of a request: a program may look at nothing, and then a device is no bytes.
-const separator = ';'

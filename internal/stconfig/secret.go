@@ -22,12 +22,6 @@ func MaskAt(key Key, v Value) Value {
 	return r.value(v, shapeAt(key))
 }
 
-// ConcealSecrets is the document as templates see it: every secret that is not empty is a handle "config:KEY".
-func ConcealSecrets(doc Value) Value {
-	r := replacer{secret: func(key Key, _ Value) Value { return SecretHandle(handleOfConfig + key.String()) }}
-	return r.value(doc, configuration)
-}
-
 // handleOfLiteral begins the name of a handle that stands for a text of a template: "literal:TEXT".
 const handleOfLiteral = "literal:"
 

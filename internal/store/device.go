@@ -4,36 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 
 	"muster/internal/fleet"
 )
-
-// Device is one registered device with its API key.
-func (s *Store) Device(_ context.Context, id fleet.DeviceID) (fleet.Device, error) {
-	registered, err := s.registered(id)
-	if err != nil {
-		return fleet.Device{}, err
-	}
-	return registered.Device, nil
-}
-
-// Devices are all of them by label, then ID. The slice is shared: nobody may change it.
-func (s *Store) Devices(context.Context) ([]fleet.Device, error) {
-	return s.model.current().devices(), nil
-}
-
-// DevicesTagged are those that carry the tag, by label, then ID.
-func (s *Store) DevicesTagged(_ context.Context, tag fleet.Tag) ([]fleet.Device, error) {
-	v := s.model.current()
-	carrying := []fleet.Device{}
-	for _, d := range v.devices() {
-		if slices.Contains(v.registry.Devices[d.ID].Tags, tag) {
-			carrying = append(carrying, d)
-		}
-	}
-	return carrying, nil
-}
 
 func (s *Store) registered(id fleet.DeviceID) (*fleet.Registered, error) {
 	var found *fleet.Registered

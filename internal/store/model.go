@@ -52,8 +52,6 @@ type model struct {
 // view is one state of the contents for readers, who share it.
 type view struct {
 	registry *fleet.Registry
-	devices  func() []fleet.Device // by label, then ID
-	tags     func() []fleet.Tag    // sorted
 }
 
 func (m *model) apply(changes []func(*contents)) {
@@ -118,37 +116,7 @@ func newView(c contents) *view {
 	slices.SortFunc(registry.Templates, func(a, b fleet.TaggedTemplate) int {
 		return fleet.CompareTemplates(a.Template, b.Template)
 	})
-	return &view{
-		registry: registry,
-		devices:  sync.OnceValue(func() []fleet.Device { return sortedDevices(registry) }),
-		tags:     sync.OnceValue(func() []fleet.Tag { return allTags(registry) }),
-	}
-}
-
-func sortedDevices(r *fleet.Registry) []fleet.Device {
-	devices := make([]fleet.Device, 0, len(r.Devices))
-	for _, d := range r.Devices {
-		devices = append(devices, d.Device)
-	}
-	slices.SortFunc(devices, fleet.CompareDevices)
-	return devices
-}
-
-func allTags(r *fleet.Registry) []fleet.Tag {
-	seen := map[fleet.Tag]bool{}
-	for _, d := range r.Devices {
-		for _, tag := range d.Tags {
-			seen[tag] = true
-		}
-	}
-	for _, t := range r.Templates {
-		for _, tag := range t.Tags {
-			seen[tag] = true
-		}
-	}
-	tags := slices.AppendSeq(make([]fleet.Tag, 0, len(seen)), maps.Keys(seen))
-	slices.Sort(tags)
-	return tags
+	return &view{registry: registry}
 }
 
 // Registry is everything that is registered, as of the last commit. It is shared: nobody may change it.

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"muster/internal/fleet"
@@ -46,19 +48,16 @@ func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int6
 	if r.Revisions <= 0 && r.Age <= 0 {
 		return 0, nil
 	}
-	devices, err := s.Devices(ctx)
-	if err != nil {
-		return 0, err
-	}
+	devices := slices.Sorted(maps.Keys(s.model.current().registry.Devices))
 	var some []fleet.DeviceID
 	var due int64
-	for i, d := range devices {
-		n, err := s.countOld(ctx, d.ID, r)
+	for i, id := range devices {
+		n, err := s.countOld(ctx, id, r)
 		if err != nil {
 			return forgotten, failure("count old revisions", err)
 		}
 		if n > 0 {
-			some, due = append(some, d.ID), due+n
+			some, due = append(some, id), due+n
 		}
 		if due < pruneLength && i < len(devices)-1 {
 			continue

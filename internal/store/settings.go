@@ -107,11 +107,6 @@ func (t *tx) keepSettings(id fleet.DeviceID, settings fleet.DeviceSettings) erro
 	return nil
 }
 
-// FleetMode is the mode of the whole fleet, "on" until somebody says otherwise.
-func (s *Store) FleetMode(context.Context) (fleet.Mode, error) {
-	return s.model.current().registry.Mode, nil
-}
-
 // PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error is
 // fleet.ErrNotKept then.
 func (s *Store) PutFleetMode(ctx context.Context, mode fleet.Mode) error {

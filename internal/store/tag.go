@@ -22,27 +22,6 @@ var (
 	templateTags = carriers{"template", "template_tags", "template_tag_history", "template_id"}
 )
 
-// Tags are all that somebody carries, sorted. The slice is shared: nobody may change it.
-func (s *Store) Tags(context.Context) ([]fleet.Tag, error) { return s.model.current().tags(), nil }
-
-// DeviceTags are the tags of one device, sorted. The slice is shared: nobody may change it.
-func (s *Store) DeviceTags(_ context.Context, id fleet.DeviceID) ([]fleet.Tag, error) {
-	registered, err := s.registered(id)
-	if err != nil {
-		return nil, err
-	}
-	return registered.Tags, nil
-}
-
-// TemplateTags are the tags of one template, sorted. The slice is shared: nobody may change it.
-func (s *Store) TemplateTags(_ context.Context, id int64) ([]fleet.Tag, error) {
-	tagged, err := s.taggedTemplate(id)
-	if err != nil {
-		return nil, err
-	}
-	return tagged.Tags, nil
-}
-
 // TagDevice gives the resulting set, sorted, as the other three do. What is so already makes no generation. check sees
 // the set before.
 func (s *Store) TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {

@@ -3,40 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"strconv"
 
 	"muster/internal/fleet"
 )
-
-// Template is one template.
-func (s *Store) Template(_ context.Context, id int64) (fleet.Template, error) {
-	tagged, err := s.taggedTemplate(id)
-	if err != nil {
-		return fleet.Template{}, err
-	}
-	return tagged.Template, nil
-}
-
-// Templates are all of them by priority, then ID.
-func (s *Store) Templates(context.Context) ([]fleet.Template, error) {
-	return s.templatesWhere(func(fleet.TaggedTemplate) bool { return true }), nil
-}
-
-// TemplatesTagged are those that carry the tag, by priority, then ID.
-func (s *Store) TemplatesTagged(_ context.Context, tag fleet.Tag) ([]fleet.Template, error) {
-	return s.templatesWhere(func(t fleet.TaggedTemplate) bool { return slices.Contains(t.Tags, tag) }), nil
-}
-
-func (s *Store) templatesWhere(wanted func(fleet.TaggedTemplate) bool) []fleet.Template {
-	templates := []fleet.Template{}
-	for _, t := range s.model.current().registry.Templates {
-		if wanted(t) {
-			templates = append(templates, t.Template)
-		}
-	}
-	return templates
-}
 
 func (s *Store) taggedTemplate(id int64) (*fleet.TaggedTemplate, error) {
 	var found *fleet.TaggedTemplate

@@ -35,15 +35,13 @@ func BenchmarkOneTemplateForAThousandDevices(b *testing.B) {
 		same := took(func() { evaluate(b, pool, fresh(sameForAll), all, devices) })
 		bareEach := bare(b, ownForEach, devices, tagged)
 		own := took(func() { evaluate(b, pool, fresh(ownForEach), all, devices) })
-		batch := took(func() { evaluateAll(b, pool, fresh(ownForEach)+"#\n", all, devices) })
 
 		say("one template that lists %d devices, for each of them:", tagged)
 		say("result the same for all:   %s for %d, of which %s for the first (interpreter alone, once: %s)",
 			ms(same), tagged, ms(one), ms(bareOnce))
-		say("result its own for each:   %s one by one, %s in one batch, interpreter alone %s: %.2f and %.2f times (goal: at most 3)\n",
-			ms(own), ms(batch), ms(bareEach), ratio(own, bareEach), ratio(batch, bareEach))
+		say("result its own for each:   %s, interpreter alone %s: %.2f times (goal: at most 3)\n",
+			ms(own), ms(bareEach), ratio(own, bareEach))
 		b.ReportMetric(ratio(own, bareEach), "own/bare")
-		b.ReportMetric(ratio(batch, bareEach), "batch/bare")
 		b.ReportMetric(ratio(same, bareEach), "same/bare")
 	}
 	linear(b, pool)
@@ -111,22 +109,6 @@ func evaluate(b *testing.B, pool *sandbox.Pool, text string, all *template.Fleet
 		if err != nil || r.Value.Len() < len(all.Devices())-1 {
 			b.Fatalf("%d values, %v", r.Value.Len(), err)
 		}
-	}
-}
-
-func evaluateAll(b *testing.B, pool *sandbox.Pool, text string, all *template.Fleet, devices []template.Facts) {
-	subjects := make([]sandbox.Subject, len(devices))
-	for i, d := range devices {
-		subjects[i].Device = d
-	}
-	given := 0
-	err := pool.EvaluateAll(b.Context(), sandbox.Batch{Text: text, Subjects: subjects, Fleet: all}, func(_ int, r template.Result, err error) {
-		if err == nil && r.Value.Len() >= len(devices)-1 {
-			given++
-		}
-	})
-	if err != nil || given != len(devices) {
-		b.Fatalf("%d results, %v", given, err)
 	}
 }
 

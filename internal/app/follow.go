@@ -3,10 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
 	"muster/internal/fleet"
+	"muster/internal/httpapi"
 	"muster/internal/logkey"
 	"muster/internal/mirror"
 	"muster/internal/stconfig"
@@ -137,14 +139,12 @@ func lastKnown(ctx context.Context, s *store.Store) (map[fleet.DeviceID]mirror.S
 type observed struct{ *store.Store }
 
 // MaskedConfig is the configuration last seen, with every secret masked.
-func (o observed) MaskedConfig(ctx context.Context, id fleet.DeviceID) (stconfig.Value, error) {
-	seen, err := o.ObservedConfig(ctx, id)
-	if err != nil {
-		return stconfig.Value{}, err
-	}
-	doc, err := stconfig.Parse(seen.JSON)
-	if err != nil {
-		return stconfig.Value{}, err
-	}
-	return stconfig.Mask(doc), nil
+func (o observed) MaskedConfig(ctx context.Context, id fleet.DeviceID) (httpapi.Document, error) {
+	_, document, err := o.NewestDocument(ctx, id)
+	return masked(document), err
+}
+
+// masked writes a configuration with every secret masked. It holds one text of it at a time.
+func masked(document store.Document) httpapi.Document {
+	return func(w io.Writer) error { return stconfig.MaskTo(w, document.Open()) }
 }

@@ -16,17 +16,11 @@ type revisions struct {
 	engine *reconcile.Engine
 }
 
-func (r revisions) MaskedRevision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, stconfig.Value, error) {
-	revision, err := r.Revision(ctx, id, number)
-	if err != nil {
-		return revision, stconfig.Value{}, err
-	}
-	doc, err := stconfig.Parse(revision.JSON)
-	revision.JSON = nil
-	if err != nil {
-		return revision, stconfig.Value{}, err
-	}
-	return revision, stconfig.Mask(doc), nil
+func (r revisions) MaskedRevision(
+	ctx context.Context, id fleet.DeviceID, number int64,
+) (fleet.Revision, httpapi.Document, error) {
+	revision, document, err := r.RevisionDocument(ctx, id, number)
+	return revision, masked(document), err
 }
 
 func (r revisions) Compare(ctx context.Context, id fleet.DeviceID, from, to int64) ([]stconfig.Change, error) {

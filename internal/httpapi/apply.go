@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+	"slices"
 	"strings"
 
 	"muster/api"
@@ -22,16 +24,7 @@ func (s *server) applyPlan(r *request) (reply, error) {
 	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
 		return reply{}, err
 	}
-	made, err := s.Plans.Plan(r.Context(), device.ID)
-	if err != nil {
-		return reply{}, s.notSeen(err)
-	}
-	// The digest holds every key and class, so what is checked here is what Apply finds, or it answers conflict.
-	if made.Digest != *body.Digest {
-		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
-			Hint: "GET " + devicePath(device.ID) + "/plan, look at it, and apply that one."}
-	}
-	if err := mayConsent(r.who, made.Changes, body.Consent); err != nil {
+	if err := s.mayApply(r, device.ID, body); err != nil {
 		return reply{}, err
 	}
 	if err := s.record(r, "device.apply", string(device.ID), answers(body.Consent, body.Keep)); err != nil {
@@ -49,8 +42,29 @@ func (s *server) applyPlan(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(api.AppliedPlan{
-		DeviceState: wireState(state), Applied: wireChanges(done, registry), Waiting: wireChanges(waiting, registry),
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		if err := takeFor(ctx, slices.Concat(done, waiting)); err != nil {
+			return reply{}, err
+		}
+		return show(api.AppliedPlan{
+			DeviceState: wireState(state), Applied: wireChanges(done, registry), Waiting: wireChanges(waiting, registry),
+		})
+	})
+}
+
+// mayApply checks that the plan is the one that the caller read, and that the caller may consent to what they name. The
+// digest holds every key and class, so what is checked here is what Apply finds, or it answers conflict.
+func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) error {
+	return s.within(r.Context(), func(ctx context.Context) error {
+		made, err := s.Plans.Plan(ctx, id)
+		if err != nil {
+			return s.notSeen(err)
+		}
+		if made.Digest != *body.Digest {
+			return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
+				Hint: "GET " + devicePath(id) + "/plan, look at it, and apply that one."}
+		}
+		return mayConsent(r.who, made.Changes, body.Consent)
 	})
 }
 

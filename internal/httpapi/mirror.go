@@ -8,7 +8,6 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 )
 
 // Mirror gives what daemons last said, also while they are offline. Before first contact: not_found.
@@ -16,7 +15,7 @@ type Mirror interface {
 	Status(ctx context.Context, id fleet.DeviceID) (fleet.Status, error)
 	Version(ctx context.Context, id fleet.DeviceID) (fleet.Version, error)
 	// MaskedConfig is the configuration last seen, with every secret masked already.
-	MaskedConfig(ctx context.Context, id fleet.DeviceID) (stconfig.Value, error)
+	MaskedConfig(ctx context.Context, id fleet.DeviceID) (Document, error)
 }
 
 func (s *server) mirrorRoutes() []route {
@@ -77,11 +76,13 @@ func (s *server) getConfig(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	config, err := s.Mirror.MaskedConfig(r.Context(), device.ID)
-	if err != nil {
-		return reply{}, s.notSeen(err)
-	}
-	return reply{body: append(config.JSON(), '\n')}, nil
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		config, err := s.Mirror.MaskedConfig(ctx, device.ID)
+		if err != nil {
+			return reply{}, s.notSeen(err)
+		}
+		return showStream(config)
+	})
 }
 
 // notSeen says of what is absent from the mirror why that is so: the device itself is registered.

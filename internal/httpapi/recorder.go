@@ -17,6 +17,7 @@ type recorder struct {
 	http.ResponseWriter
 	conn     *http.ResponseController
 	patience time.Duration // for each piece
+	until    time.Time     // for the whole reply; zero: as long as the pieces are taken
 	status   int
 }
 
@@ -51,7 +52,20 @@ func (w *recorder) Write(b []byte) (written int, err error) {
 	}
 }
 
-func (w *recorder) extend() { _ = w.conn.SetWriteDeadline(time.Now().Add(w.patience)) }
+func (w *recorder) extend() {
+	deadline := time.Now().Add(w.patience)
+	if !w.until.IsZero() && w.until.Before(deadline) {
+		deadline = w.until
+	}
+	_ = w.conn.SetWriteDeadline(deadline)
+}
+
+// endsSoon bounds the whole reply: others wait for the memory that it takes.
+func endsSoon(w http.ResponseWriter) {
+	if rec, ok := w.(*recorder); ok {
+		rec.until = time.Now().Add(heldTime)
+	}
+}
 
 // Unwrap lets http.ResponseController reach the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

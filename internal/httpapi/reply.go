@@ -22,7 +22,9 @@ type reply struct {
 	link     string
 	warning  string
 	stream   func(http.ResponseWriter) // writes everything itself
-	release  func()                    // gives back the memory that the answer takes; nil: it takes little
+	document Document                  // instead of the body, of this length; nil: there is a body
+	length   int64
+	release  func() // gives back the memory that the answer takes; nil: it takes little
 }
 
 // held makes an answer that may be large, once there is memory for it. It is kept until the answer is written. The work may
@@ -37,6 +39,14 @@ func (s *server) held(ctx context.Context, work func(context.Context) (reply, er
 	})
 	out.release = release
 	return out, err
+}
+
+// within does work that may be large, once there is memory for it. It may be called more than once.
+func (s *server) within(ctx context.Context, work func(context.Context) error) error {
+	if s.Memory == nil {
+		return work(ctx)
+	}
+	return s.Memory.Do(ctx, work)
 }
 
 // show is a 200 with v as JSON.
@@ -70,8 +80,10 @@ func encode(v any) ([]byte, error) {
 // etagOf is the strong validator of a body.
 func etagOf(body []byte) string {
 	sum := sha256.Sum256(body)
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
+	return etagFrom(sum[:])
 }
+
+func etagFrom(sum []byte) string { return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"` }
 
 func (out reply) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
@@ -92,14 +104,22 @@ func (out reply) write(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if out.body != nil {
+		out.length = int64(len(out.body))
+	}
+	if out.body != nil || out.document != nil {
 		header.Set("Content-Type", "application/json")
-		header.Set("Content-Length", strconv.Itoa(len(out.body)))
+		header.Set("Content-Length", strconv.FormatInt(out.length, 10))
 	}
 	if out.status == 0 {
 		out.status = http.StatusOK
 	}
 	w.WriteHeader(out.status)
-	_, _ = w.Write(out.body) // a client that is gone needs no answer
+	switch { // a client that is gone needs no answer
+	case out.document != nil && r.Method != http.MethodHead:
+		_ = out.document.buffered(w)
+	default:
+		_, _ = w.Write(out.body)
+	}
 }
 
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,7 +21,7 @@ type Revisions interface {
 	// Revisions are all of a device, newest first, without their documents.
 	Revisions(ctx context.Context, id fleet.DeviceID) ([]fleet.Revision, error)
 	// MaskedRevision is one with its document, every secret masked already.
-	MaskedRevision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, stconfig.Value, error)
+	MaskedRevision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, Document, error)
 	// Compare says what leads from one to another, secrets masked already.
 	Compare(ctx context.Context, id fleet.DeviceID, from, to int64) ([]stconfig.Change, error)
 	// Restore brings the device back to one, through plan and guard. While a change is held without consent, nothing is done.
@@ -87,11 +88,13 @@ func (s *server) getRevision(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	revision, config, err := s.Revisions.MaskedRevision(r.Context(), device.ID, number)
-	if err != nil {
-		return reply{}, noRevision(device.ID, number, err)
-	}
-	return show(api.RevisionDetail{Revision: wireRevision(revision), Config: config.JSON()})
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		revision, config, err := s.Revisions.MaskedRevision(ctx, device.ID, number)
+		if err != nil {
+			return reply{}, noRevision(device.ID, number, err)
+		}
+		return showStream(withMember(wireRevision(revision), "config", config))
+	})
 }
 
 func (s *server) compareRevisions(r *request) (reply, error) {
@@ -103,15 +106,23 @@ func (s *server) compareRevisions(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	changes, err := s.Revisions.Compare(r.Context(), device.ID, from, to)
-	if err != nil {
-		return reply{}, noRevision(device.ID, 0, err)
-	}
-	out := api.RevisionDiff{From: from, To: to, Changes: make([]api.KeyChange, len(changes))}
-	for i, change := range changes {
-		out.Changes[i] = api.KeyChange{Key: change.Key.String(), From: change.From.JSON(), To: change.To.JSON()}
-	}
-	return show(out)
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		changes, err := s.Revisions.Compare(ctx, device.ID, from, to)
+		if err != nil {
+			return reply{}, noRevision(device.ID, 0, err)
+		}
+		return showStream(withMember(revisionEnds{from, to}, "changes", oneByOne(changes, wireChange)))
+	})
+}
+
+// revisionEnds is an api.RevisionDiff without its changes.
+type revisionEnds struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+func wireChange(change stconfig.Change) api.KeyChange {
+	return api.KeyChange{Key: change.Key.String(), From: change.From.JSON(), To: change.To.JSON()}
 }
 
 func (s *server) restoreRevision(r *request) (reply, error) {
@@ -170,9 +181,14 @@ func (s *server) showRestored(r *request, restored Restored) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(api.Restored{
-		Plan: wirePlan(restored.Plan, registry), Done: restored.Done, Left: wireChanges(restored.Left, registry),
-		Reason: named(registry, restored.Reason), Next: named(registry, restored.Next),
+	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
+		if err := takeFor(ctx, slices.Concat(restored.Plan.Changes, restored.Left)); err != nil {
+			return reply{}, err
+		}
+		return show(api.Restored{
+			Plan: wirePlan(restored.Plan, registry), Done: restored.Done, Left: wireChanges(restored.Left, registry),
+			Reason: named(registry, restored.Reason), Next: named(registry, restored.Next),
+		})
 	})
 }
 

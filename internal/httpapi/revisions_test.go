@@ -22,11 +22,11 @@ type revisions struct {
 func (f *revisions) Revisions(context.Context, fleet.DeviceID) ([]fleet.Revision, error) {
 	return []fleet.Revision{{Number: 3, Digest: "c"}, {Number: 2, Digest: "b", Cause: "daemon"}, {Number: 1, Digest: "a"}}, nil
 }
-func (f *revisions) MaskedRevision(_ context.Context, _ fleet.DeviceID, number int64) (fleet.Revision, stconfig.Value, error) {
+func (f *revisions) MaskedRevision(_ context.Context, _ fleet.DeviceID, number int64) (fleet.Revision, Document, error) {
 	if number > 3 {
-		return fleet.Revision{}, stconfig.Value{}, fleet.NotFoundf("never")
+		return fleet.Revision{}, nil, fleet.NotFoundf("never")
 	}
-	return fleet.Revision{Number: number}, stconfig.Obj(stconfig.Member{Name: "version", Value: stconfig.Literal("52")}), nil
+	return fleet.Revision{Number: number}, documentOf(stconfig.Obj(stconfig.Member{Name: "version", Value: stconfig.Literal("52")})), nil
 }
 func (f *revisions) Compare(_ context.Context, _ fleet.DeviceID, from, to int64) ([]stconfig.Change, error) {
 	if from > 3 || to > 3 {

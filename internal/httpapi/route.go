@@ -78,6 +78,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	out, err := rt.handle(&request{Request: r.WithContext(ctx), who: who})
 	if out.release != nil {
 		defer out.release()
+		endsSoon(w)
 	}
 	if err != nil {
 		s.fail(w, r, err)

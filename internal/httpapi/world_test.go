@@ -231,8 +231,16 @@ func (f *fakes) Status(_ context.Context, id fleet.DeviceID) (fleet.Status, erro
 func (f *fakes) Version(_ context.Context, id fleet.DeviceID) (fleet.Version, error) {
 	return found(f.version, id)
 }
-func (f *fakes) MaskedConfig(_ context.Context, id fleet.DeviceID) (stconfig.Value, error) {
-	return found(f.config, id)
+func (f *fakes) MaskedConfig(_ context.Context, id fleet.DeviceID) (Document, error) {
+	config, err := found(f.config, id)
+	return documentOf(config), err
+}
+
+func documentOf(v stconfig.Value) Document {
+	return func(w io.Writer) error {
+		_, err := w.Write(v.JSON())
+		return err
+	}
 }
 func (f *fakes) Folders(context.Context) ([]fleet.FolderLabel, error) { return f.folders, nil }
 func (f *fakes) FolderSummaries(_ context.Context, folder string) ([]fleet.FolderSummary, error) {

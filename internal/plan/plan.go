@@ -66,6 +66,23 @@ func (c Change) Shown() (from, to stconfig.Value) {
 	return stconfig.MaskAt(c.Key, c.From), stconfig.MaskAt(c.Key, c.To)
 }
 
+// Reported is the change for an answer that waits: it holds no part of the documents that it comes from, and its values
+// only where there is room for them.
+func (c Change) Reported(room bool) Change {
+	const left = "its values are not shown, because all of them together are too large: GET the plan or the configuration"
+	c.send = stconfig.Value{}
+	if room {
+		c.From, c.To = c.From.Detached(), c.To.Detached()
+		return c
+	}
+	c.From, c.To = stconfig.Value{}, stconfig.Value{}
+	if c.Reason != "" {
+		c.Reason += "; "
+	}
+	c.Reason += left
+	return c
+}
+
 // Wish tells what a change asks for at which place, without keeping it: two of one device are equal when the changes ask
 // for the same, whatever keeps them back.
 type Wish [sha256.Size]byte

@@ -135,4 +135,23 @@ func (j *job) report(r *request, consented func(plan.Change) bool) {
 			r.sent = append(r.sent, c)
 		}
 	}
+	room := maxReported
+	r.sent, r.waiting = forReport(r.sent, &room), forReport(r.waiting, &room)
+}
+
+// maxReported is how many bytes of JSON the values in one report may take. It may wait until its reader has memory for it.
+const maxReported = 256 << 10
+
+// forReport are changes without the documents that they come from, with as many values as there is room for.
+func forReport(changes []plan.Change, room *int) []plan.Change {
+	out := make([]plan.Change, len(changes))
+	for i, c := range changes {
+		size := c.From.JSONSize(maxReported) + c.To.JSONSize(maxReported)
+		fits := size <= *room
+		if fits {
+			*room -= size
+		}
+		out[i] = c.Reported(fits)
+	}
+	return out
 }

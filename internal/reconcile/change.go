@@ -67,7 +67,8 @@ func (e *Engine) Restore(
 	if err != nil {
 		return Restored{}, err
 	}
-	revision, err := e.revision(ctx, id, number)
+	left := int64(maxCompared)
+	revision, err := e.revision(ctx, id, number, &left)
 	if err != nil {
 		return Restored{}, err
 	}

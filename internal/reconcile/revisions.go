@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"muster/internal/fleet"
+	"muster/internal/memlimit"
 	"muster/internal/stconfig"
 )
 
@@ -15,11 +16,12 @@ type RevisionStore interface {
 
 // Compare gives what leads from one revision of a device to another. Secrets are masked.
 func (e *Engine) Compare(ctx context.Context, id fleet.DeviceID, from, to int64) ([]stconfig.Change, error) {
-	a, err := e.revision(ctx, id, from)
+	left := int64(maxCompared)
+	a, err := e.revision(ctx, id, from, &left)
 	if err != nil {
 		return nil, err
 	}
-	b, err := e.revision(ctx, id, to)
+	b, err := e.revision(ctx, id, to, &left)
 	if err != nil {
 		return nil, err
 	}
@@ -30,10 +32,23 @@ func (e *Engine) Compare(ctx context.Context, id fleet.DeviceID, from, to int64)
 	return changes, nil
 }
 
-// revision is the document of a revision, if it can be believed.
-func (e *Engine) revision(ctx context.Context, id fleet.DeviceID, number int64) (stconfig.Value, error) {
+// maxCompared is how many bytes of memory two configurations may take to be compared.
+const maxCompared = 24 << 20
+
+// revision is the document of a revision, if it can be believed and takes no more memory than is left.
+func (e *Engine) revision(ctx context.Context, id fleet.DeviceID, number int64, left *int64) (stconfig.Value, error) {
 	revision, err := e.o.Store.Revision(ctx, id, number)
 	if err != nil {
+		return stconfig.Value{}, err
+	}
+	size := stconfig.ParsedSize(revision.JSON)
+	if *left -= size; *left < 0 {
+		return stconfig.Value{}, &fleet.Error{
+			Code: fleet.CodeTooLarge, During: "read revision", Message: "the configuration is too large to be compared or restored",
+			Hint: "GET the revision, and compare it or bring it back with a program of your own.",
+		}
+	}
+	if err := memlimit.Take(ctx, size); err != nil {
 		return stconfig.Value{}, err
 	}
 	doc, err := stconfig.Parse(revision.JSON)

@@ -192,7 +192,7 @@ func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, er
 	if err != nil {
 		return j, err
 	}
-	if err := j.take(observed); err != nil {
+	if err := j.take(ctx, observed); err != nil {
 		return j, err
 	}
 	if err := w.think(ctx, j, false); err != nil || v == w.now {

@@ -111,7 +111,7 @@ func (e *Engine) observe(ctx context.Context, j *job) error {
 		}
 		return e.read(ctx, j)
 	}
-	return j.take(observed)
+	return j.take(ctx, observed)
 }
 
 // newest is the configuration that was kept last.
@@ -135,7 +135,7 @@ func (e *Engine) read(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	if err := j.take(observed); err != nil {
+	if err := j.take(ctx, observed); err != nil {
 		return err
 	}
 	j.m.mem.mu.Lock()
@@ -151,11 +151,19 @@ func (m *memory) lastRead() string {
 	return m.read
 }
 
+// smallDocument is how many bytes of a document take no part of the memory for large ones.
+const smallDocument = 64 << 10
+
 // take makes a document the one that is planned from, if it can be believed. One that says the same as the one at hand
 // is not taken apart again.
-func (j *job) take(observed fleet.ObservedConfig) error {
+func (j *job) take(ctx context.Context, observed fleet.ObservedConfig) error {
 	if observed.Digest != "" && observed.Digest == j.digest && j.doc.Exists() {
 		return nil
+	}
+	if len(observed.JSON) > smallDocument {
+		if err := memlimit.Take(ctx, stconfig.ParsedSize(observed.JSON)); err != nil {
+			return err
+		}
 	}
 	doc, err := stconfig.Parse(observed.JSON)
 	if err != nil {

@@ -260,6 +260,23 @@ func (v Value) exact(name string) int {
 	return -1
 }
 
+// Detached is a copy that shares no memory with the document that the value comes from.
+func (v Value) Detached() Value {
+	v.text = strings.Clone(v.text)
+	if v.kids == nil {
+		return v
+	}
+	k := kids{distinct: v.kids.distinct, values: make([]Value, len(v.kids.values))}
+	for i, member := range v.kids.values {
+		k.values[i] = member.Detached()
+	}
+	for _, name := range v.kids.names {
+		k.names = append(k.names, strings.Clone(name))
+	}
+	v.kids = &k
+	return v
+}
+
 // withAt is the Array or Object with another value at position i.
 func (v Value) withAt(i int, member Value) Value {
 	if v.kids.values[i] == member {

@@ -48,7 +48,11 @@ func (t *tx) rememberEarlierPaths(id fleet.DeviceID, newest fleet.Revision) erro
 	if _, err := scanRevisionAnd(t.row(selectDocuments+` AND r.number = $2`, string(id), newest.Number), &sealed); err != nil {
 		return err
 	}
-	document, err := t.store.openDocument(id, newest.Digest, sealed)
+	packed, err := t.store.openDocument(t.ctx, id, newest.Digest, sealed)
+	if err != nil {
+		return err
+	}
+	document, err := packed.read(t.ctx)
 	if err != nil {
 		return err
 	}

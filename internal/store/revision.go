@@ -5,8 +5,6 @@ import (
 	"compress/flate"
 	"context"
 	"database/sql"
-	"fmt"
-	"io"
 	"slices"
 	"sync"
 
@@ -173,19 +171,28 @@ func scanDigest(row scanner) (a about[string], err error) {
 }
 
 func (s *Store) revision(ctx context.Context, id fleet.DeviceID, text string, args ...any) (fleet.Revision, error) {
+	r, document, err := s.document(ctx, id, text, args...)
+	if err != nil {
+		return r, err
+	}
+	r.JSON, err = document.read(ctx)
+	return r, err
+}
+
+func (s *Store) document(ctx context.Context, id fleet.DeviceID, text string, args ...any) (fleet.Revision, Document, error) {
 	var sealed []byte
 	r, err := scanRevisionAnd(s.reads.QueryRowContext(ctx, text, args...), &sealed)
 	if absent(err) {
-		return r, &fleet.Error{
+		return r, Document{}, &fleet.Error{
 			Code: fleet.CodeNotFound, Message: "this configuration of the device was never seen",
 			Hint: "GET devices/{id}/revisions lists those that were.",
 		}
 	}
 	if err != nil {
-		return r, failure("read revision", err)
+		return r, Document{}, failure("read revision", err)
 	}
-	r.JSON, err = s.openDocument(id, r.Digest, sealed)
-	return r, err
+	document, err := s.openDocument(ctx, id, r.Digest, sealed)
+	return r, document, err
 }
 
 // packers and unpackers are kept: making one costs more than packing a usual configuration.
@@ -196,8 +203,6 @@ var packers = sync.Pool{New: func() any {
 	}
 	return w
 }}
-
-var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 
 func (s *Store) sealDocument(id fleet.DeviceID, digest string, document []byte) ([]byte, error) {
 	var packed bytes.Buffer
@@ -213,19 +218,10 @@ func (s *Store) sealDocument(id fleet.DeviceID, digest string, document []byte) 
 	return s.seal.Seal("revision_bodies", string(id)+"/"+digest, "document", packed.Bytes()), nil
 }
 
-func (s *Store) openDocument(id fleet.DeviceID, digest string, sealed []byte) ([]byte, error) {
+func (s *Store) openDocument(ctx context.Context, id fleet.DeviceID, digest string, sealed []byte) (Document, error) {
+	if err := takeLarge(ctx, 2*len(sealed)); err != nil {
+		return Document{}, err
+	}
 	packed, err := s.seal.Open("revision_bodies", string(id)+"/"+digest, "document", sealed)
-	if err != nil {
-		return nil, err
-	}
-	r := unpackers.Get().(io.Reader)
-	defer unpackers.Put(r)
-	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed), nil); err != nil {
-		return nil, fmt.Errorf("unpack configuration of %s: %w", id, err)
-	}
-	document, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("unpack configuration of %s: %w", id, err)
-	}
-	return document, nil
+	return Document{id, packed}, err
 }

@@ -349,6 +349,7 @@ func (w *world) othersSet(key stconfig.Key, value stconfig.Value) {
 		return
 	}
 	w.observed = stconfig.Replace(w.observed, key, value)
+	w.cameBack(key, value)
 	theirs := stconfig.Lookup(w.alone, key.Parent()).Exists()
 	if key.NamesMember() && !stconfig.Lookup(w.alone, key).Exists() && !w.isMusters(key, value) {
 		w.forgetWrites(key) // whoever makes it anew owns it
@@ -376,6 +377,15 @@ func (w *world) othersSet(key stconfig.Key, value stconfig.Value) {
 		}
 	}
 	w.tidy()
+}
+
+// cameBack forgets that Muster took away what is there again: who takes it away then means it.
+func (w *world) cameBack(key stconfig.Key, value stconfig.Value) {
+	for text := range w.took {
+		if at := keyOf(w.t, text); at.HasPrefix(key) && value.Exists() && stconfig.LookupAt(key, value, at).Exists() {
+			delete(w.took, text)
+		}
+	}
 }
 
 // undoes tells whether a person takes back what they set in a member that Muster made.

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"testing"
 
@@ -27,6 +28,10 @@ func TestMain(m *testing.M) {
 	server.Main()
 	flag.Parse()
 	if err := flag.Set("test.parallel", fmt.Sprint(lanes)); err != nil { // a sequence waits most of the time
+		panic(err)
+	}
+	debug.SetGCPercent(400)
+	if err := os.Setenv("GOGC", "400"); err != nil { // of the server
 		panic(err)
 	}
 	os.Exit(m.Run())

@@ -138,8 +138,11 @@ func (r *rules) added(member string, after flat) {
 			}
 		}
 		for place, value := range after {
+			if !within(place, member) {
+				continue
+			}
+			delete(r.took, place)
 			switch _, has := r.base[place]; {
-			case !within(place, member):
 			case !isMember(place):
 				r.set(place, value)
 			case !has:

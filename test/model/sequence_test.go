@@ -192,7 +192,7 @@ func (s *sequence) settle() {
 
 const (
 	waitLimit = 90 * time.Second
-	waitEvery = 100 * time.Millisecond
+	waitEvery = 200 * time.Millisecond
 )
 
 // waitRest waits until Muster has read what the daemon has, and has nothing to send.

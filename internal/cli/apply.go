@@ -20,6 +20,7 @@ type applyCommand struct {
 	Device  string   `arg:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Digest  string   `env:"-" help:"Of the plan that you looked at; without it, the plan is shown with the command that applies it." placeholder:"DIGEST"`
 	Consent []string `env:"-" sep:"none" help:"Key of a held change that may be made this once; may be repeated." placeholder:"KEY"`
+	All     bool     `short:"v" env:"-" help:"Show what is as daemons have it by default, too, in new folders and devices."`
 	Keep    []string `env:"-" sep:"none" help:"Key that is to stay as the daemon has it although no template asks for that any more; may be repeated." placeholder:"KEY"`
 }
 
@@ -42,7 +43,7 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 			return &fleet.Error{Code: fleet.CodeInvalid, Message: "an answer needs the digest of the plan that you looked at",
 				Hint: fmt.Sprintf("`muster apply %s` shows the plan, and the command that applies it.", quoted(c.Device))}
 		}
-		return showPlan(ctx, env.Out, server, device, state)
+		return showPlan(ctx, server, device, state, planView{out: env.Out, all: c.All})
 	}
 	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent, Keep: c.Keep})
 	switch {
@@ -51,7 +52,7 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	case err != nil:
 		return err
 	}
-	return printApplied(&painter{w: env.Out, label: labels(ctx, server)}, device, made)
+	return printApplied(&painter{w: env.Out, label: labels(ctx, server), all: c.All}, device, made)
 }
 
 // notApplied says why a plan was not applied: it has changed, or the device cannot or may not be written to.
@@ -64,9 +65,16 @@ func notApplied(err error, device string) error {
 		Hint: fmt.Sprintf("`muster status %s` shows why, and the plan as it is now.", quoted(device))}
 }
 
+// planView is where and how a plan is shown.
+type planView struct {
+	out io.Writer
+	all bool // the daemon's defaults, too
+}
+
 // showPlan prints the stops that concern a device, what would be changed on it, and the command that answers what waits
 // for a person. What goes by itself needs no command.
-func showPlan(ctx context.Context, out io.Writer, server *client.Client, device api.Device, state api.DeviceState) error {
+func showPlan(ctx context.Context, server *client.Client, device api.Device, state api.DeviceState, view planView) error {
+	out := view.out
 	stops, err := stopsOfDevice(ctx, server, device.DeviceID)
 	if err != nil {
 		return err
@@ -81,7 +89,7 @@ func showPlan(ctx context.Context, out io.Writer, server *client.Client, device 
 	case err != nil:
 		return err
 	}
-	p := &painter{w: out, label: labels(ctx, server)}
+	p := &painter{w: out, label: labels(ctx, server), all: view.all}
 	known := state.Connection == string(fleet.Online)
 	switch {
 	case len(made.Changes) == 0 && known:

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"muster/client"
@@ -10,7 +11,7 @@ import (
 )
 
 type folderRootsCommand struct {
-	List   folderRootsListCommand   `cmd:"" help:"List the folder roots of the fleet, or those that a tag adds."`
+	List   folderRootsListCommand   `cmd:"" help:"List the folder roots of the fleet and those that tags add, or those of one tag."`
 	Add    folderRootsAddCommand    `cmd:"" help:"Let templates of authors put folders below another directory."`
 	Remove folderRootsRemoveCommand `cmd:"" help:"Hold what templates of authors put below a directory; folders that are there stay."`
 }
@@ -67,7 +68,7 @@ type folderRootsListCommand struct {
 	rootsOf
 }
 
-// Run prints one directory on each line.
+// Run prints one directory on each line, those of tags with the tag.
 func (c *folderRootsListCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {
@@ -78,6 +79,27 @@ func (c *folderRootsListCommand) Run(ctx context.Context, env *environment) erro
 		return err
 	}
 	printLines(env, roots)
+	if c.Tag != "" {
+		return nil
+	}
+	return printRootsOfTags(ctx, env, server)
+}
+
+// printRootsOfTags prints the directories that tags add.
+func printRootsOfTags(ctx context.Context, env *environment, server *client.Client) error {
+	tags, err := server.Tags(ctx, client.List{})
+	if err != nil {
+		return err
+	}
+	for _, tag := range tags {
+		roots, err := server.TagFolderRoots(ctx, tag)
+		if err != nil {
+			return err
+		}
+		for _, root := range roots {
+			fmt.Fprintf(env.Out, "%s  (on devices with the tag %s)\n", printable(root), printable(tag))
+		}
+	}
 	return nil
 }
 
@@ -89,10 +111,17 @@ type folderRootsAddCommand struct {
 
 // Run adds the directory and prints all.
 func (c *folderRootsAddCommand) Run(ctx context.Context, env *environment) error {
+	if wholeMachine.MatchString(c.Directory) {
+		fmt.Fprintf(env.Err, "Warning: %s contains every directory of a file system: templates of authors may put folders "+
+			"anywhere there, but for the directories of the daemon and the system.\n", printable(c.Directory))
+	}
 	return c.change(ctx, env, &c.connection, func(now []string) ([]string, error) {
 		return append(now, c.Directory), nil
 	})
 }
+
+// wholeMachine tells the root of a file system.
+var wholeMachine = regexp.MustCompile(`^([A-Za-z]:)?[/\\]+$`)
 
 type folderRootsRemoveCommand struct {
 	connection

@@ -16,6 +16,10 @@ func rootsServer(t *testing.T) (url string, roots map[string][]string) {
 	t.Helper()
 	roots = map[string][]string{"/api/v1/folder-roots": {"~"}, "/api/v1/tags/nas/settings": {}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v1/tags" {
+			_ = json.NewEncoder(w).Encode([]string{"nas"})
+			return
+		}
 		if strings.HasSuffix(r.URL.Path, "/devices") {
 			_ = json.NewEncoder(w).Encode([]api.Device{{}})
 			return
@@ -42,6 +46,7 @@ func TestFolderRootsAreListedAddedAndRemoved(t *testing.T) {
 		{[]string{"list"}, "~\n"},
 		{[]string{"add", "/srv/sync"}, "~\n/srv/sync\n"},
 		{[]string{"add", `D:\Data`, "--tag", "nas"}, "D:\\Data\n"},
+		{[]string{"list"}, "~\n/srv/sync\nD:\\Data  (on devices with the tag nas)\n"},
 		{[]string{"list", "--tag", "nas"}, "D:\\Data\n"},
 		{[]string{"remove", "/srv/sync"}, "~\n"},
 		{[]string{"remove", `D:\Data`, "--tag", "nas"}, ""},
@@ -58,5 +63,18 @@ func TestFolderRootsAreListedAddedAndRemoved(t *testing.T) {
 	code, _, errs := run(t, "folder-roots", "remove", "/srv", "--token", "x", "--server", url)
 	if code != exitRefused || !strings.Contains(errs, "muster folder-roots list") {
 		t.Errorf("removing what is no root gives %d and %s", code, errs)
+	}
+}
+
+// TestARootOfEverythingIsWarnedOf covers a root that contains every path of the machine: authors put folders anywhere then.
+func TestARootOfEverythingIsWarnedOf(t *testing.T) {
+	url, _ := rootsServer(t)
+	for root, warned := range map[string]bool{
+		"/": true, "//": true, `C:\`: true, "d:/": true, "~": false, "/srv": false, `C:\Data`: false,
+	} {
+		code, _, errs := run(t, "folder-roots", "add", root, "--token", "x", "--server", url)
+		if code != exitDone || strings.Contains(errs, "every directory") != warned {
+			t.Errorf("%s: got %d and %s", root, code, errs)
+		}
 	}
 }

@@ -27,6 +27,7 @@ type planCommand struct {
 	connection
 	File   string `short:"f" help:"JSON or HJSON file with what might change: templates {new, changed, deleted} and tags {added, removed}; - is standard input." required:"" placeholder:"FILE"`
 	JSON   bool   `name:"json" help:"Print the server's answer instead of a text."`
+	All    bool   `short:"v" env:"-" help:"Show what is as daemons have it by default, too, in new folders and devices."`
 	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
 }
 
@@ -68,7 +69,8 @@ func (c *planCommand) Run(ctx context.Context, env *environment) error {
 		out.SetIndent("", "  ")
 		return out.Encode(made)
 	}
-	p := &painter{w: env.Out, colour: coloured(c.Colour, env.Out), label: labels(ctx, server)}
+	p := &painter{w: env.Out, colour: coloured(c.Colour, env.Out), label: labels(ctx, server),
+		all: c.All}
 	if err := printWhatIf(p, made); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"muster/api"
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 func raw(text string) json.RawMessage { return json.RawMessage(text) }
@@ -174,5 +175,22 @@ func TestPlanAsksTheServer(t *testing.T) {
 	}
 	if code, _, err := run("{}", "-f", filepath.Join(t.TempDir(), "none")); code != exitRefused || !strings.Contains(err, "not readable") {
 		t.Errorf("got %d %s", code, err)
+	}
+}
+
+// TestANewFolderIsShownWithoutTheDaemonsDefaults covers a plan that printed all forty fields of a new folder.
+func TestANewFolderIsShownWithoutTheDaemonsDefaults(t *testing.T) {
+	folder := stconfig.Sample().Get("defaults").Get("folder").With("id", stconfig.Text("team")).
+		With("path", stconfig.Text("~/team"))
+	c := api.PlannedChange{Key: "folders.team", From: raw("null"), To: folder.JSON(), Class: "free"}
+	var short, all bytes.Buffer
+	(&painter{w: &short}).change(c)
+	(&painter{w: &all, all: true}).change(c)
+	want := "  + folders.team {\"id\":\"team\",\"path\":\"~/team\"}\n      and 37 defaults of the daemon (-v shows all)\n"
+	if got := short.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	if got := all.String(); !strings.Contains(got, "rescanIntervalS") || strings.Contains(got, "-v") {
+		t.Errorf("with -v: got\n%s", got)
 	}
 }

@@ -27,6 +27,7 @@ const (
 type painter struct {
 	w      io.Writer
 	colour bool
+	all    bool                        // show the daemon's defaults, too
 	label  func(fleet.DeviceID) string // of a device in a key; nil: none is known
 	err    error                       // the first of w
 }
@@ -203,7 +204,7 @@ func (p *painter) change(c api.PlannedChange) {
 	case c.Class == "skipped":
 		p.line(faint, "  · "+key)
 	case absent(from):
-		p.value(green, "  + "+key, c.To)
+		p.added(key, c)
 	case absent(to):
 		p.line(red, "  - "+key)
 	case len(from)+len(to) <= 2*longestValue:

@@ -44,7 +44,7 @@ func (c *statusCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	printState(env.Out, device, state)
-	return showPlan(ctx, env.Out, server, device, state)
+	return showPlan(ctx, server, device, state, planView{out: env.Out})
 }
 
 // fleet prints the devices that somebody should look at, and how many there are of all.

@@ -60,6 +60,15 @@ func (c Certificate) EndsSoon(now time.Time) bool {
 
 var pinForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
+// ShortPin is the beginning of a fingerprint, for a sentence. The whole is in the device's certificate.
+func ShortPin(pin string) string {
+	const enough = len("sha256:") + 16
+	if len(pin) <= enough {
+		return pin
+	}
+	return pin[:enough] + "…"
+}
+
 // ParsePin reads the fingerprint of a certificate, in any case.
 func ParsePin(text string) (string, error) {
 	pin := strings.ToLower(strings.TrimSpace(text))

@@ -234,7 +234,7 @@ func letterBody(m Message) string {
 			fmt.Fprintf(&b, "%-9s %s\n", title+":", oneLine(text))
 		}
 	}
-	line("Device", fmt.Sprintf("%s (%s)", name(m), m.DeviceID))
+	line("Device", m.DeviceID.Name(m.Label))
 	line("Folder", m.Folder)
 	line("Problem", words[m.Kind])
 	line("Reason", m.Reason)

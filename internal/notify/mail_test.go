@@ -198,7 +198,7 @@ func TestALetterSaysWhatIsWrong(t *testing.T) {
 					t.Errorf("%s is %q, want %q", header, got, want)
 				}
 			}
-			for _, want := range []string{"Device:   nas (" + string(example.DeviceID) + ")", "Folder:   photos", "Reason:   3 files are missing", "Next:     look there", "Since:    Fri, 20 Nov 2026 12:00:00 UTC"} {
+			for _, want := range []string{"Device:   nas (" + example.DeviceID.Short() + ")", "Folder:   photos", "Reason:   3 files are missing", "Next:     look there", "Since:    Fri, 20 Nov 2026 12:00:00 UTC"} {
 				if !strings.Contains(body, want) {
 					t.Errorf("%q is not in %q", want, body)
 				}

@@ -262,7 +262,7 @@ func (m *memory) disarm(r *request) {
 func (j *job) silent() string {
 	switch {
 	case j.mode != fleet.ModeOn:
-		return "Muster only observes this device: nothing is written"
+		return "Muster only observes this device"
 	case j.known.TooOld:
 		return "the daemon is too old to manage"
 	case !j.known.Online:

@@ -112,7 +112,7 @@ func TestAnotherCertificateThanThePinnedOne(t *testing.T) {
 		target.SyncAddresses = []string{"tcp://127.0.0.1:1"}
 		e := wantCode(t, statusError(t, target), fleet.CodeWrongPin)
 		wantNoKey(t, f)
-		if want := f.Pin; !contains(e.Message, want) {
+		if want := fleet.ShortPin(f.Pin); !contains(e.Message, want) {
 			t.Fatalf("%q does not name the new pin %s", e.Message, want)
 		}
 	})
@@ -155,7 +155,7 @@ func TestAnAddressOnAnybodysWordIsUnconfirmed(t *testing.T) {
 	c := newClient(t, target, Limits{})
 	for range 2 {
 		_, err := c.Config(t.Context())
-		if e := wantCode(t, err, fleet.CodeUnconfirmed); !contains(e.Message, f.Pin) || !contains(e.Message, f.Address) {
+		if e := wantCode(t, err, fleet.CodeUnconfirmed); !contains(e.Message, fleet.ShortPin(f.Pin)) || !contains(e.Message, f.Address) {
 			t.Fatalf("%q names not the certificate and where it was shown", e.Message)
 		}
 	}

@@ -95,7 +95,7 @@ func plainUnconfirmed(t Target, err error) error {
 func wrongPin(t Target, pinned string, shown fleet.Certificate) error {
 	return &fleet.Error{Code: fleet.CodeWrongPin, During: "prove the daemon",
 		Message: fmt.Sprintf("what answers at %s shows another certificate (%s) than the pinned one (%s), so no API key is sent",
-			t.Address, describe(shown), pinned),
+			t.Address, describe(shown), fleet.ShortPin(pinned)),
 		Hint: "Syncthing makes itself another one shortly before the old one ends, or when https-cert.pem is missing. If that is the reason, " +
 			"run `muster enroll` on the daemon's machine, or compare the fingerprint there and take it: " + trustCommand(t) +
 			". Otherwise somebody else answers there."}
@@ -109,7 +109,7 @@ func unconfirmed(t Target, shown fleet.Certificate) error {
 }
 
 func describe(c fleet.Certificate) string {
-	return fmt.Sprintf("%s, valid from %s to %s", c.Fingerprint, c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
+	return fmt.Sprintf("%s, valid from %s to %s", fleet.ShortPin(c.Fingerprint), c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
 }
 
 func trustCommand(t Target) string { return "`muster device trust " + t.Device.Short() + "`" }

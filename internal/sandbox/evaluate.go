@@ -133,7 +133,7 @@ func (e *evaluation) run(ctx context.Context) (o outcome, err error) {
 	var spent time.Duration
 	for {
 		if err := e.pool.struckOut(e.digest); err != nil {
-			return outcome{err: err}, nil
+			return outcome{err: err}, nil //nolint:nilerr // it is what the program came to
 		}
 		answered := false
 		e.asked = time.Time{}

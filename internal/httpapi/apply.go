@@ -55,6 +55,11 @@ func (s *server) applyPlan(r *request) (reply, error) {
 // mayApply checks that the plan is the one that the caller read, and that the caller may consent to what they name. The
 // digest holds every key and class, so what is checked here is what Apply finds, or it answers conflict.
 func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) error {
+	end, err := s.planInTurn(r.Context())
+	if err != nil {
+		return err
+	}
+	defer end()
 	return s.within(r.Context(), func(ctx context.Context) error {
 		made, err := s.Plans.Plan(ctx, id)
 		if err != nil {

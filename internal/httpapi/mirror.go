@@ -21,12 +21,21 @@ type Mirror interface {
 func (s *server) mirrorRoutes() []route {
 	const one = Prefix + "/devices/{deviceID}"
 	return []route{
-		{method: http.MethodGet, path: one + "/status", name: "getDeviceStatus", summary: "What the daemon last said about itself", permission: auth.Read,
-			reply: reflect.TypeFor[api.DeviceStatus](), handle: s.getStatus},
-		{method: http.MethodGet, path: one + "/version", name: "getDeviceVersion", summary: "The software that the daemon runs", permission: auth.Read,
-			reply: reflect.TypeFor[api.DeviceVersion](), handle: s.getVersion},
-		{method: http.MethodGet, path: one + "/config", name: "getDeviceConfig", summary: "The configuration last seen, secrets masked", permission: auth.Read,
-			reply: reflect.TypeFor[map[string]any](), handle: s.getConfig},
+		{
+			method: http.MethodGet, path: one + "/status", name: "getDeviceStatus", permission: auth.Read,
+			summary: "What the daemon last said about itself",
+			reply:   reflect.TypeFor[api.DeviceStatus](), handle: s.getStatus,
+		},
+		{
+			method: http.MethodGet, path: one + "/version", name: "getDeviceVersion", permission: auth.Read,
+			summary: "The software that the daemon runs",
+			reply:   reflect.TypeFor[api.DeviceVersion](), handle: s.getVersion,
+		},
+		{
+			method: http.MethodGet, path: one + "/config", name: "getDeviceConfig", permission: auth.Read,
+			summary: "The configuration last seen, secrets masked",
+			reply:   reflect.TypeFor[map[string]any](), handle: s.getConfig,
+		},
 	}
 }
 

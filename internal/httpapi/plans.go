@@ -36,6 +36,11 @@ func (s *server) getPlan(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	end, err := s.planInTurn(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	defer end()
 	return s.held(r.Context(), func(ctx context.Context) (reply, error) {
 		made, err := s.Plans.Plan(ctx, device.ID)
 		if err != nil {
@@ -50,6 +55,20 @@ func (s *server) getPlan(r *request) (reply, error) {
 		}
 		return show(wirePlan(made, registry))
 	})
+}
+
+// maxPlans is how many plans are made for readers at a time: what Muster recorded of the device is read before it is
+// known how much memory the plan needs.
+const maxPlans = 2
+
+// planInTurn waits until a plan may be made; end is called when it is.
+func (s *server) planInTurn(ctx context.Context) (end func(), err error) {
+	select {
+	case s.plans <- struct{}{}:
+		return func() { <-s.plans }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // takeFor asks for the memory that changes need on their way to the wire.

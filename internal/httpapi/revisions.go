@@ -48,14 +48,28 @@ func (s *server) revisionRoutes() []route {
 	const all, one = Prefix + "/devices/{deviceID}/revisions", Prefix + "/devices/{deviceID}/revisions/{number}"
 	off := s.Revisions == nil
 	return []route{
-		{method: http.MethodGet, path: all, name: "listRevisions", summary: "Configurations that the device was seen with, newest first", permission: auth.Read,
-			query: []*huma.Param{limitParam, afterParam}, reply: reflect.TypeFor[[]api.Revision](), off: off, handle: s.listRevisions},
-		{method: http.MethodGet, path: one, name: "getRevision", summary: "One of them, secrets masked", permission: auth.Read,
-			reply: reflect.TypeFor[api.RevisionDetail](), off: off, handle: s.getRevision},
-		{method: http.MethodGet, path: one + "/diff/{other}", name: "compareRevisions", summary: "What leads from one to another", permission: auth.Read,
-			reply: reflect.TypeFor[api.RevisionDiff](), off: off, handle: s.compareRevisions},
-		{method: http.MethodPost, path: one + "/restore", name: "restoreRevision", summary: "Bring the device, or a section of its configuration, back to it, through plan and guard",
-			permission: auth.Apply, body: reflect.TypeFor[api.Restore](), reply: reflect.TypeFor[api.Restored](), volatile: true, conflicts: true, off: off, handle: s.restoreRevision},
+		{
+			method: http.MethodGet, path: all, name: "listRevisions", permission: auth.Read,
+			summary: "Configurations that the device was seen with, newest first",
+			query:   []*huma.Param{limitParam, afterParam}, reply: reflect.TypeFor[[]api.Revision](),
+			off: off, handle: s.listRevisions,
+		},
+		{
+			method: http.MethodGet, path: one, name: "getRevision", permission: auth.Read,
+			summary: "One of them, secrets masked", reply: reflect.TypeFor[api.RevisionDetail](),
+			off: off, handle: s.getRevision,
+		},
+		{
+			method: http.MethodGet, path: one + "/diff/{other}", name: "compareRevisions", permission: auth.Read,
+			summary: "What leads from one to another", reply: reflect.TypeFor[api.RevisionDiff](),
+			off: off, handle: s.compareRevisions,
+		},
+		{
+			method: http.MethodPost, path: one + "/restore", name: "restoreRevision", permission: auth.Apply,
+			summary: "Bring the device, or a section of its configuration, back to it, through plan and guard",
+			body:    reflect.TypeFor[api.Restore](), reply: reflect.TypeFor[api.Restored](),
+			volatile: true, conflicts: true, off: off, handle: s.restoreRevision,
+		},
 	}
 }
 

@@ -94,6 +94,7 @@ type server struct {
 	patience    time.Duration // see writePatience
 	whatIfs     chan struct{} // holds a token for each that is under way
 	evaluations chan struct{} // likewise
+	plans       chan struct{} // likewise
 	openAPI     reply
 }
 
@@ -111,6 +112,7 @@ func newServer(options Options) *server {
 		patience:    writePatience,
 		whatIfs:     make(chan struct{}, maxWhatIfs),
 		evaluations: make(chan struct{}, maxEvaluations),
+		plans:       make(chan struct{}, maxPlans),
 		hosts:       allowedHosts(options.AllowedHosts),
 		crossOrigin: http.NewCrossOriginProtection(),
 	}

@@ -112,6 +112,20 @@ func (b *bombed) register(t *testing.T, s *server.Server) {
 	}
 }
 
+// bombTag is on the templates that are kept.
+const bombTag = "bomb"
+
+// tag gives one device after the other the tag. A template that changes all of them at once would be a rollout, which
+// admits one device and waits.
+func (b *bombed) tag(t *testing.T, s *server.Server) {
+	t.Helper()
+	for _, id := range b.ids {
+		if _, err := s.Client.TagDevice(t.Context(), string(id), bombTag); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // settled waits until every device was planned.
 func (b *bombed) settled(t *testing.T, s *server.Server) {
 	t.Helper()
@@ -218,9 +232,10 @@ func TestNoKeptBombMakesAStartLarge(t *testing.T) {
 						t.Fatal(err)
 					}
 					largest := peak(t, s.PID(), func() {
-						if _, err := s.Client.TagTemplate(t.Context(), made.ID, "all"); err != nil {
+						if _, err := s.Client.TagTemplate(t.Context(), made.ID, bombTag); err != nil {
 							t.Error(err)
 						}
+						b.tag(t, s)
 						b.settled(t, s)
 						_, _ = s.Client.Rollouts(t.Context(), client.List{})
 					})
@@ -228,6 +243,11 @@ func TestNoKeptBombMakesAStartLarge(t *testing.T) {
 					t.Logf("%d MiB above the idle server; %s", (largest-idle)>>20, reasonOf(t, s, b.ids[0]))
 					if largest-idle > mayGrow {
 						t.Errorf("the server grew by %d MiB", (largest-idle)>>20)
+					}
+					for _, id := range b.ids {
+						if _, err := s.Client.UntagDevice(t.Context(), string(id), bombTag); err != nil {
+							t.Fatal(err)
+						}
 					}
 					if err := s.Client.DeleteTemplate(t.Context(), made.ID); err != nil {
 						t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"muster/internal/fleet"
-	"muster/internal/httpapi"
+	"muster/internal/plan"
 	"muster/internal/reconcile"
 	"muster/internal/rollout"
 	"muster/internal/store"
@@ -20,8 +20,8 @@ func (w whatIf) Blast(ctx context.Context, now, then *fleet.Registry) string {
 	return w.runner.Foresee(ctx, now, then)
 }
 
-func (w whatIf) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(httpapi.Effect)) error {
-	return w.engine.WhatIf(ctx, now, then, func(effect reconcile.Effect) { each(httpapi.Effect(effect)) })
+func (w whatIf) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
+	return w.engine.WhatIf(ctx, now, then, each)
 }
 
 // secrets tells the reconciler when one changed: what was sent with the old one is out of date.

@@ -204,7 +204,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	}
 	big, places := make(chan struct{}, bigAnswers), a.budget.NewConnections()
 	dial := func(t mirror.Target) *syncthing.Client {
-		return syncthing.New(syncthing.Target(t), syncthing.Options{
+		return syncthing.New(t, syncthing.Options{
 			Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: places,
 		})
 	}

@@ -5,7 +5,6 @@ import (
 
 	"muster/internal/desired"
 	"muster/internal/fleet"
-	"muster/internal/httpapi"
 	"muster/internal/memlimit"
 	"muster/internal/reconcile"
 	"muster/internal/sandbox"
@@ -142,31 +141,12 @@ func (c checker) onSample(ctx context.Context, t fleet.Template, look func(templ
 	})
 }
 
-// evaluations answers the evaluate endpoints.
+// evaluations answers the evaluate endpoints, with secrets masked.
 type evaluations struct{ engine *reconcile.Engine }
 
-func (e evaluations) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fleet.DeviceID) (httpapi.Evaluation, error) {
+func (e evaluations) Evaluate(
+	ctx context.Context, t fleet.TaggedTemplate, device fleet.DeviceID,
+) (template.Evaluation, error) {
 	made, err := e.engine.Evaluate(ctx, t, device)
-	if err != nil {
-		return httpapi.Evaluation{}, err
-	}
-	evaluation := httpapi.Evaluation{
-		Device: made.Device, Language: string(made.Language), Value: maskedAt(t.Key, made.Value), Warnings: made.Warnings,
-		Output: made.Output, Steps: made.Steps, Took: made.Took,
-	}
-	for _, change := range made.Changes {
-		evaluation.Changes = append(evaluation.Changes, httpapi.KeyChange{
-			Key: change.Key.String(), From: stconfig.MaskAt(change.Key, change.From), To: stconfig.MaskAt(change.Key, change.To),
-		})
-	}
-	return evaluation, nil
-}
-
-// maskedAt hides the secrets in a template's value, which knows its place only by the template's key.
-func maskedAt(key string, value stconfig.Value) stconfig.Value {
-	at, err := stconfig.ParseKey(key)
-	if err != nil {
-		return stconfig.Mask(value)
-	}
-	return stconfig.MaskAt(at, value)
+	return made.Masked(t.Key), err
 }

@@ -5,6 +5,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
+	"muster/internal/plan"
 	"muster/internal/reconcile"
 	"muster/internal/stconfig"
 	"muster/internal/store"
@@ -28,8 +29,7 @@ func (r revisions) Compare(ctx context.Context, id fleet.DeviceID, from, to int6
 }
 
 func (r revisions) Restore(
-	ctx context.Context, id fleet.DeviceID, number int64, request httpapi.RestoreRequest,
-) (httpapi.Restored, error) {
-	restored, err := r.engine.Restore(ctx, id, number, reconcile.RestoreRequest(request))
-	return httpapi.Restored(restored), err
+	ctx context.Context, id fleet.DeviceID, number int64, request plan.RestoreRequest,
+) (plan.Restored, error) {
+	return r.engine.Restore(ctx, id, number, request)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"muster/internal/fleet"
+	"muster/internal/plan"
 )
 
 // A reply never holds the cause of an error, whatever failed below it.
@@ -27,8 +28,10 @@ func TestACauseIsInNoReply(t *testing.T) {
 		} {
 			w.fakes.applyErr = err
 			w.fakes.check = func(fleet.Template) error { return err }
-			w.fakes.evaluate = func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error) { return Evaluation{}, err }
-			w.fakes.effects = func(_, _ *fleet.Registry) ([]Effect, error) { return []Effect{{Device: idA, Err: err}}, nil }
+			w.fakes.evaluate = func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error) {
+				return Evaluation{}, err
+			}
+			w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) { return []plan.Effect{{Device: idA, Err: err}}, nil }
 			for _, c := range []call{
 				{method: http.MethodPost, path: device + "/apply", body: `{"digest":"d"}`},
 				{method: http.MethodPost, path: Prefix + "/templates", body: `{"op":"set","key":"","template":"{}"}`},

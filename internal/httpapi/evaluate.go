@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -14,7 +13,7 @@ import (
 	"muster/internal/auth"
 	"muster/internal/fleet"
 	"muster/internal/memlimit"
-	"muster/internal/stconfig"
+	"muster/internal/template"
 )
 
 // Evaluator evaluates a template for one device: the given one, or, when device is "", one that carries a tag of the
@@ -24,23 +23,8 @@ type Evaluator interface {
 	Evaluate(ctx context.Context, template fleet.TaggedTemplate, device fleet.DeviceID) (Evaluation, error)
 }
 
-// Evaluation is what a template makes of one device's configuration, secrets masked already.
-type Evaluation struct {
-	Device   fleet.DeviceID // "" for the built-in sample
-	Language string
-	Value    stconfig.Value
-	Changes  []KeyChange
-	Warnings []string
-	Output   []string
-	Steps    uint64
-	Took     time.Duration
-}
-
-// KeyChange is one changed key; Absent is what is not there.
-type KeyChange struct {
-	Key      string
-	From, To stconfig.Value
-}
+// Evaluation is what a template makes of one device's configuration, secrets masked already; see template.
+type Evaluation = template.Evaluation
 
 func (s *server) evaluateRoutes() []route {
 	query := []*huma.Param{queryParam("device", "ID of the device to evaluate for, instead of one that the service picks", &huma.Schema{Type: huma.TypeString})}
@@ -111,19 +95,20 @@ func showEvaluation(ctx context.Context, made Evaluation) (reply, error) {
 	var changes []api.KeyChange
 	left := maxChangesShown
 	for _, change := range made.Changes {
-		left -= len(change.Key) + change.From.JSONSize(left) + change.To.JSONSize(left)
+		key := change.Key.String()
+		left -= len(key) + change.From.JSONSize(left) + change.To.JSONSize(left)
 		if left <= 0 {
 			made.Warnings = append(made.Warnings, fmt.Sprintf("%d more changes are not shown", len(made.Changes)-len(changes)))
 			break
 		}
-		changes = append(changes, api.KeyChange{Key: change.Key, From: change.From.JSON(), To: change.To.JSON()})
+		changes = append(changes, api.KeyChange{Key: key, From: change.From.JSON(), To: change.To.JSON()})
 	}
 	const copies = 3 // while it is put together
 	if err := memlimit.Take(ctx, int64(copies*(size+maxChangesShown-max(left, 0)))); err != nil {
 		return reply{}, err
 	}
 	return show(api.Evaluation{
-		DeviceID: string(made.Device), Language: made.Language, Value: made.Value.JSON(), Changes: changes,
+		DeviceID: string(made.Device), Language: string(made.Language), Value: made.Value.JSON(), Changes: changes,
 		Warnings: made.Warnings, Output: made.Output, Steps: made.Steps, DurationMs: made.Took.Milliseconds(),
 	})
 }

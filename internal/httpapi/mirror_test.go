@@ -112,13 +112,17 @@ func TestEvaluate(t *testing.T) {
 	w.device(idA, "one")
 	template := w.template(`{"op":"set","key":"options.natEnabled","template":"false"}`)
 	w.put(template+"/tags/x", "")
+	nat, err := stconfig.ParseKey("options.natEnabled")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var gotTemplate fleet.TaggedTemplate
 	var gotDevice fleet.DeviceID
 	w.fakes.evaluate = func(t fleet.TaggedTemplate, id fleet.DeviceID) (Evaluation, error) {
 		gotTemplate, gotDevice = t, id
 		return Evaluation{
 			Device: idA, Language: "hjson", Value: stconfig.Boolean(false), Steps: 5, Took: 1500 * time.Millisecond,
-			Changes: []KeyChange{{Key: "options.natEnabled", From: stconfig.Boolean(true), To: stconfig.Value{}}},
+			Changes: []stconfig.Change{{Key: nat, From: stconfig.Boolean(true), To: stconfig.Value{}}},
 		}, nil
 	}
 	const want = `{"deviceID":"` + string(idA) + `","language":"hjson","value":false,"changes":[{"key":"options.natEnabled","from":true,"to":null}],` +

@@ -25,23 +25,7 @@ type Revisions interface {
 	// Compare says what leads from one to another, secrets masked already.
 	Compare(ctx context.Context, id fleet.DeviceID, from, to int64) ([]stconfig.Change, error)
 	// Restore brings the device back to one, through plan and guard. While a change is held without consent, nothing is done.
-	Restore(ctx context.Context, id fleet.DeviceID, number int64, request RestoreRequest) (Restored, error)
-}
-
-// RestoreRequest says what to restore.
-type RestoreRequest struct {
-	Section string   // a key; "" is everything
-	Digest  string   // of the plan that the person saw; needed with Consent
-	Consent []string // keys of held changes that may go out
-}
-
-// Restored is what came of a restore.
-type Restored struct {
-	Plan   plan.Plan
-	Done   bool          // sent and read back
-	Left   []plan.Change // not restored, with the reason
-	Reason string
-	Next   string
+	Restore(ctx context.Context, id fleet.DeviceID, number int64, request plan.RestoreRequest) (plan.Restored, error)
 }
 
 func (s *server) revisionRoutes() []route {
@@ -151,7 +135,7 @@ func (s *server) restoreRevision(r *request) (reply, error) {
 	if err := missing(map[string]bool{"digest": len(body.Consent) > 0 && body.Digest == nil}); err != nil {
 		return reply{}, err
 	}
-	request := RestoreRequest{Section: or(body.Section, ""), Digest: or(body.Digest, ""), Consent: body.Consent}
+	request := plan.RestoreRequest{Section: or(body.Section, ""), Digest: or(body.Digest, ""), Consent: body.Consent}
 	detail := "revision " + strconv.FormatInt(number, 10)
 	if request.Section != "" {
 		detail += ", " + request.Section
@@ -174,7 +158,7 @@ func (s *server) restoreRevision(r *request) (reply, error) {
 
 // mayRestore checks that somebody may consent to what they name, on the plan that a restore without consent gives: while
 // something is held, that one does nothing. The reply is there when nothing was held and it is done.
-func (s *server) mayRestore(r *request, id fleet.DeviceID, number int64, request RestoreRequest) (reply, error) {
+func (s *server) mayRestore(r *request, id fleet.DeviceID, number int64, request plan.RestoreRequest) (reply, error) {
 	if r.who.May(auth.Consent) {
 		return reply{}, nil
 	}
@@ -190,7 +174,7 @@ func (s *server) mayRestore(r *request, id fleet.DeviceID, number int64, request
 	return reply{}, mayConsent(r.who, seen.Plan.Changes, request.Consent)
 }
 
-func (s *server) showRestored(r *request, restored Restored) (reply, error) {
+func (s *server) showRestored(r *request, restored plan.Restored) (reply, error) {
 	registry, err := s.Registry.Registry(r.Context())
 	if err != nil {
 		return reply{}, err

@@ -16,7 +16,7 @@ import (
 // revisions plays the store and the restorer.
 type revisions struct {
 	held []plan.Change
-	done []RestoreRequest
+	done []plan.RestoreRequest
 }
 
 func (f *revisions) Revisions(context.Context, fleet.DeviceID) ([]fleet.Revision, error) {
@@ -35,18 +35,18 @@ func (f *revisions) Compare(_ context.Context, _ fleet.DeviceID, from, to int64)
 	key, err := stconfig.ParseKey("options.natEnabled")
 	return []stconfig.Change{{Key: key, To: stconfig.Boolean(true)}}, err
 }
-func (f *revisions) Restore(_ context.Context, _ fleet.DeviceID, number int64, request RestoreRequest) (Restored, error) {
+func (f *revisions) Restore(_ context.Context, _ fleet.DeviceID, number int64, request plan.RestoreRequest) (plan.Restored, error) {
 	if number > 3 {
-		return Restored{}, fleet.NotFoundf("never")
+		return plan.Restored{}, fleet.NotFoundf("never")
 	}
 	if len(f.held) > 0 && len(request.Consent) == 0 {
-		return Restored{Plan: plan.Plan{Digest: "abc", Changes: f.held}, Reason: "it waits"}, nil
+		return plan.Restored{Plan: plan.Plan{Digest: "abc", Changes: f.held}, Reason: "it waits"}, nil
 	}
 	if len(request.Consent) > 0 && request.Digest != "abc" {
-		return Restored{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now"}
+		return plan.Restored{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now"}
 	}
 	f.done = append(f.done, request)
-	return Restored{Done: true}, nil
+	return plan.Restored{Done: true}, nil
 }
 
 func revised(t *testing.T, held ...plan.Change) (w *world, f *revisions, path string) {

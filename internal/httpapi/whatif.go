@@ -28,18 +28,9 @@ const (
 // WhatIf plans the fleet under another registry and compares that with the plans under the present one. each is called
 // for every device for which something differs, by one goroutine at a time, in any order. It asks daemons for ignore patterns only, within bounds.
 type WhatIf interface {
-	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(Effect)) error
+	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error
 	// Blast is why all that is free would wait for consent, "" when it would not: too many devices would be touched.
 	Blast(ctx context.Context, now, then *fleet.Registry) string
-}
-
-// Effect is what another registry would do to one device.
-type Effect struct {
-	Device fleet.DeviceID
-	Brings []plan.Change // that would be planned and are not now
-	Drops  []plan.Change // that are planned now and would not be
-	Unread bool          // the configuration was never read
-	Err    error         // why no plan could be made
 }
 
 func (s *server) whatIfRoutes() []route {
@@ -217,7 +208,7 @@ type summing struct {
 	changes, bytes int            // shown so far
 }
 
-func (sum *summing) add(effect Effect) {
+func (sum *summing) add(effect plan.Effect) {
 	device := api.DeviceEffect{DeviceID: string(effect.Device), Unread: effect.Unread, Changes: []api.PlannedChange{}, Dropped: []api.PlannedChange{}}
 	if registered := sum.registry.Devices[effect.Device]; registered != nil {
 		device.Label = registered.Label
@@ -294,7 +285,7 @@ func (sum *summing) countKey(key string) {
 }
 
 // show adds the changes themselves, as long as the reply does not grow beyond its bounds.
-func (sum *summing) show(device *api.DeviceEffect, effect Effect) {
+func (sum *summing) show(device *api.DeviceEffect, effect plan.Effect) {
 	if sum.changes > maxShownChanges || sum.bytes > maxShownBytes {
 		sum.out.Truncated = true
 		return

@@ -30,7 +30,7 @@ func TestWhatIfPlansTheRegistryAsTheBodySays(t *testing.T) {
 	w.template(`{"label":"kept","op":"set","key":"options.a","template":"1","priority":3}`)
 	w.template(`{"op":"set","key":"options.b","template":"2"}`)
 	var got *fleet.Registry
-	w.fakes.effects = func(now, then *fleet.Registry) ([]Effect, error) {
+	w.fakes.effects = func(now, then *fleet.Registry) ([]plan.Effect, error) {
 		if len(now.Templates) != 2 || len(now.Devices[idA].Tags) != 0 {
 			t.Errorf("the present registry is %+v", now)
 		}
@@ -59,8 +59,8 @@ func TestWhatIfCountsWhatIsTouched(t *testing.T) {
 	w.device(idA, "zeta")
 	w.device(idB, "alpha")
 	w.device(idC, "mid")
-	w.fakes.effects = func(_, _ *fleet.Registry) ([]Effect, error) {
-		return []Effect{
+	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
+		return []plan.Effect{
 			{Device: idA, Brings: []plan.Change{
 				change(t, "folders.p.label", plan.Free, stconfig.Text("x")), change(t, "folders.p.path", plan.Held, stconfig.Text("/x")),
 				change(t, "options.a", plan.Free, stconfig.Text("x")), change(t, "options.skipped", plan.Skipped, stconfig.Text("x")),
@@ -92,8 +92,8 @@ func TestWhatIfCountsWhatIsTouched(t *testing.T) {
 func TestWhatIfForeseesThatTheBlastLimitHolds(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
-	w.fakes.effects = func(_, _ *fleet.Registry) ([]Effect, error) {
-		return []Effect{{Device: idA, Brings: []plan.Change{change(t, "options.a", plan.Free, stconfig.Text("x")),
+	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
+		return []plan.Effect{{Device: idA, Brings: []plan.Change{change(t, "options.a", plan.Free, stconfig.Text("x")),
 			change(t, "gui.enabled", plan.Refused, stconfig.Text("x")), change(t, "gui.user", plan.Held, stconfig.Text("x"))}}}, nil
 	}
 	if made := w.whatIf(`{}`); made.Blast != "" || made.Touched.Held != 1 {
@@ -172,14 +172,14 @@ func TestWhatIfShowsNoMoreThanItsBound(t *testing.T) {
 	for i := range many {
 		many[i] = change(t, "options.a"+strconv.Itoa(i), plan.Free, stconfig.Text("x"))
 	}
-	w.fakes.effects = func(_, _ *fleet.Registry) ([]Effect, error) {
-		return []Effect{{Device: idA, Brings: many}, {Device: idB, Brings: many[:1]}}, nil
+	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
+		return []plan.Effect{{Device: idA, Brings: many}, {Device: idB, Brings: many[:1]}}, nil
 	}
 	made := w.whatIf(`{}`)
 	if !made.Truncated || made.Touched.Devices != 2 || made.Touched.Keys != maxShownChanges || len(made.Keys) != maxTouchedListed {
 		t.Errorf("truncated %v, touched %+v, %d keys listed", made.Truncated, made.Touched, len(made.Keys))
 	}
-	w.fakes.effects = func(_, _ *fleet.Registry) ([]Effect, error) { return nil, errors.New("inside") }
+	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) { return nil, errors.New("inside") }
 	w.problem(http.StatusInternalServerError, call{method: http.MethodPost, path: Prefix + "/plan", body: `{}`})
 }
 
@@ -195,7 +195,7 @@ func TestARouteWithoutWhatItStandsOnSaysSo(t *testing.T) {
 func TestWhatIfWarnsOfMistakesInTemplates(t *testing.T) {
 	w := newWorld(t)
 	path := w.template(`{"op":"set","key":"gui.theme","template":"\"x\""}`)
-	w.fakes.effects = func(_, _ *fleet.Registry) ([]Effect, error) { return nil, nil }
+	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) { return nil, nil }
 	w.fakes.warnings = func(t fleet.Template) []string { return []string{t.Key + " is strange"} }
 	body := `{"templates":{"new":[{"op":"set","key":"gui.them","template":"1"}],"changed":[{"id":` + path[strings.LastIndex(path, "/")+1:] + `,"template":"2"}]}}`
 	var got api.WhatIfPlan

@@ -198,7 +198,7 @@ type fakes struct {
 	summaries      map[string][]fleet.FolderSummary
 	states         map[fleet.DeviceID]fleet.State
 	plans          map[fleet.DeviceID]plan.Plan
-	effects        func(now, then *fleet.Registry) ([]Effect, error)
+	effects        func(now, then *fleet.Registry) ([]plan.Effect, error)
 	blast          string
 	applied        []applied
 	applyErr       error
@@ -257,7 +257,7 @@ func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, conse
 	return f.done, f.waiting, f.applyErr
 }
 func (f *fakes) Blast(context.Context, *fleet.Registry, *fleet.Registry) string { return f.blast }
-func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(Effect)) error {
+func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
 	if f.effects == nil {
 		return nil
 	}

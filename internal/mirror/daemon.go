@@ -34,16 +34,8 @@ type ConfigReader interface {
 	SystemConfig(ctx context.Context) ([]byte, error)
 }
 
-// Target is what is needed to make a Daemon.
-type Target struct {
-	Device        fleet.DeviceID
-	APIKey        fleet.Secret
-	Address       string // host:port
-	Introduced    fleet.Introduction
-	Pin           string
-	AllowPlain    bool
-	SyncAddresses []string
-}
+// Target is a daemon to talk to; see fleet.
+type Target = fleet.Target
 
 // Found is where a device is.
 type Found struct {

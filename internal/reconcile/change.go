@@ -22,21 +22,12 @@ type Amendment struct {
 	Change func(doc stconfig.Value) (stconfig.Value, error)
 }
 
-// RestoreRequest says what to restore.
-type RestoreRequest struct {
-	Section string   // a section or a key in it, like "options" or "folders.photos"; "" is everything
-	Digest  string   // of the plan that the person saw; needed with Consent
-	Consent []string // keys of held changes that may go out
-}
-
-// Restored is the result of a restore.
-type Restored struct {
-	Plan   plan.Plan     // what it changes; as a whole it waits while one of its changes waits for consent
-	Done   bool          // it was sent and read back
-	Left   []plan.Change // what is not restored, with the reason
-	Reason string        // for a person
-	Next   string
-}
+// The words of this room; see plan.
+type (
+	RestoreRequest = plan.RestoreRequest
+	Restored       = plan.Restored
+	Effect         = plan.Effect
+)
 
 const changeTries = 3 // of one change, while a person edits at the daemon
 

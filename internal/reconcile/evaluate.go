@@ -15,17 +15,8 @@ import (
 	"muster/internal/template"
 )
 
-// Evaluation is what evaluating a template on one device gives.
-type Evaluation struct {
-	Device   fleet.DeviceID // "" when there is none
-	Language template.Language
-	Value    stconfig.Value
-	Changes  []stconfig.Change // that the template makes to the configuration so far; secrets in clear: mask them
-	Warnings []string
-	Output   []string
-	Steps    uint64
-	Took     time.Duration
-}
+// Evaluation is what evaluating a template on one device gives, with secrets in clear; see template.
+type Evaluation = template.Evaluation
 
 // Evaluate runs a template for an example device, over the configuration as the templates before it leave it: the
 // given device, or one that carries a tag of the template, else the first online one, else the first, else a sample.

@@ -13,15 +13,6 @@ import (
 	"muster/internal/plan"
 )
 
-// Effect is what another registry would do to one device.
-type Effect struct {
-	Device fleet.DeviceID
-	Brings []plan.Change // that would be planned and are not now
-	Drops  []plan.Change // that are planned now and would not be
-	Unread bool          // the configuration was never read, so there is nothing to compare with
-	Err    error         // why no plan could be made under the other registry; the device would be failed
-}
-
 // whatIfChunk is how many devices are planned under one registry before the other one's turn comes: the workers keep
 // the facts of one fleet at a time.
 const whatIfChunk = 256

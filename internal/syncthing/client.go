@@ -23,16 +23,8 @@ import (
 // freshFor is how long after its last answer a connection may still carry a write. A daemon closes it after 15 s.
 const freshFor = 5 * time.Second
 
-// Target is where a daemon is said to be, and what is known about it.
-type Target struct {
-	Device        fleet.DeviceID
-	APIKey        fleet.Secret
-	Address       string             // host:port of the API
-	Introduced    fleet.Introduction // on whose word the daemon is looked for there
-	Pin           string             // "sha256:<hex>" of the GUI certificate, "" when none is known
-	AllowPlain    bool               // plain HTTP although the address is not loopback
-	SyncAddresses []string           // of the sync protocol, "tcp://host:port", as announced; what can prove the device
-}
+// Target is a daemon to talk to; see fleet.
+type Target = fleet.Target
 
 // Options are the same for all daemons.
 type Options struct {

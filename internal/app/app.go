@@ -232,8 +232,9 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
 		Mirror: observed{a.store}, Folders: folders{a.store, a.rollup.Rollup}, States: states{a}, Plans: a.engine,
-		Trust:  trust{a.store, a.mirror},
-		WhatIf: whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
+		Consents: consents{a.engine, a.store},
+		Trust:    trust{a.store, a.mirror},
+		WhatIf:   whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
 		Memory: memory, Checker: checker{run, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.engine},

@@ -29,6 +29,8 @@ type commands struct {
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Status      statusCommand      `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
 	Apply       applyCommand       `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
+	Consents    consentsCommand    `cmd:"" help:"Show what waits for an answer on any device, with the commands that answer it."`
+	Consent     consentCommand     `cmd:"" help:"Answer what waits, on all devices that have the same change."`
 	Token       tokenCommand       `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
 	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume      resumeCommand      `cmd:"" help:"Write to daemons again."`
@@ -132,6 +134,9 @@ func hintFor(e *fleet.Error, answer *client.Error) string {
 var commandsForPaths = strings.NewReplacer(
 	"GET /api/v1/devices lists all; PUT registers one.", "`muster status --all` lists all; `muster enroll` registers one.",
 	"GET /api/v1/rollouts lists all.", "`muster rollout list` lists all.",
+	"GET /api/v1/consents lists what waits: answer that.", "`muster consents` shows what waits: answer that.",
+	"GET consents, or `muster consents`, lists what waits now: answer that.", "`muster consents` shows what waits now: answer that.",
+	"GET /api/v1/consents/given shows what became of it.", "`muster consents --given` shows what became of it.",
 	"GET /api/v1/pending lists what does.", "`muster pending list` lists what does.",
 	"GET /api/v1/secrets lists all.", "`muster secret list` lists all.",
 	"GET /api/v1/tokens lists all.", "`muster token list` lists all.",

@@ -48,6 +48,7 @@ type Options struct {
 	States        States
 	Trust         Trust
 	Plans         Plans
+	Consents      Consents
 	WhatIf        WhatIf
 	Audit         Audit // nil: what is no write of the store leaves no trace
 	Rollouts      Rollouts
@@ -130,7 +131,7 @@ func newServer(options Options) *server {
 func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
-		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes,
+		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.consentRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.auditRoutes, s.pendingRoutes, s.overviewRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,

@@ -27,6 +27,7 @@ func (p *Plan) leaveOutDependents(in Input) {
 					blocker, reason = p.overrides(*c, overridden)
 				}
 				if reason != "" {
+					c.Dependent = c.Class != Held
 					c.Class, c.Reason, c.Consented = blocker, reason, false
 					again = true
 				}

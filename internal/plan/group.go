@@ -23,14 +23,15 @@ type Grouping struct {
 }
 
 // Digest is equal for changes that ask for the same at the same place, apart from which registered devices they name in
-// a key or a share list. Paths, devices that are not registered, passwords and everything else count.
+// a key or a share list, and which fields with Syncthing's own default their daemons know. Paths, devices that are not
+// registered, passwords and everything else count.
 func (g Grouping) Digest(c Change) string {
 	h := hmac.New(sha256.New, g.Key)
 	fmt.Fprintf(h, "group %q %s %t", g.KeyOf(c.Key).String(), c.Class, c.Returns)
 	for _, v := range []stconfig.Value{c.From, c.Sending()} {
 		h.Write([]byte{'\n'})
 		if v.Exists() {
-			stconfig.Normalise(g.value(c.Key, v)).WriteJSON(h)
+			stconfig.Normalise(g.value(c.Key, stconfig.WithoutDefaults(c.Key, v))).WriteJSON(h)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))

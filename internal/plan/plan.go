@@ -42,6 +42,7 @@ type Change struct {
 	Access    bool   // moves the daemon's API: gui.address, gui.useTLS, gui.apiKey
 	Stopped   bool   // held because writing it again and again is of no use
 	Consented bool   // held, and a person said yes
+	Dependent bool   // held or refused only together with another change: it goes out with that one, without an answer
 	OnlyKeep  bool   // held, and what was there cannot be written back: a person may keep what is there, or set another
 
 	implied    bool

@@ -118,9 +118,9 @@ func (e *Engine) grouping(r *fleet.Registry) plan.Grouping {
 	return plan.Grouping{Key: e.o.DigestKey, Registered: func(id fleet.DeviceID) bool { return r.Devices[id] != nil }}
 }
 
-// waitsForAnswer tells a held change that no open answer is for.
+// waitsForAnswer tells a held change that needs an answer of its own, and that no open answer is for.
 func (e *Engine) waitsForAnswer(m *machine, c plan.Change) bool {
-	if c.Class != plan.Held || c.Stopped || c.Consented {
+	if c.Class != plan.Held || c.Stopped || c.Consented || c.Dependent {
 		return false
 	}
 	_, answered := e.answerTo(m, c)

@@ -39,7 +39,9 @@ func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
 	if !storable(g.Key, maxBaseKeyBytes) {
 		return 0, fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
 	}
-	t.record("rollout."+string(g.Answer), strconv.FormatInt(g.Rollout, 10), g.Key)
+	if g.Removals {
+		t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10), "removals and re-creations")
+	}
 	err = t.row(`
 		INSERT INTO group_consents (rollout_id, key, change, answer, removals, given_by, given_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,

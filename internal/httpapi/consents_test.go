@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+// consents plays the engine.
+type consents struct {
+	groups   []fleet.HeldGroup
+	answered []fleet.GroupAnswer
+	by       []string
+	given    []fleet.GivenConsent
+	conflict bool
+}
+
+func (c *consents) HeldGroups(context.Context) ([]fleet.HeldGroup, error) { return c.groups, nil }
+
+func (c *consents) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.DeviceID, error) {
+	if c.conflict {
+		return nil, &fleet.Error{Code: fleet.CodeConflict, Message: "no device", Hint: "GET consents."}
+	}
+	c.answered, c.by = append(c.answered, a), append(c.by, fleet.ActorOf(ctx))
+	return []fleet.DeviceID{idA}, nil
+}
+
+func (c *consents) GivenConsents(_ context.Context, most int) ([]fleet.GivenConsent, error) {
+	return c.given[:min(most, len(c.given))], nil
+}
+
+// asking has a removal and a change of access that wait.
+func asking(t *testing.T) (*world, *consents) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	f := &consents{groups: []fleet.HeldGroup{
+		{Digest: "aaa", Key: "folders.p", From: []byte(`{"id":"p"}`), To: []byte("null"), Reason: "it goes", Consent: true, Keep: true,
+			Removes: true, Rollout: 7, Devices: []fleet.HeldDevice{{Device: idA, Templates: []int64{2}}, {Device: idB, Templates: []int64{1, 2}}}},
+		{Digest: "bbb", Key: "gui.apiKey", From: []byte(`"********"`), To: []byte(`"********"`), Reason: "access", Consent: true,
+			Devices: []fleet.HeldDevice{{Device: idA}}},
+	}}
+	w.api.Consents = f
+	w.api = newServer(w.api.Options)
+	return w, f
+}
+
+func answering(role fleet.Role, body string) call {
+	return call{method: http.MethodPost, path: Prefix + "/consents", role: role, body: body}
+}
+
+func TestWhatWaitsIsListedWithItsAnswers(t *testing.T) {
+	w, _ := asking(t)
+	var groups []api.HeldGroup
+	if err := json.Unmarshal([]byte(w.get(Prefix+"/consents")), &groups); err != nil || len(groups) != 2 {
+		t.Fatalf("got %+v, %v", groups, err)
+	}
+	g := groups[0]
+	if g.Role != "operator" || !slices.Equal(g.Answers, []string{"consent", "keep"}) || !slices.Equal(g.Templates, []int64{1, 2}) ||
+		g.Rollout != 7 || len(g.Devices) != 2 || g.Devices[0] != (api.NamedDevice{DeviceID: string(idA), Label: "one"}) {
+		t.Errorf("got %+v", g)
+	}
+	if g := groups[1]; g.Role != "admin" || !slices.Equal(g.Answers, []string{"consent"}) || g.Templates == nil {
+		t.Errorf("got %+v", g)
+	}
+}
+
+func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
+	for name, one := range map[string]struct {
+		role   fleet.Role
+		body   string
+		status int
+	}{
+		"viewer, removal":      {fleet.RoleViewer, `{"digest":"aaa","answer":"consent"}`, http.StatusForbidden},
+		"operator, removal":    {fleet.RoleOperator, `{"digest":"aaa","answer":"consent","rollout":7}`, http.StatusOK},
+		"operator, keep":       {fleet.RoleOperator, `{"digest":"aaa","answer":"keep"}`, http.StatusOK},
+		"operator, API key":    {fleet.RoleOperator, `{"digest":"bbb","answer":"consent"}`, http.StatusForbidden},
+		"author, API key":      {fleet.RoleAuthor, `{"digest":"bbb","answer":"consent"}`, http.StatusForbidden},
+		"admin, API key":       {fleet.RoleAdmin, `{"digest":"bbb","answer":"consent"}`, http.StatusOK},
+		"no digest":            {fleet.RoleAdmin, `{"answer":"consent"}`, http.StatusUnprocessableEntity},
+		"no answer":            {fleet.RoleAdmin, `{"digest":"aaa"}`, http.StatusUnprocessableEntity},
+		"another answer":       {fleet.RoleAdmin, `{"digest":"aaa","answer":"yes"}`, http.StatusUnprocessableEntity},
+		"no device":            {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep","devices":["x"]}`, http.StatusUnprocessableEntity},
+		"a digest of no group": {fleet.RoleAdmin, `{"digest":"ccc","answer":"consent"}`, http.StatusConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, f := asking(t)
+			if one.status != http.StatusOK {
+				w.problem(one.status, answering(one.role, one.body))
+				if len(f.answered) > 0 {
+					t.Errorf("answered all the same: %+v", f.answered)
+				}
+				return
+			}
+			var got api.AnsweredConsents
+			if err := json.Unmarshal([]byte(w.want(http.StatusOK, answering(one.role, one.body))), &got); err != nil {
+				t.Fatal(err)
+			}
+			if len(f.answered) != 1 || f.by[0] != string(one.role) || len(got.Devices) != 1 || got.Devices[0].Label != "one" ||
+				!strings.Contains(got.Next, "/consents/given") || strings.Contains(got.Next, "rollout 7") != (f.answered[0].Rollout == 7) {
+				t.Errorf("got %+v of %+v by %v", got, f.answered, f.by)
+			}
+			entries, err := w.store.Audit(t.Context(), 0, 1)
+			if err != nil || len(entries) != 1 || entries[0].What != "consents.answer" || entries[0].Who != string(one.role) {
+				t.Errorf("got %+v, %v", entries, err)
+			}
+		})
+	}
+}
+
+func TestAnAnswerThatComesTooLateIsAConflict(t *testing.T) {
+	w, f := asking(t)
+	f.conflict = true
+	w.problem(http.StatusConflict, answering(fleet.RoleAdmin, `{"digest":"aaa","answer":"consent"}`))
+}
+
+func TestAnswersAreListedWithWhatBecameOfThem(t *testing.T) {
+	w, f := asking(t)
+	give := func(id int64) fleet.GivenConsent {
+		return fleet.GivenConsent{Consent: fleet.Consent{ID: id, Device: idA, Key: "folders.p", Answer: fleet.AnswerConsent, By: "nora",
+			Change: "keyed"}}
+	}
+	open, used := give(2), give(1)
+	used.Intent, used.Rollout = 9, 7
+	f.given = []fleet.GivenConsent{open, used}
+	text := w.get(Prefix + "/consents/given")
+	var given []api.GivenConsent
+	if err := json.Unmarshal([]byte(text), &given); err != nil || len(given) != 2 || strings.Contains(text, "keyed") {
+		t.Fatalf("got %s, %v", text, err)
+	}
+	if given[0].State != "open" || given[1].State != "used" || given[1].Intent != 9 || given[1].Rollout != 7 || given[1].Label != "one" {
+		t.Errorf("got %+v", given)
+	}
+	if err := json.Unmarshal([]byte(w.get(Prefix+"/consents/given?limit=1")), &given); err != nil || len(given) != 1 {
+		t.Errorf("got %+v, %v", given, err)
+	}
+}

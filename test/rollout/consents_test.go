@@ -1,0 +1,243 @@
+package rollout_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"muster/api"
+	"muster/internal/fleet"
+	"muster/internal/reconcile"
+	"muster/internal/stconfig"
+	"muster/internal/stsim"
+	"muster/test/server"
+)
+
+// handbook is a folder that each device shares with its two neighbours among those that carry the tag "all".
+const handbook = `def template(device):
+    ids = [d.deviceID for d in devices("all")]
+    at = ids.index(device.deviceID)
+    peers = [ids[(at + 1) % len(ids)], ids[at - 1]]
+    return {"label": "Handbook", "path": "~/houserules", "devices": [{"deviceID": id} for id in peers]}
+`
+
+func has(d *stsim.Daemon, folder string) bool {
+	return stconfig.Lookup(d.Config(), stconfig.Key{}.Child("folders").Child(folder)).Exists()
+}
+
+func count(daemons []*stsim.Daemon, folder string) (n int) {
+	for _, d := range daemons {
+		if has(d, folder) {
+			n++
+		}
+	}
+	return n
+}
+
+// untilHave waits until so many daemons have a folder.
+func (w *world) untilHave(folder string, n int) {
+	w.t.Helper()
+	server.Until(w.t, func() string {
+		if got := count(w.farm.Daemons(), folder); got != n {
+			return fmt.Sprintf("%d daemons have %s, want %d", got, folder, n)
+		}
+		return ""
+	})
+}
+
+// groups waits until so many questions are open.
+func (w *world) groups(n int) (groups []api.HeldGroup) {
+	w.t.Helper()
+	server.Until(w.t, func() string {
+		var err error
+		if groups, err = w.Client.Consents(w.t.Context()); err != nil {
+			return err.Error()
+		}
+		if len(groups) != n {
+			return fmt.Sprintf("got %d groups, want %d: %s", len(groups), n, mustJSON(groups))
+		}
+		return ""
+	})
+	return groups
+}
+
+func (w *world) answer(g api.HeldGroup, answer fleet.Answer, rollout int64) api.AnsweredConsents {
+	w.t.Helper()
+	text := string(answer)
+	answered, err := w.Client.AnswerConsents(w.t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: &text, Rollout: rollout})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return answered
+}
+
+func (w *world) given() []api.GivenConsent {
+	w.t.Helper()
+	given, err := w.Client.GivenConsents(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return given
+}
+
+// In a trial the removal of one folder from 30 devices took an answer for the first device and more for others: each has
+// the folder shared with other peers.
+func TestOneAnswerRemovesAFolderFromThirtyDevices(t *testing.T) {
+	const devices = 30
+	w := newWorld(t, devices, server.Options{})
+	w.template("folders.houserules", handbook)
+	w.comesTo(fleet.RolloutSucceeded)
+	w.untilHave("houserules", devices)
+	w.Template("remove", "folders.houserules", "true", "all")
+	g := w.groups(1)[0]
+	if g.Key != "folders.houserules" || g.Role != "operator" || g.Rollout == 0 || len(g.Devices) == devices {
+		t.Errorf("got %+v, want the question of the first wave", g)
+	}
+	w.answer(g, fleet.AnswerConsent, g.Rollout)
+	w.untilHave("houserules", 0)
+	w.comesTo(fleet.RolloutSucceeded)
+	w.groups(0)
+	given := w.given()
+	if len(given) != devices {
+		t.Errorf("got %d consents, want one for each device", len(given))
+	}
+	for _, c := range given {
+		if c.State != "used" || c.Rollout != g.Rollout || c.Key != "folders.houserules" {
+			t.Errorf("got %+v", c)
+		}
+	}
+}
+
+// Devices whose folder is elsewhere, or is shared with a stranger, are another question.
+func TestAnAnswerIsForEqualChangesOnly(t *testing.T) {
+	w := newWorld(t, 4, server.Options{})
+	daemons := w.farm.Daemons()
+	stranger := fleet.DeviceIDOf([32]byte{9})
+	for i, d := range daemons {
+		path, peer := "~/private", daemons[(i+1)%4].ID()
+		switch i {
+		case 2:
+			path = "~/elsewhere"
+		case 3:
+			peer = stranger
+		}
+		w.personEdits(d, "devices."+string(peer), mustParse(t, fmt.Sprintf(`{"deviceID": %q}`, peer)))
+		w.personEdits(d, "folders.private", mustParse(t, fmt.Sprintf(`{"id": "private", "path": %q, "devices": [{"deviceID": %q}]}`, path, peer)))
+	}
+	w.Template("remove", "folders.private", "true", "all")
+	var pair api.HeldGroup
+	for _, g := range w.groups(3) {
+		if len(g.Devices) == 2 {
+			pair = g
+		}
+	}
+	if answered := w.answer(pair, fleet.AnswerConsent, 0); len(answered.Devices) != 2 || answered.Next == "" {
+		t.Errorf("got %+v", answered)
+	}
+	w.untilHave("private", 2)
+	if has(daemons[0], "private") || has(daemons[1], "private") {
+		t.Error("the folder went from other devices than those of the question")
+	}
+	w.groups(2)
+	_, err := w.Client.AnswerConsents(t.Context(), api.AnswerConsents{Digest: &pair.Digest, Answer: text("consent")})
+	if fleet.CodeOf(err) != fleet.CodeConflict || !strings.Contains(err.Error(), "digest") {
+		t.Errorf("got %v, want a conflict: no device waits with that digest", err)
+	}
+}
+
+// The answer is on the disk before anything is done about it.
+func TestAnAnswerOutlivesAKillOfMuster(t *testing.T) {
+	w := newWorld(t, 3, server.Options{})
+	w.template("folders.houserules", handbook)
+	w.untilHave("houserules", 3)
+	w.inSync(w.farm.Daemons()...)
+	w.Template("remove", "folders.houserules", "true", "all")
+	for g := w.groups(1)[0]; len(g.Devices) < 3; {
+		g = w.groups(1)[0]
+	}
+	w.Kill()
+	w.o.KillAt = reconcile.StepBeforeIntent
+	w.Server = server.Start(t, w.o)
+	var g api.HeldGroup
+	server.Until(t, func() string {
+		if g = w.groups(1)[0]; len(g.Devices) < 3 {
+			return fmt.Sprintf("%d devices ask after the start", len(g.Devices))
+		}
+		return ""
+	})
+	// The answer to the request may be lost with the process.
+	_, _ = w.Client.AnswerConsents(t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: text("consent")})
+	w.WaitEnd()
+	if got := count(w.farm.Daemons(), "houserules"); got != 3 {
+		t.Errorf("%d devices have the folder after the kill, want 3", got)
+	}
+	w.restart()
+	w.untilHave("houserules", 0)
+	w.groups(0)
+}
+
+// Neither the list of what waits nor the answers that were given show a secret.
+func TestWhatWaitsShowsNoSecret(t *testing.T) {
+	const canary = "canary-7f3a"
+	w := newWorld(t, 2, server.Options{})
+	if _, _, err := w.Client.PutSecret(t.Context(), "pw", api.PutSecret{Value: text(canary)}); err != nil {
+		t.Fatal(err)
+	}
+	w.Template("merge", "gui", `{"user": "admins", "password": "${secret:pw}", "apiKey": "`+canary+canary+canary+`"}`, "all")
+	server.Until(t, func() string {
+		shown, err := w.Client.Consents(context.WithoutCancel(t.Context()))
+		switch {
+		case err != nil:
+			return err.Error()
+		case len(shown) < 3:
+			return fmt.Sprintf("got %d groups", len(shown))
+		}
+		return ""
+	})
+	shown := string(mustJSON(w.groups(3))) + w.says("gui.apiKey", "consents")
+	for _, d := range w.farm.Daemons() {
+		if strings.Contains(shown, canary) || strings.Contains(shown, d.APIKey()) {
+			t.Errorf("got %s", shown)
+		}
+	}
+}
+
+// A person at the command line is told what to type next.
+func TestConsentsOnTheCommandLine(t *testing.T) {
+	w := newWorld(t, 3, server.Options{})
+	w.template("folders.houserules", handbook)
+	w.untilHave("houserules", 3)
+	w.inSync(w.farm.Daemons()...)
+	w.Template("remove", "folders.houserules", "true", "all")
+	server.Until(t, func() string {
+		if g := w.groups(1)[0]; len(g.Devices) < 3 {
+			return "not all ask yet"
+		}
+		return ""
+	})
+	out := w.says("On 3 devices", "consents")
+	_, command, found := strings.Cut(out, "To let it go out (role operator): muster ")
+	if !found {
+		t.Fatalf("got %s", out)
+	}
+	command, _, _ = strings.Cut(command, "\n")
+	w.says("`muster consents --given` shows what became of it", strings.Fields(command)...)
+	w.untilHave("houserules", 0)
+	w.groups(0)
+	w.says("Nothing waits for an answer", "consents")
+	w.says("used", "consents", "--given")
+	out, code := w.command(strings.Fields(command)...)
+	if code != 3 || !strings.Contains(out, "muster consents") {
+		t.Errorf("got %d %s, want a text that says what to do", code, out)
+	}
+}
+
+func mustParse(t *testing.T, text string) stconfig.Value {
+	t.Helper()
+	v, err := stconfig.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

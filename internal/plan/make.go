@@ -168,7 +168,7 @@ func isKey(key stconfig.Key, names ...string) bool {
 // digest names the plan. It is keyed with the daemon's API key, so that nobody can guess a secret from it.
 func (p Plan) digest(observed stconfig.Value) string {
 	h := hmac.New(sha256.New, []byte(observed.Get("gui").Get("apiKey").Str()))
-	fmt.Fprintf(h, "%s %d %s\n", p.Device, p.Generation, p.Observed)
+	fmt.Fprintf(h, "%s %s\n", p.Device, p.Observed)
 	for _, c := range p.Changes {
 		fmt.Fprintf(h, "%s %q %q\n", c.Class, c.Key.String(), c.Reason)
 		if c.send.Exists() { // what was there is in the digest of the document

@@ -26,7 +26,7 @@ type Plan struct {
 	Device     fleet.DeviceID
 	Generation int64    // of the templates and tags it was made from
 	Observed   string   // digest of the document it was made from
-	Digest     string   // of all of it: two equal digests are the same plan
+	Digest     string   // of all but Generation: two equal digests are the same plan, whatever else the fleet changed
 	Changes    []Change // in the order in which they are sent; what is skipped comes last
 }
 

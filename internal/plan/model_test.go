@@ -439,9 +439,10 @@ func (w *world) forgetWrites(member stconfig.Key) {
 	}
 }
 
-// unshare does what daemons do when a device goes.
+// unshare does what daemons do when a device goes, in the folders, too, that Muster took away.
 func (w *world) unshare(id string) {
-	for folder := range w.observed.Get("folders").Values() {
+	there := slices.Concat(slices.Collect(w.observed.Get("folders").Values()), slices.Collect(w.alone.Get("folders").Values()))
+	for _, folder := range there {
 		key := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").Child(id)
 		w.observed = stconfig.Replace(w.observed, key, stconfig.Value{})
 		w.alone = stconfig.Replace(w.alone, key, stconfig.Value{})

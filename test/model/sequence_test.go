@@ -286,10 +286,12 @@ func (s *sequence) apply(request api.ApplyPlan) {
 		if err == nil {
 			return ""
 		}
-		if fleet.CodeOf(err) != fleet.CodeConflict {
+		switch fleet.CodeOf(err) {
+		case fleet.CodeConflict, fleet.CodeUnavailable: // Muster has just been started again
+			s.waitRest()
+		default:
 			s.rt.Fatalf("%v%s", err, s.told())
 		}
-		s.waitRest()
 		return err.Error()
 	})
 }

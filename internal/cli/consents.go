@@ -62,7 +62,8 @@ func (p *painter) question(g api.HeldGroup) {
 		where += fmt.Sprintf(" of rollout %d", g.Rollout)
 	}
 	p.line(bold, where+":")
-	p.change(api.PlannedChange{Key: g.Key, From: g.From, To: g.To, Templates: g.Templates, Class: "held", Reason: g.Reason})
+	p.change(api.PlannedChange{Key: g.Key, From: g.From, To: g.To, Templates: g.Templates, Class: "held",
+		Reason: g.Reason})
 	command := "muster consent " + g.Digest[:min(shortDigest, len(g.Digest))]
 	if g.Rollout != 0 {
 		command += fmt.Sprintf(" --rollout %d", g.Rollout)
@@ -91,7 +92,8 @@ func (c *consentsCommand) given(ctx context.Context, env *environment, server *c
 			rollout = fmt.Sprint(g.Rollout)
 		}
 		name := nameOf(api.DeviceEffect{DeviceID: g.DeviceID, Label: g.Label})
-		fmt.Fprintf(table, "%v\t%s\t%s\t%s\t%s\t%s\t%s\n", g.At, printable(g.By), g.Answer, name, printable(g.Key), g.State, rollout)
+		fmt.Fprintf(table, "%v\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			g.At, printable(g.By), g.Answer, name, printable(g.Key), g.State, rollout)
 	}
 	return table.Flush()
 }
@@ -133,7 +135,8 @@ func (c *consentCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	p := &painter{w: env.Out, label: labels(ctx, server)}
-	p.line(plain, fmt.Sprintf("Recorded for %s: %s %s.", counted(len(answered.Devices), "device"), answered.Answer, p.named(answered.Key)))
+	p.line(plain, fmt.Sprintf("Recorded for %s: %s %s.",
+		counted(len(answered.Devices), "device"), answered.Answer, p.named(answered.Key)))
 	p.line(plain, printable(commandsForPaths.Replace(answered.Next)))
 	return p.err
 }
@@ -154,8 +157,9 @@ func (c *consentCommand) whole(ctx context.Context, server *client.Client) (stri
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", &fleet.Error{Code: fleet.CodeConflict, Message: "nothing that waits now has a digest that begins with " + c.Digest,
-			Hint: "`muster consents` shows what waits, and the commands that answer it."}
+		return "", &fleet.Error{Code: fleet.CodeConflict,
+			Message: "nothing that waits now has a digest that begins with " + c.Digest,
+			Hint:    "`muster consents` shows what waits, and the commands that answer it."}
 	}
 	return "", &fleet.Error{Code: fleet.CodeConflict, Message: counted(len(found), "digest") + " begin with " + c.Digest,
 		Hint: "Give more characters: " + strings.Join(found, ", ") + "."}

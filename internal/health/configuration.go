@@ -187,7 +187,8 @@ func waitsForConsent(id fleet.DeviceID, p plan.Plan) fleet.State {
 	case len(held) > 0:
 		return fleet.State{
 			Configuration: fleet.ConfigHeld, Reason: because(held, "waits for consent", "wait for consent"),
-			Next: fmt.Sprintf("`muster apply %s` shows the plan, with the command that consents to it. Or change the template.",
+			Next: fmt.Sprintf("`muster apply %s` shows the plan, with the command that consents to it; `muster consents` "+
+				"answers equal changes of all devices at once. Or change the template.",
 				id.Short()),
 		}
 	case len(refused) > 0:

@@ -158,7 +158,8 @@ func groupAnswer(r *request) (fleet.GroupAnswer, error) {
 	if err := missing(map[string]bool{"digest": body.Digest == nil, "answer": body.Answer == nil}); err != nil {
 		return fleet.GroupAnswer{}, err
 	}
-	answer := fleet.GroupAnswer{Digest: *body.Digest, Answer: fleet.Answer(*body.Answer), Rollout: body.Rollout, Template: body.Template}
+	answer := fleet.GroupAnswer{Digest: *body.Digest, Answer: fleet.Answer(*body.Answer),
+		Rollout: body.Rollout, Template: body.Template}
 	if answer.Answer != fleet.AnswerConsent && answer.Answer != fleet.AnswerKeep {
 		return answer, fleet.Invalidf("answer", "an answer is consent or keep")
 	}
@@ -216,7 +217,7 @@ func wireGiven(c fleet.GivenConsent, registry *fleet.Registry) api.GivenConsent 
 	case !c.Closed.IsZero():
 		state = "closed"
 	}
-	return api.GivenConsent{ID: c.ID, DeviceID: string(c.Device), Label: registry.Label(c.Device), Key: c.Key, Answer: string(c.Answer),
-		State: state, Rollout: c.Rollout, By: c.By, At: api.Time{Time: c.At}, Until: api.Time{Time: c.Until},
+	return api.GivenConsent{ID: c.ID, DeviceID: string(c.Device), Label: registry.Label(c.Device), Key: c.Key,
+		Answer: string(c.Answer), State: state, Rollout: c.Rollout, By: c.By, At: api.Time{Time: c.At}, Until: api.Time{Time: c.Until},
 		ClosedAt: moment(c.Closed), Intent: c.Intent}
 }

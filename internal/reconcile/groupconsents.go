@@ -15,7 +15,8 @@ import (
 // GroupConsentStore keeps answers to equal changes of several devices.
 type GroupConsentStore interface {
 	// PutGroupConsent records an answer for the members of a rollout, and with it those of the members that wait now.
-	PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent) (fleet.GroupConsent, []fleet.Consent, error)
+	PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent,
+	) (fleet.GroupConsent, []fleet.Consent, error)
 	// GroupConsents are those that count for a device now, newest first.
 	GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fleet.GroupConsent, error)
 	// RolloutsOfDevices are the rollouts that speak for devices.
@@ -96,8 +97,8 @@ func (e *Engine) fromGroups(j *job, groups []fleet.GroupConsent) []fleet.Consent
 			continue
 		}
 		g := groups[i]
-		consents = append(consents, fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: g.Answer, Change: e.consentDigest(j.m.id, c),
-			By: g.By, At: g.At, Until: time.Now().Add(consentTime), Group: g.ID})
+		consents = append(consents, fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: g.Answer,
+			Change: e.consentDigest(j.m.id, c), By: g.By, At: g.At, Until: time.Now().Add(consentTime), Group: g.ID})
 	}
 	return consents
 }

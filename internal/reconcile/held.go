@@ -169,7 +169,8 @@ func (g *heldGroup) byRollout(rollouts map[fleet.DeviceID]int64) []fleet.HeldGro
 			part.Rollout = rollout
 			parts[rollout] = &part
 		}
-		parts[rollout].Devices = append(parts[rollout].Devices, fleet.HeldDevice{Device: device, Templates: changes[0].templates})
+		held := fleet.HeldDevice{Device: device, Templates: changes[0].templates}
+		parts[rollout].Devices = append(parts[rollout].Devices, held)
 	}
 	var all []fleet.HeldGroup
 	for _, part := range parts {
@@ -203,7 +204,8 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.
 	if a.Rollout == 0 {
 		_, err = e.o.Store.PutConsents(ctx, consents)
 	} else {
-		group := fleet.GroupConsent{Rollout: a.Rollout, Key: key, Change: a.Digest, Answer: a.Answer, By: fleet.ActorOf(ctx), At: now}
+		group := fleet.GroupConsent{Rollout: a.Rollout, Key: key, Change: a.Digest, Answer: a.Answer,
+			By: fleet.ActorOf(ctx), At: now}
 		_, _, err = e.o.Store.PutGroupConsent(ctx, group, consents)
 	}
 	if err != nil {
@@ -226,7 +228,8 @@ func (e *Engine) Wake(devices []fleet.DeviceID) {
 }
 
 // meant are the changes that an answer is for, and the key of their group.
-func (h *heldChanges) meant(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int64) (string, map[fleet.DeviceID][]heldChange, error) {
+func (h *heldChanges) meant(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int64,
+) (key string, meant map[fleet.DeviceID][]heldChange, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.groups[a.Digest]
@@ -235,17 +238,18 @@ func (h *heldChanges) meant(a fleet.GroupAnswer, rollouts map[fleet.DeviceID]int
 	}
 	switch {
 	case a.Answer == fleet.AnswerConsent && !g.shown.Consent:
-		return "", nil, fleet.Invalidf("answer", "%s cannot be made here: keep what is there, or change the template", g.shown.Key)
-	case a.Answer == fleet.AnswerKeep && !g.shown.Keep:
-		return "", nil, fleet.Invalidf("answer", "a template asks for the change of %s: change or untag that template to keep what is there",
+		return "", nil, fleet.Invalidf("answer", "%s cannot be made here: keep what is there, or change the template",
 			g.shown.Key)
+	case a.Answer == fleet.AnswerKeep && !g.shown.Keep:
+		return "", nil, fleet.Invalidf("answer",
+			"a template asks for the change of %s: change or untag that template to keep what is there", g.shown.Key)
 	}
 	for _, id := range a.Devices {
 		if g.changes[id] == nil {
 			return "", nil, nothingWaits(fmt.Sprintf("device %s has no held change with this digest now", id))
 		}
 	}
-	meant := map[fleet.DeviceID][]heldChange{}
+	meant = map[fleet.DeviceID][]heldChange{}
 	for device, changes := range g.changes {
 		listed := len(a.Devices) == 0 || slices.Contains(a.Devices, device)
 		if !listed || a.Rollout != 0 && rollouts[device] != a.Rollout {

@@ -12,7 +12,8 @@ import (
 
 // PutGroupConsent keeps a person's answer for the members of a rollout, and with it, in the same transaction, the
 // consents of the members that wait now. It gives both with their IDs.
-func (s *Store) PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent) (fleet.GroupConsent, []fleet.Consent, error) {
+func (s *Store) PutGroupConsent(ctx context.Context, g fleet.GroupConsent, now []fleet.Consent,
+) (fleet.GroupConsent, []fleet.Consent, error) {
 	var kept []fleet.Consent
 	g, err := write(ctx, s, "put group consent", func(t *tx) (_ fleet.GroupConsent, err error) {
 		if g.ID, err = t.putGroupConsent(g); err != nil {

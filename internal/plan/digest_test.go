@@ -7,8 +7,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Any change of templates and tags in the fleet made each plan another one: where others save often, a person's apply was
-// refused each time.
+// Any change of templates and tags in the fleet made each plan another one: where others save often, a person's apply
+// was refused each time.
 func TestAPlanIsTheSameWhateverElseTheFleetChanges(t *testing.T) {
 	made := func(generation int64, rate string) plan.Plan {
 		doc := stconfig.Sample()

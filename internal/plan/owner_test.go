@@ -195,7 +195,8 @@ func TestAnIntroducerDoesNotBringBackWhatTemplatesRevoked(t *testing.T) {
 // Two old documents put back one after the other, while a template removed the folder, made the share of a template a
 // person's: it came back with the folder when all templates were gone.
 func TestAShareOfATemplateIsNobodysInAFolderThatAnotherTemplateRemoves(t *testing.T) {
-	shares := fleet.Template{ID: 1, Priority: 70, Op: fleet.OpMerge, Key: "folders.photos-x4kd.devices", Text: `[{"deviceID": "` + nora + `"}]`}
+	shares := fleet.Template{ID: 1, Priority: 70, Op: fleet.OpMerge, Key: "folders.photos-x4kd.devices",
+		Text: `[{"deviceID": "` + nora + `"}]`}
 	removes := fleet.Template{ID: 2, Priority: 60, Op: fleet.OpRemove, Key: "folders", Text: `["photos-x4kd"]`}
 	s := newStory(t)
 	s.write([]fleet.Template{shares})
@@ -211,7 +212,8 @@ func TestAShareOfATemplateIsNobodysInAFolderThatAnotherTemplateRemoves(t *testin
 	s.asBefore()
 }
 
-// A device that a person removed came back with a folder that a template had removed, and the folder was shared with it.
+// A device that a person removed came back with a folder that a template had removed, and the folder was shared with
+// it.
 func TestADeviceThatAPersonRemovedStaysAwayWhenAFolderComesBack(t *testing.T) {
 	removes := fleet.Template{ID: 1, Priority: 60, Op: fleet.OpRemove, Key: "folders", Text: `["photos-x4kd"]`}
 	s := newStory(t)

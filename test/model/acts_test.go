@@ -20,8 +20,9 @@ var acts = []struct {
 	name string
 	do   func(s *sequence)
 }{
-	{"template", (*sequence).changesTemplate}, {"template", (*sequence).changesTemplate}, {"template", (*sequence).changesTemplate},
-	{"template", (*sequence).changesTemplate}, {"edit", (*sequence).edits}, {"edit", (*sequence).edits}, {"pause", (*sequence).pauses},
+	{"template", (*sequence).changesTemplate}, {"template again", (*sequence).changesTemplate},
+	{"template once more", (*sequence).changesTemplate}, {"another template", (*sequence).changesTemplate},
+	{"edit", (*sequence).edits}, {"edit again", (*sequence).edits}, {"pause", (*sequence).pauses},
 	{"member", (*sequence).movesMember}, {"share", (*sequence).movesShare}, {"put back", (*sequence).putsBack},
 	{"put back", (*sequence).putsBack}, {"introducer", (*sequence).introduces}, {"upgrade", (*sequence).upgrades},
 	{"tag", (*sequence).tags2}, {"orders", (*sequence).reorders},
@@ -111,16 +112,21 @@ func (s *sequence) fresh(place string) stconfig.Value {
 	return value
 }
 
+// places are those of the daemon that are wanted, sorted.
+func (s *sequence) places(wanted func(place string) bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.doc)), func(place string) bool { return !wanted(place) })
+}
+
 // edits sets a leaf.
 func (s *sequence) edits() {
-	places := slices.DeleteFunc(slices.Sorted(maps.Keys(s.doc)), func(place string) bool { return isMember(place) || strings.HasSuffix(place, ".paused") })
+	places := s.places(func(place string) bool { return !isMember(place) && !strings.HasSuffix(place, ".paused") })
 	place := rapid.SampledFrom(places).Draw(s.rt, "place")
 	s.change(stconfig.Replace(s.value, keyOf(place), s.fresh(place)))
 }
 
 // pauses pauses a folder, or lets it go on, and maybe back.
 func (s *sequence) pauses() {
-	places := slices.DeleteFunc(slices.Sorted(maps.Keys(s.doc)), func(place string) bool { return !strings.HasSuffix(place, ".paused") })
+	places := s.places(func(place string) bool { return strings.HasSuffix(place, ".paused") })
 	if len(places) == 0 {
 		return
 	}
@@ -134,8 +140,8 @@ func (s *sequence) pauses() {
 
 // movesMember adds a folder or device by hand, or takes it away.
 func (s *sequence) movesMember() {
-	place := rapid.SampledFrom([]string{"folders.made", "folders.docs", "folders.hand", "devices." + string(nora), "devices." + string(olga),
-		"devices." + string(storage)}).Draw(s.rt, "member")
+	place := rapid.SampledFrom([]string{"folders.made", "folders.docs", "folders.hand", "devices." + string(nora),
+		"devices." + string(olga), "devices." + string(storage)}).Draw(s.rt, "member")
 	key := keyOf(place)
 	list, id, _ := strings.Cut(place, ".")
 	name := s.fresh("x.label")
@@ -145,7 +151,8 @@ func (s *sequence) movesMember() {
 	case list == "folders":
 		s.change(stconfig.Replace(s.value, key, s.folder(s.value, id, name.Str())))
 	default:
-		s.change(stconfig.Replace(s.value, key, s.value.Get("defaults").Get("device").With("deviceID", stconfig.Text(id)).With("name", name)))
+		device := s.value.Get("defaults").Get("device").With("deviceID", stconfig.Text(id)).With("name", name)
+		s.change(stconfig.Replace(s.value, key, device))
 	}
 }
 
@@ -177,7 +184,8 @@ func (s *sequence) introduces() {
 	}
 	doc := s.value
 	if s.doc["devices."+string(id)] == "" {
-		device := doc.Get("defaults").Get("device").With("deviceID", stconfig.Text(string(id))).With("introducedBy", stconfig.Text(string(storage)))
+		device := doc.Get("defaults").Get("device").With("deviceID", stconfig.Text(string(id))).
+			With("introducedBy", stconfig.Text(string(storage)))
 		doc = stconfig.Replace(doc, keyOf("devices."+string(id)), device)
 	}
 	if s.doc[shareOf(folder, id)] == "" {

@@ -63,8 +63,8 @@ func (s *sequence) waits(place string) bool {
 	return false
 }
 
-// mayBeHeld checks that a question is one: about a folder or device that comes or goes, or about a value that Muster wrote
-// earlier; and that it is not asked twice.
+// mayBeHeld checks that a question is one: about a folder or device that comes or goes, or about a value that Muster
+// wrote earlier; and that it is not asked twice.
 func (s *sequence) mayBeHeld(c api.PlannedChange) {
 	if strings.HasPrefix(c.Reason, "left out together") || strings.HasSuffix(c.Reason, "is still shared with it") {
 		return // it waits for another answer, and follows by itself
@@ -84,7 +84,8 @@ func (s *sequence) noVanished(before, after flat) {
 		if after[place] != "" || !isMember(place) || strings.Count(place, ".") != 1 || s.answered[place] {
 			continue
 		}
-		if id, isDevice := strings.CutPrefix(place, "devices."); !isDevice || !s.rules.along[id] || s.rules.base[place] != "" {
+		id, isDevice := strings.CutPrefix(place, "devices.")
+		if !isDevice || !s.rules.along[id] || s.rules.base[place] != "" {
 			s.rt.Errorf("%s was taken away, and no person consented", place)
 		}
 	}

@@ -162,61 +162,76 @@ func members(ids ...fleet.DeviceID) string {
 	return "[" + strings.Join(list, ", ") + "]"
 }
 
-// pick is one of two.
-func pick[T any](variant int, a, b T) T {
-	if variant == 0 {
-		return a
-	}
-	return b
+// sets is a template about one leaf.
+func sets(priority int64, place string, values ...string) kind {
+	return kind{priority, "set", place, [2]string(values), func(f *fold, v int) { f.leaf(place, values[v]) }}
+}
+
+// shares is a template that shares a folder with one device or the other.
+func shares(priority int64, folder string, with ...fleet.DeviceID) kind {
+	return kind{priority, "merge", "folders." + folder + ".devices", [2]string{members(with[0]), members(with[1])},
+		func(f *fold, v int) { f.share(folder, with[v]) }}
+}
+
+// removes is a template that removes one member of a list or the other.
+func removes(priority int64, list string, ids ...string) kind {
+	return kind{priority, "remove", list, [2]string{"[" + text(ids[0]) + "]", "[" + text(ids[1]) + "]"},
+		func(f *fold, v int) { f.remove(list + "." + ids[v]) }}
 }
 
 // kinds overlap in every way: same leaves, members and what lies in them, additions and removals.
 var kinds = []kind{
-	{10, "set", "options.maxSendKbps", [2]string{"100", "101"}, func(f *fold, v int) { f.leaf("options.maxSendKbps", pick(v, "100", "101")) }},
-	{20, "set", "options.maxSendKbps", [2]string{"200", "201"}, func(f *fold, v int) { f.leaf("options.maxSendKbps", pick(v, "200", "201")) }},
-	{15, "merge", "", [2]string{`{"options": {"maxSendKbps": 300, "maxRecvKbps": 310}}`, `{"options": {"maxRecvKbps": 311}}`}, func(f *fold, v int) {
-		f.leaf("options.maxRecvKbps", pick(v, "310", "311"))
+	sets(10, "options.maxSendKbps", "100", "101"),
+	sets(20, "options.maxSendKbps", "200", "201"),
+	{15, "merge", "", [2]string{
+		`{"options": {"maxSendKbps": 300, "maxRecvKbps": 310}}`,
+		`{"options": {"maxRecvKbps": 311}}`,
+	}, func(f *fold, v int) {
+		f.leaf("options.maxRecvKbps", []string{"310", "311"}[v])
 		if v == 0 {
 			f.leaf("options.maxSendKbps", "300")
 		}
 	}},
-	{30, "merge", "folders", [2]string{`[{"id": "made", "path": "~/made", "devices": ` + members(nora) + `}]`,
-		`[{"id": "made", "path": "~/made", "devices": ` + members(olga, nora) + `}]`}, func(f *fold, v int) {
+	{30, "merge", "folders", [2]string{
+		`[{"id": "made", "path": "~/made", "devices": ` + members(nora) + `}]`,
+		`[{"id": "made", "path": "~/made", "devices": ` + members(olga, nora) + `}]`,
+	}, func(f *fold, v int) {
 		f.member("folders.made")
 		f.share("made", nora)
 		if v == 1 {
 			f.share("made", olga)
 		}
 	}},
-	{33, "merge", "folders", [2]string{`[{"id": "hand", "path": "~/hand", "label": "given", "devices": ` + members(olga) + `}]`,
-		`[{"id": "hand", "path": "~/hand"}]`}, func(f *fold, v int) {
+	{33, "merge", "folders", [2]string{
+		`[{"id": "hand", "path": "~/hand", "label": "given", "devices": ` + members(olga) + `}]`,
+		`[{"id": "hand", "path": "~/hand"}]`,
+	}, func(f *fold, v int) {
 		f.member("folders.hand")
 		if v == 0 {
 			f.leaf("folders.hand.label", text("given"))
 			f.share("hand", olga)
 		}
 	}},
-	{35, "merge", "folders.made.devices", [2]string{members(olga), members(nora)}, func(f *fold, v int) { f.share("made", pick(v, olga, nora)) }},
-	{40, "set", "folders.made.rescanIntervalS", [2]string{"60", "61"}, func(f *fold, v int) { f.leaf("folders.made.rescanIntervalS", pick(v, "60", "61")) }},
-	{41, "set", "folders.*.label", [2]string{`"same"`, `"other"`}, func(f *fold, v int) { f.everyFolder("label", pick(v, text("same"), text("other"))) }},
-	{45, "set", "folders.made.paused", [2]string{"true", "false"}, func(f *fold, v int) { f.leaf("folders.made.paused", pick(v, "true", "false")) }},
-	{46, "remove", "folders.made.devices", [2]string{`["` + string(nora) + `"]`, `["` + string(olga) + `"]`}, func(f *fold, v int) {
-		delete(f.doc, shareOf("made", pick(v, nora, olga)))
+	shares(35, "made", olga, nora),
+	sets(40, "folders.made.rescanIntervalS", "60", "61"),
+	{41, "set", "folders.*.label", [2]string{`"same"`, `"other"`}, func(f *fold, v int) {
+		f.everyFolder("label", []string{`"same"`, `"other"`}[v])
 	}},
-	{50, "merge", "devices", [2]string{`[{"deviceID": "` + string(nora) + `", "maxSendKbps": 9}]`, `[{"deviceID": "` + string(nora) + `"}]`}, func(f *fold, v int) {
+	sets(45, "folders.made.paused", "true", "false"),
+	removes(46, "folders.made.devices", string(nora), string(olga)),
+	{50, "merge", "devices", [2]string{
+		`[{"deviceID": "` + string(nora) + `", "maxSendKbps": 9}]`,
+		`[{"deviceID": "` + string(nora) + `"}]`,
+	}, func(f *fold, v int) {
 		f.device(nora)
 		if v == 0 {
 			f.leaf("devices."+string(nora)+".maxSendKbps", "9")
 		}
 	}},
-	{60, "remove", "devices", [2]string{`["` + string(nora) + `"]`, `["` + string(olga) + `"]`}, func(f *fold, v int) {
-		f.remove("devices." + string(pick(v, nora, olga)))
-	}},
-	{61, "remove", "folders", [2]string{`["docs"]`, `["made"]`}, func(f *fold, v int) { f.remove("folders." + pick(v, "docs", "made")) }},
-	{65, "merge", "folders.made.devices", [2]string{members(nora), members(olga)}, func(f *fold, v int) { f.share("made", pick(v, nora, olga)) }},
-	{70, "merge", "folders.docs.devices", [2]string{members(nora), members(olga)}, func(f *fold, v int) { f.share("docs", pick(v, nora, olga)) }},
-	{80, "remove", "devices", [2]string{`["` + string(storage) + `"]`, `["` + string(otto) + `"]`}, func(f *fold, v int) {
-		f.remove("devices." + string(pick(v, storage, otto)))
-	}},
-	{90, "set", "folders.docs.rescanIntervalS", [2]string{"70", "71"}, func(f *fold, v int) { f.leaf("folders.docs.rescanIntervalS", pick(v, "70", "71")) }},
+	removes(60, "devices", string(nora), string(olga)),
+	removes(61, "folders", "docs", "made"),
+	shares(65, "made", nora, olga),
+	shares(70, "docs", nora, olga),
+	removes(80, "devices", string(storage), string(otto)),
+	sets(90, "folders.docs.rescanIntervalS", "70", "71"),
 }

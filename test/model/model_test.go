@@ -1,5 +1,6 @@
-// Package model_test drives the whole server and simulated daemons through random sequences of what people, introducers,
-// templates, upgrades, faults and crashes do, and compares each daemon with a reference model of the rules of ownership.
+// Package model_test drives the whole server and simulated daemons through random sequences of what people,
+// introducers, templates, upgrades, faults and crashes do, and compares each daemon with a reference model of the
+// rules of ownership.
 package model_test
 
 import (
@@ -62,7 +63,8 @@ func TestTheDaemonHasWhatTheRulesSay(t *testing.T) {
 					})
 				}
 			})
-			t.Logf("%d sequences of %d acts so far, of which %d had the device contended", sequences.Load(), actsDone.Load(), goneOn.Load())
+			t.Logf("%d sequences of %d acts so far, of which %d had the device contended",
+				sequences.Load(), actsDone.Load(), goneOn.Load())
 		})
 	}
 }

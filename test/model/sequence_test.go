@@ -17,8 +17,8 @@ import (
 	"muster/internal/stsim"
 )
 
-// sequence is one daemon of its own with a person at it, under a Muster that other sequences use too, and what the rules
-// say of it.
+// sequence is one daemon of its own with a person at it, under a Muster that other sequences use too, and what the
+// rules say of it.
 type sequence struct {
 	rt     *rapid.T
 	m      *muster
@@ -66,7 +66,7 @@ func newSequence(rt *rapid.T, m *muster) *sequence {
 	}
 	d := farm.Daemon(0)
 	s := &sequence{rt: rt, m: m, farm: farm, id: string(d.ID()), saved: map[int]*saved{}, answered: map[string]bool{},
-		person: person{daemon: d, client: &http.Client{Timeout: waitLimit, Transport: &http.Transport{DisableKeepAlives: true}}},
+		person: person{d, &http.Client{Timeout: waitLimit, Transport: &http.Transport{DisableKeepAlives: true}}},
 		tags:   [2]string{fmt.Sprint("sequence ", n), fmt.Sprint("sequence ", n, " too")}}
 	s.begin()
 	return s
@@ -79,7 +79,8 @@ var quick = stsim.Timing{Drain: time.Millisecond, Down: time.Millisecond, Scan: 
 func (s *sequence) begin() {
 	d := s.person.daemon
 	if err := d.Edit(func(doc stconfig.Value) stconfig.Value {
-		device := doc.Get("defaults").Get("device").With("deviceID", stconfig.Text(string(storage))).With("name", stconfig.Text("NAS"))
+		device := doc.Get("defaults").Get("device").With("deviceID", stconfig.Text(string(storage))).
+			With("name", stconfig.Text("NAS"))
 		doc = doc.With("devices", stconfig.List(append(slices.Collect(doc.Get("devices").Values()), device)...))
 		folder := s.folder(doc, "docs", "Documents")
 		return doc.With("folders", stconfig.List(withShare(folder, string(storage), "")))
@@ -249,7 +250,8 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 	}
 	now := s.person.daemon.Config()
 	own := s.person.daemon.ID()
-	if places := differences(project(shown, own), project(now, own)); len(places) > 0 || !shown.Get("version").Equal(now.Get("version")) {
+	places := differences(project(shown, own), project(now, own))
+	if len(places) > 0 || !shown.Get("version").Equal(now.Get("version")) {
 		return fmt.Sprint("not read yet: ", places), nil
 	}
 	if s.plan, err = c.DevicePlan(ctx, s.id); err != nil {

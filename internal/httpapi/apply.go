@@ -98,7 +98,7 @@ func mayConsent(who auth.Principal, changes []plan.Change, consent []string) err
 
 // removes tells whether a change takes a folder or a device from the daemon.
 func removes(change plan.Change) bool {
-	if change.Key.Len() != 2 || change.To.Exists() {
+	if change.Key.Len() != 2 || change.To.Exists() || change.ToLeftOut {
 		return false
 	}
 	section := change.Key.At(0).Name

@@ -43,6 +43,7 @@ type Change struct {
 	Stopped   bool   // held because writing it again and again is of no use
 	Consented bool   // held, and a person said yes
 	Dependent bool   // held or refused only together with another change: it goes out with that one, without an answer
+	ToLeftOut bool   // To exists, and is left out of a report
 	OnlyKeep  bool   // held, and what was there cannot be written back: a person may keep what is there, or set another
 
 	implied    bool
@@ -76,6 +77,7 @@ func (c Change) Reported(room bool) Change {
 		c.From, c.To = c.From.Detached(), c.To.Detached()
 		return c
 	}
+	c.ToLeftOut = c.To.Exists()
 	c.From, c.To = stconfig.Value{}, stconfig.Value{}
 	if c.Reason != "" {
 		c.Reason += "; "

@@ -10,7 +10,8 @@ import (
 	"muster/internal/plan"
 )
 
-// Waiting is what the newest plan of a device has that is not sent by itself: held, stopped or refused. It asks nobody.
+// Waiting is what the newest plan of a device has that is not sent by itself: held, stopped or refused. It asks no
+// daemon.
 func (e *Engine) Waiting(id fleet.DeviceID) []plan.Wish {
 	e.mu.Lock()
 	m := e.machines[id]
@@ -32,8 +33,8 @@ func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 	return j.plan, nil
 }
 
-// ask makes a job for a reader and plans; the job changes no record. A read on demand is not announced by the mirror, so
-// ask queues the device itself when the daemon's configuration differs from the last one read.
+// ask makes a job for a reader and plans; the job changes no record. A read on demand is not announced by the mirror,
+// so ask queues the device itself when the daemon's configuration differs from the last one read.
 func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	j, err := e.jobOf(ctx, id)
 	if err != nil {
@@ -78,7 +79,9 @@ func (e *Engine) jobOf(ctx context.Context, id fleet.DeviceID) (*job, error) {
 // keep names changes that would return to base and must not: what is there becomes the base. It answers when the
 // daemon was read back, with what was done and with what the plan still asks for, which may be something consented to
 // that has to wait for something else; conflict when the plan is another by now.
-func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) (done, waiting []plan.Change, err error) {
+func (e *Engine) Apply(
+	ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string,
+) (done, waiting []plan.Change, err error) {
 	r := &request{by: fleet.ActorOf(ctx), digest: digest, consent: consent, keep: keep}
 	answered, err := e.await(ctx, id, r)
 	if !answered {
@@ -87,8 +90,8 @@ func (e *Engine) Apply(ctx context.Context, id fleet.DeviceID, digest string, co
 	return r.sent, r.waiting, err
 }
 
-// await queues a request and waits for its answer. answered is false when ctx ended before it: a worker may still write
-// to the request then.
+// await queues a request and waits for its answer. answered is false when ctx ended before it: a worker may still
+// write to the request then.
 func (e *Engine) await(ctx context.Context, id fleet.DeviceID, r *request) (answered bool, err error) {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -139,7 +142,8 @@ func (j *job) report(r *request, consented func(plan.Change) bool) {
 	r.sent, r.waiting = forReport(r.sent, &room), forReport(r.waiting, &room)
 }
 
-// maxReported is how many bytes of JSON the values in one report may take. It may wait until its reader has memory for it.
+// maxReported is how many bytes of JSON the values in one report may take. A report may wait until there is memory for
+// its reader.
 const maxReported = 256 << 10
 
 // forReport are changes without the documents that they come from, with as many values as there is room for.

@@ -40,7 +40,7 @@ type change struct {
 	amends  bool   // an amendment: all of it is done, or nothing is sent
 
 	section stconfig.Key
-	target  func(doc stconfig.Value) (stconfig.Value, error)
+	target  func(ctx context.Context, j *job) (stconfig.Value, error)
 	role    fleet.Role // of the person
 	digest  string     // of the plan that they saw; "" when they consent to nothing
 	consent []string
@@ -58,9 +58,7 @@ func (e *Engine) Restore(
 	if err != nil {
 		return Restored{}, err
 	}
-	left := int64(maxCompared)
-	revision, err := e.revision(ctx, id, number, &left)
-	if err != nil {
+	if err := e.mayRestore(ctx, id, number); err != nil {
 		return Restored{}, err
 	}
 	c := &change{
@@ -68,7 +66,7 @@ func (e *Engine) Restore(
 		done:    fmt.Sprintf("revision %d restored", number),
 		nothing: fmt.Sprintf("nothing that can be restored differs from revision %d", number),
 		section: section, role: fleet.RoleOf(ctx), digest: what.Digest, consent: what.Consent,
-		target: func(now stconfig.Value) (stconfig.Value, error) { return stconfig.Restorable(revision, now), nil },
+		target: func(ctx context.Context, j *job) (stconfig.Value, error) { return e.restorable(ctx, j, number) },
 	}
 	answered, err := e.await(ctx, id, &request{change: c})
 	if !answered {
@@ -77,11 +75,34 @@ func (e *Engine) Restore(
 	return c.out, err
 }
 
+// mayRestore checks that a revision is kept and can be restored, also while the daemon is offline.
+func (e *Engine) mayRestore(ctx context.Context, id fleet.DeviceID, number int64) error {
+	return e.o.Memory.Do(ctx, func(ctx context.Context) error {
+		left := int64(maxCompared)
+		_, err := e.revision(ctx, id, number, &left)
+		return err
+	})
+}
+
+// restorable is what restoring a revision makes of the document of a job. The job reads the revision once: the revision
+// may be deleted before the job reads the daemon back.
+func (e *Engine) restorable(ctx context.Context, j *job, number int64) (stconfig.Value, error) {
+	if !j.revision.Exists() {
+		var err error
+		left := int64(maxCompared)
+		if j.revision, err = e.revision(ctx, j.m.id, number, &left); err != nil {
+			return stconfig.Value{}, err
+		}
+	}
+	return stconfig.Restorable(j.revision, j.doc), nil
+}
+
 // Amend makes a person's change. What is so already is no error. It is a conflict where the change would have to wait for
 // consent, where nothing is written to the device, and where templates would take it back.
 func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, a Amendment) error {
 	_, err := e.await(ctx, id, &request{change: &change{
-		what: a.What, cause: a.Cause, done: a.What, amends: true, role: fleet.RoleOf(ctx), target: a.Change,
+		what: a.What, cause: a.Cause, done: a.What, amends: true, role: fleet.RoleOf(ctx),
+		target: func(_ context.Context, j *job) (stconfig.Value, error) { return a.Change(j.doc) },
 	}})
 	return err
 }
@@ -104,6 +125,7 @@ func sectionOf(text string) (stconfig.Key, error) {
 func (e *Engine) carryOut(ctx context.Context, j *job, c *change) error {
 	j.change = c
 	defer j.hangUp()
+	defer c.report()
 	for range changeTries {
 		if err := e.planAnew(ctx, j); err != nil {
 			return err
@@ -123,6 +145,14 @@ func (e *Engine) carryOut(ctx context.Context, j *job, c *change) error {
 		Message: "the daemon's configuration keeps changing: nothing was written", Hint: "Ask again when nobody edits it."}
 }
 
+// report makes the result of a change an answer that may wait: it holds no part of the documents, and its values only
+// within the bound of a report.
+func (c *change) report() {
+	room := maxReported
+	c.out.Plan.Changes, c.out.Left = forReport(c.out.Plan.Changes, &room), forReport(c.out.Left, &room)
+	c.wanted = nil
+}
+
 // planAnew plans from what the daemon has now.
 func (e *Engine) planAnew(ctx context.Context, j *job) error {
 	if j.session == nil {
@@ -139,7 +169,7 @@ func (e *Engine) planAnew(ctx context.Context, j *job) error {
 // planChange makes the plan of a person's change from the document that the job holds.
 func (e *Engine) planChange(ctx context.Context, j *job) error {
 	c := j.change
-	target, err := c.target(j.doc)
+	target, err := c.target(ctx, j)
 	if err != nil {
 		return err
 	}

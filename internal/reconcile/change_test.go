@@ -264,3 +264,25 @@ func TestARestoreThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 		}
 	})
 }
+
+// The revision of a restore takes memory of the limit, and its answer may wait: it has no large values.
+func TestARestoreTakesItsMemoryFromTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.store.revision = edited(b.daemon.doc, folder+".label", stconfig.Text(strings.Repeat("x", 1<<20)))
+		b.start()
+		defer b.stop()
+		restored, err := b.restore(asAdmin(t), reconcile.RestoreRequest{})
+		if err != nil || !restored.Done || len(restored.Plan.Changes) != 1 {
+			t.Fatalf("done %v, %d changes, %v", restored.Done, len(restored.Plan.Changes), err)
+		}
+		if c := restored.Plan.Changes[0]; c.To.Exists() || !strings.Contains(c.Reason, "not shown") {
+			t.Errorf("a value of %d bytes is in the answer, with the reason %q", len(c.To.Str()), c.Reason)
+		}
+		b.store.mu.Lock()
+		defer b.store.mu.Unlock()
+		if b.store.unlimitedReads != 0 {
+			t.Errorf("the revision was read %d times outside the limit", b.store.unlimitedReads)
+		}
+	})
+}

@@ -18,6 +18,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/health"
+	"muster/internal/memlimit"
 	"muster/internal/plan"
 	"muster/internal/reconcile"
 	"muster/internal/stconfig"
@@ -41,6 +42,8 @@ type store struct {
 	revision  stconfig.Value // the only one that is kept
 	puts      int            // of stops
 	fail      func(call string) error
+
+	revisionReads, unlimitedReads int // of revision; unlimitedReads outside a memory limit
 }
 
 // Admission admits every device to the newest generation.
@@ -114,9 +117,13 @@ func (s *store) FinishIntent(_ context.Context, id int64, outcome fleet.Outcome,
 	return nil
 }
 
-func (s *store) Revision(context.Context, fleet.DeviceID, int64) (fleet.Revision, error) {
+func (s *store) Revision(ctx context.Context, _ fleet.DeviceID, _ int64) (fleet.Revision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.revisionReads++
+	if !memlimit.Limited(ctx) {
+		s.unlimitedReads++
+	}
 	return fleet.Revision{Number: 1, JSON: s.revision.JSON()}, nil
 }
 

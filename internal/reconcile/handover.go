@@ -4,8 +4,8 @@ import "muster/internal/fleet"
 
 const maxHandedBytes = 4 << 20 // of documents that wait for their devices' turns
 
-// ConfigKept says that the store has a new configuration of a device, and hands it over: to read it from there would cost
-// as much as keeping it did. Where too much waits already it is read from there.
+// ConfigKept says that the store has a new configuration of a device, and hands it over: to read it from there would
+// cost as much as keeping it did. Where too much waits already it is read from there.
 func (e *Engine) ConfigKept(id fleet.DeviceID, config fleet.ObservedConfig) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

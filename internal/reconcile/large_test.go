@@ -11,11 +11,16 @@ import (
 	"muster/internal/stconfig"
 )
 
+// documentOf is a configuration of somewhat more than size bytes.
+func documentOf(id fleet.DeviceID, size int) []byte {
+	return []byte(`{"version":52,"devices":[{"deviceID":"` + string(id) + `"}],` +
+		`"gui":{"apiKey":"k","enabled":true},"x":"` + strings.Repeat("x", size) + `"}`)
+}
+
 func TestALargeDocumentIsTakenApartOnceThereIsMemory(t *testing.T) {
 	id := fleet.DeviceIDOf([32]byte{1})
 	for size, want := range map[int]int{10: 1, 3 << 20: 2} {
-		doc := []byte(`{"version":52,"devices":[{"deviceID":"` + string(id) + `"}],"gui":{"apiKey":"k","enabled":true},"x":"` +
-			strings.Repeat("x", size) + `"}`)
+		doc := documentOf(id, size)
 		tries := 0
 		err := memlimit.New().Do(t.Context(), func(ctx context.Context) error {
 			tries++
@@ -64,8 +69,7 @@ func (s revisionStore) Revision(context.Context, fleet.DeviceID, int64) (fleet.R
 func TestConfigurationsThatAreTooLargeAreNotCompared(t *testing.T) {
 	id := fleet.DeviceIDOf([32]byte{1})
 	for size, want := range map[int]fleet.Code{1 << 20: "", maxCompared / 2: fleet.CodeTooLarge} {
-		doc := []byte(`{"version":52,"devices":[{"deviceID":"` + string(id) + `"}],"gui":{"apiKey":"k","enabled":true},"x":"` +
-			strings.Repeat("x", size) + `"}`)
+		doc := documentOf(id, size)
 		_, err := New(Options{Store: revisionStore{json: doc}}).Compare(t.Context(), id, 1, 2)
 		if fleet.CodeOf(err) != want {
 			t.Errorf("%d bytes: got %v, want %q", size, err, want)

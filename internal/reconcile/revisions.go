@@ -44,8 +44,9 @@ func (e *Engine) revision(ctx context.Context, id fleet.DeviceID, number int64, 
 	size := stconfig.ParsedSize(revision.JSON)
 	if *left -= size; *left < 0 {
 		return stconfig.Value{}, &fleet.Error{
-			Code: fleet.CodeTooLarge, During: "read revision", Message: "the configuration is too large to be compared or restored",
-			Hint: "GET the revision, and compare it or bring it back with a program of your own.",
+			Code: fleet.CodeTooLarge, During: "read revision",
+			Message: "the configuration is too large to be compared or restored",
+			Hint:    "GET the revision, and compare it or bring it back with a program of your own.",
 		}
 	}
 	if err := memlimit.Take(ctx, size); err != nil {

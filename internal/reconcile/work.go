@@ -32,7 +32,8 @@ type job struct {
 	forgotten int // as the memory had it when the look began
 	templates []fleet.Template
 
-	change *change // of a person; nil: the job is about templates
+	change   *change        // of a person; nil: the job is about templates
+	revision stconfig.Value // that the change restores, once it was read
 
 	handed  *fleet.ObservedConfig // what the store was given a moment ago; nil when that has to be asked
 	session Session               // while it is being written to; nil otherwise

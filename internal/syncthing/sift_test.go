@@ -41,7 +41,8 @@ func TestAHundredSavesOfALargeConfigurationAreOneSmallAnswer(t *testing.T) {
 	ask()
 	runtime.ReadMemStats(&after)
 	took := int64(after.TotalAlloc - before.TotalAlloc)
-	if sent := int64(saves * len(config)); took > sent/10 {
+	// Without the sifter it is several times what was sent. The race detector empties pools, which counts here.
+	if sent := int64(saves * len(config)); took > sent {
 		t.Errorf("an answer of %d KiB took %d KiB, on both sides", sent>>10, took>>10)
 	}
 }

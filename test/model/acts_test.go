@@ -51,6 +51,9 @@ func (s *sequence) changesTemplate() {
 
 func (s *sequence) templateChange() {
 	at := rapid.IntRange(0, len(kinds)-1).Draw(s.rt, "template")
+	if have := slices.Sorted(maps.Keys(s.saved)); len(have) > 0 && rapid.Bool().Draw(s.rt, "one that is there") {
+		at = rapid.SampledFrom(have).Draw(s.rt, "template")
+	}
 	t := s.saved[at]
 	switch {
 	case t == nil:

@@ -22,6 +22,7 @@ type fake struct {
 	version fleet.Version
 
 	directories []string
+	home        string
 
 	folders []fakeFolder
 	old     bool // no /rest/config
@@ -57,7 +58,8 @@ func id(n int) fleet.DeviceID { return fleet.DeviceIDOf(sha256.Sum256(fmt.Append
 
 func newFake(n int, folders ...string) *fake {
 	f := &fake{status: fleet.Status{MyID: id(n), StartTime: "first"}, version: fleet.Version{Version: "v1.30.0", OS: "linux"},
-		fail: map[string]error{}, hang: map[string]bool{}, gate: map[string]chan struct{}{}, changed: make(chan struct{}), cut: make(chan struct{}), pin: "sha256:aa"}
+		directories: []string{"/home/sample/st"},
+		fail:        map[string]error{}, hang: map[string]bool{}, gate: map[string]chan struct{}{}, changed: make(chan struct{}), cut: make(chan struct{}), pin: "sha256:aa"}
 	for _, folder := range folders {
 		f.folders = append(f.folders, fakeFolder{ID: folder, Label: "Label of " + folder})
 	}
@@ -108,6 +110,20 @@ func (f *fake) Version(ctx context.Context) (fleet.Version, error) {
 }
 
 func (f *fake) Directories(context.Context) ([]string, error) { return f.directories, nil }
+
+func (f *fake) Home(ctx context.Context) (string, error) {
+	err := f.do(ctx, "home")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.home, err
+}
+
+// says is the home that it names from now on.
+func (f *fake) says(home string) {
+	f.mu.Lock()
+	f.home = home
+	f.mu.Unlock()
+}
 
 func (f *fake) Summary(ctx context.Context, folder string) (fleet.FolderSummary, error) {
 	if err := f.do(ctx, "summary "+folder); err != nil {

@@ -57,7 +57,7 @@ func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
 	if err != nil {
 		return err
 	}
-	if version.Directories, err = d.Directories(ctx); err != nil {
+	if version.Directories, err = w.directories(ctx, d); err != nil {
 		return err
 	}
 	now := time.Now()
@@ -71,6 +71,38 @@ func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
 	})
 	w.observe(fleet.Observation{Version: &version, LastSeen: now}, false)
 	return nil
+}
+
+// directories are those of the daemon's own files. A daemon before 2.0 names them for a short time after its start only,
+// so what is known of them stays until it names others.
+func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
+	named, err := d.Directories(ctx)
+	if err != nil || len(named) > 0 {
+		return named, err
+	}
+	s := w.snapshot.Load()
+	var known []string
+	if s.Version != nil {
+		known = s.Version.Directories
+	}
+	started := s.Status.StartTime
+	if started != "" && started == w.homeAsked {
+		return known, nil
+	}
+	home, err := d.Home(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil: // the next request shows whether the daemon can be followed all the same
+		w.log.Debug("the daemon's home was not read", logkey.Err(err))
+		return known, nil
+	case home != "":
+		known = []string{home}
+	case len(known) == 0:
+		w.log.Info("the daemon's home is not known: restart the daemon, and its own files are protected from templates")
+	}
+	w.homeAsked = started
+	return known, nil
 }
 
 // readConfig reads the configuration and takes it over. One that is the same as the last is no news: daemons announce

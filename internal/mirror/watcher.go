@@ -36,6 +36,7 @@ type watcher struct {
 	summarised   map[string]bool      // by folder, whether it was paused when its summary was read
 	rested       map[string]time.Time // by folder, when it came to rest; see noteScan
 	contactBegan time.Time            // of the visit under way
+	homeAsked    string               // the start time of the daemon at which it was asked for its home
 
 	snapshot atomic.Pointer[Snapshot] // stored under mu
 

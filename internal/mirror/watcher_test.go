@@ -80,6 +80,56 @@ func TestWhereADaemonHasItsOwnFilesIsKept(t *testing.T) {
 	})
 }
 
+// A daemon before 2.0 names its home for a short time after its start. One that runs longer than Muster was forgotten.
+func TestWhatADaemonNamedAtAnEarlierStartIsForgotten(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		f.directories, f.home = nil, "/home/sample/st"
+		d := w.put(1, f)
+		want := func(asked int, home string) {
+			t.Helper()
+			pass(5 * time.Minute)
+			if got := w.wantConnection(d, fleet.Online).Version.Directories; !slices.Equal(got, []string{home}) {
+				t.Errorf("got %q, want %s", got, home)
+			}
+			if got := len(f.times("home")); got != asked {
+				t.Errorf("it was asked %d times, want %d", got, asked)
+			}
+			if got := last(w.observations()).Directories; !slices.Equal(got, []string{home}) {
+				t.Errorf("%q is kept", got)
+			}
+		}
+		want(1, "/home/sample/st")
+		f.breakConnection()
+		want(1, "/home/sample/st") // the same start: it is not asked again
+		f.says("")
+		f.restart("second")
+		f.breakConnection()
+		want(2, "/home/sample/st") // too late
+		f.says("/home/sample/elsewhere")
+		f.restart("third")
+		f.breakConnection()
+		want(3, "/home/sample/elsewhere")
+		f.set("home", errCut)
+		f.restart("fourth")
+		f.breakConnection()
+		want(4, "/home/sample/elsewhere") // it is followed all the same
+		f.set("home", nil)
+		f.breakConnection()
+		want(5, "/home/sample/elsewhere")
+	})
+}
+
+// last is the version that was kept last.
+func last(observations []fleet.Observation) (version fleet.Version) {
+	for _, o := range observations {
+		if o.Version != nil {
+			version = *o.Version
+		}
+	}
+	return version
+}
+
 func TestAtRestPollsAndStatusTakeTurns(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1, "a")

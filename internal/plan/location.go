@@ -70,6 +70,17 @@ func newSystem(known fleet.System) (s *system, why string) {
 	return s, ""
 }
 
+// MayBeTheDaemons tells whether a folder's path leads into the home directory of a user whose daemon has not named its
+// own files: they may be there.
+func MayBeTheDaemons(known fleet.System, path string) bool {
+	s, unknown := newSystem(known)
+	if unknown != "" || len(known.Directories) > 0 {
+		return false
+	}
+	at, strange := s.locate(path)
+	return strange == "" && at.within(s.home)
+}
+
 // locate reads a path as the daemon does. strange says why the text does not show where it leads.
 func (s *system) locate(text string) (at location, strange string) {
 	rest, home := strings.CutPrefix(text, "~")

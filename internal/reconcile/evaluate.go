@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -257,8 +258,25 @@ func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.R
 		if (c.Class == plan.Held || c.Class == plan.Refused) && x.asksFor(c) {
 			x.warn("%s would be %s: %s", c.Key, c.Class, c.Reason)
 		}
+		if x.j != nil && c.Class == plan.Free && x.asksFor(c) && plan.MayBeTheDaemons(x.j.known.System, folderPath(c)) {
+			x.warn("%s: the daemon has not named the directory of its own files. If they are at the path of this folder, "+
+				"its keys are shared. Restart the daemon to have them protected", c.Key)
+		}
 	}
 	return nil
+}
+
+// folderPath is where a change puts a folder; "" where it puts none.
+func folderPath(c plan.Change) string {
+	switch at := c.Key; {
+	case at.Len() < 2 || !strings.EqualFold(at.At(0).Name, "folders"):
+		return ""
+	case at.Len() == 2:
+		return c.To.Get("path").Str()
+	case at.Len() == 3 && strings.EqualFold(at.At(2).Name, "path"):
+		return c.To.Str()
+	}
+	return ""
 }
 
 // guardFacts are what the guard knows of the device.

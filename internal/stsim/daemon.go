@@ -156,7 +156,8 @@ func (d *Daemon) boot(p *process) error {
 	}
 	d.process, d.requiresRestart, d.savePending = p, false, false
 	d.supervisor, d.apiRestarting, d.apiRestartAgain = supervisor{}, false, false
-	p.log("Starting", object1("myID", stconfig.Text(string(d.id))))
+	p.log("Starting", stconfig.Obj(stconfig.Member{Name: "home", Value: stconfig.Text(d.machine().home)},
+		stconfig.Member{Name: "myID", Value: stconfig.Text(string(d.id))}))
 	d.startFolders(p)
 	if err := d.listenSync(p); err != nil {
 		d.process = nil

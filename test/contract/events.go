@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -178,8 +179,13 @@ var events = []Check{
 			}
 			return nil
 		})
-		if got := p.Poll("", "0", "&timeout=0"); len(got) == 0 || got[0].Type != "Starting" || got[0].ID != "1" {
-			p.Errorf("without a mask the first event is %v", got)
+		got := p.Poll("", "0", "&timeout=0")
+		if len(got) == 0 || got[0].Type != "Starting" || got[0].ID != "1" {
+			p.Fatalf("without a mask the first event is %v", got)
 		}
+		if home := got[0].Data.Get("home").Str(); !strings.HasPrefix(home, "/") {
+			p.Errorf("the daemon's home is %q", home)
+		}
+		p.Is(got[0].Data, "myID", string(p.Get("/rest/system/status").Get("myID").JSON()))
 	}},
 }

@@ -35,6 +35,7 @@ type Options struct {
 	AnnounceTo  string // URL of a discovery server on loopback; the daemon then listens on localhost by name
 	GUIUser     string // with GUIPassword: a GUI user from the start
 	GUIPassword string
+	HomeBelow   string // the daemon's home, below that of its user; "": they are the same directory
 }
 
 // Daemon is one running Syncthing. Its methods fail the test where something goes wrong.
@@ -44,7 +45,8 @@ type Daemon struct {
 	Address  string // IP of the API
 	Port     int    // of the API
 	SyncPort int    // of the sync protocol, on 127.0.0.1
-	Home     string // configuration, keys and database; $HOME of the daemon too
+	Home     string // configuration, keys and database
+	UserHome string // $HOME of the daemon
 	TLS      bool
 
 	t       testing.TB
@@ -56,7 +58,11 @@ type Daemon struct {
 func Start(t testing.TB, o Options) *Daemon {
 	t.Helper()
 	binary(t)
-	d := &Daemon{Address: "127.0.0.1", Home: t.TempDir(), TLS: o.TLS, t: t, options: o}
+	d := &Daemon{Address: "127.0.0.1", UserHome: t.TempDir(), TLS: o.TLS, t: t, options: o}
+	d.Home = filepath.Join(d.UserHome, o.HomeBelow)
+	if err := os.MkdirAll(d.Home, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	d.generate()
 	t.Cleanup(d.Stop)
 	for attempt := 1; ; attempt++ {
@@ -164,7 +170,7 @@ func (d *Daemon) launch() error {
 func (d *Daemon) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("syncthing", args...)
 	// No proxy settings, no other home: a folder without a path would share the whole home directory.
-	cmd.Env = []string{"HOME=" + d.Home, "PATH=" + os.Getenv("PATH"), "STNOUPGRADE=1", "STNODEFAULTFOLDER=1", "TZ=UTC"}
+	cmd.Env = []string{"HOME=" + d.UserHome, "PATH=" + os.Getenv("PATH"), "STNOUPGRADE=1", "STNODEFAULTFOLDER=1", "TZ=UTC"}
 	log, err := os.OpenFile(d.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		d.t.Fatal(err)

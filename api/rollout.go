@@ -6,14 +6,15 @@ type Rollout struct {
 	Generation   int64            `json:"generation" doc:"That its devices are brought to"`
 	Before       int64            `json:"before" doc:"The generation at which devices are that were not admitted yet"`
 	Cause        string           `json:"cause" doc:"What was changed, for a person"`
-	Status       string           `json:"status" enum:"waiting,running,paused,halted,undoing,undone,succeeded,superseded"`
+	Status       string           `json:"status" enum:"waiting,running,paused,halted,undone,succeeded,superseded"`
 	Reason       string           `json:"reason" doc:"Why it stands so, for a person"`
 	Next         string           `json:"next" doc:"What happens next, or what the person can do"`
 	Waves        []int            `json:"waves" nullable:"false" doc:"Devices in each wave; empty before the start"`
 	Wave         int              `json:"wave" doc:"The last wave that was admitted, from 1; 0 before the start"`
 	Halt         *RolloutHalt     `json:"halt,omitempty" doc:"Only there when it was halted"`
-	Blast        string           `json:"blast" doc:"Why its free changes wait for consent too; blank when they do not"`
-	Consents     []RolloutConsent `json:"consents" nullable:"false"`
+	WavePlan     []string         `json:"wavePlan" nullable:"false" doc:"How the waves are made: numbers of devices, shares like 10%, and rest"`
+	Approval     *RolloutApproval `json:"approval,omitempty" doc:"Only there when it needs the approval of an admin before its first wave"`
+	Undoes       int64            `json:"undoes" doc:"The rollout that it takes back; 0 for none"`
 	UndoneBy     int64            `json:"undoneBy" doc:"The generation that took it back; 0 without one"`
 	SupersededBy int64            `json:"supersededBy" doc:"The generation of the change that came over it; 0 without one"`
 	CreatedAt    Time             `json:"createdAt" format:"date-time"`
@@ -31,17 +32,48 @@ type RolloutHalt struct {
 	At     Time   `json:"at" format:"date-time"`
 }
 
-// RolloutConsent is a person's answer to a held change, for every member that has the same.
-type RolloutConsent struct {
-	Key  string `json:"key"`
-	Keep bool   `json:"keep" doc:"What is there stays; otherwise the change may be made"`
-	By   string `json:"by"`
+// RolloutApproval is the approval that a rollout over many devices needs.
+type RolloutApproval struct {
+	Reason string `json:"reason" doc:"Why it is needed"`
+	By     string `json:"by" doc:"Blank while it is not given"`
+	At     *Time  `json:"at" format:"date-time" nullable:"true"`
+}
+
+// RolloutWaves says how the waves of a rollout are made that are not admitted yet.
+type RolloutWaves struct {
+	Waves *[]string `json:"waves" nullable:"false" doc:"Numbers of devices, shares of all members like 10%, and rest at the end"`
+}
+
+// RolloutTemplate is a template that a rollout carries, as it was before and as it is with it.
+type RolloutTemplate struct {
+	ID     int64         `json:"id"`
+	Label  string        `json:"label"`
+	Before *TemplateText `json:"before,omitempty" doc:"Missing for one that was not there"`
+	After  *TemplateText `json:"after,omitempty" doc:"Missing for one that was deleted"`
+}
+
+// TemplateText is what of a template decides about devices.
+type TemplateText struct {
+	Op       string `json:"op"`
+	Key      string `json:"key"`
+	Priority int64  `json:"priority"`
+	Template string `json:"template"`
+}
+
+// RolloutTag is a tag that was put on a device or a template, or taken off.
+type RolloutTag struct {
+	Tag      string `json:"tag"`
+	DeviceID string `json:"deviceID,omitempty"`
+	Template int64  `json:"template,omitempty"`
+	Carried  bool   `json:"carried"`
 }
 
 // RolloutDetail is a rollout with its members.
 type RolloutDetail struct {
 	Rollout
-	Members []RolloutMember `json:"members" nullable:"false" doc:"In the order of admission, those in no wave last"`
+	Templates []RolloutTemplate `json:"templates" nullable:"false" doc:"That it changes"`
+	Tags      []RolloutTag      `json:"tags" nullable:"false" doc:"That it changes"`
+	Members   []RolloutMember   `json:"members" nullable:"false" doc:"In the order of admission, those in no wave last"`
 }
 
 // RolloutMember is one device of a rollout.
@@ -54,10 +86,4 @@ type RolloutMember struct {
 	Was      string   `json:"was" doc:"Configuration state at the start"`
 	Errors   []string `json:"errors" nullable:"false" doc:"Folders in error at the start"`
 	Waived   bool     `json:"waived" doc:"A person resumed the rollout although this device failed a gate"`
-}
-
-// RolloutAnswered is what came of a consent for a rollout.
-type RolloutAnswered struct {
-	Rollout RolloutDetail `json:"rollout"`
-	Devices []string      `json:"devices" nullable:"false" doc:"Those that have the same held changes now; members of later waves follow"`
 }

@@ -52,7 +52,7 @@ type WhatIfPlan struct {
 	NewTemplates []int64         `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
 	Warnings     []string        `json:"warnings" nullable:"false" doc:"What is most probably a mistake in the new and changed templates"`
 	Touched      Touched         `json:"touched"`
-	Blast        string          `json:"blast" doc:"Why all of it would wait for consent: it touches more devices than --blast-limit allows; blank when it does not"`
+	Approval     string          `json:"approval" doc:"Why it would wait for an admin's approval: it touches more devices than --approval-threshold; blank when it would not"`
 	Folders      []TouchedFolder `json:"folders" nullable:"false" doc:"Most devices first; at most 1,000"`
 	Keys         []TouchedKey    `json:"keys" nullable:"false" doc:"Most devices first; at most 1,000"`
 	Devices      []DeviceEffect  `json:"devices" nullable:"false" doc:"Those for which something differs, in the order of the device list"`

@@ -41,8 +41,13 @@ func (c *Client) steerRollout(ctx context.Context, id int64, verb string) (api.R
 	return send[api.RolloutDetail](ctx, c, http.MethodPost, path("rollouts", number(id), verb), nil)
 }
 
-// ConsentRollout answers the held changes of one member's plan, which the digest names, for all members that have the
-// same, now or in a later wave. 409: no member has that plan any more; 403: the consent needs another role.
-func (c *Client) ConsentRollout(ctx context.Context, id int64, answer api.ApplyPlan) (api.RolloutAnswered, error) {
-	return send[api.RolloutAnswered](ctx, c, http.MethodPost, path("rollouts", number(id), "consent"), answer)
+// ApproveRollout lets a rollout over many devices begin. 403: the approval needs another role; 409: another person has to
+// approve it, or it needs none.
+func (c *Client) ApproveRollout(ctx context.Context, id int64) (api.RolloutDetail, error) {
+	return c.steerRollout(ctx, id, "approve")
+}
+
+// PutRolloutWaves makes the waves anew that are not admitted yet.
+func (c *Client) PutRolloutWaves(ctx context.Context, id int64, waves []string) (api.RolloutDetail, error) {
+	return send[api.RolloutDetail](ctx, c, http.MethodPut, path("rollouts", number(id), "waves"), api.RolloutWaves{Waves: &waves})
 }

@@ -16,8 +16,8 @@ type whatIf struct {
 	runner *rollout.Runner
 }
 
-func (w whatIf) Blast(ctx context.Context, now, then *fleet.Registry) string {
-	return w.runner.Foresee(ctx, now, then)
+func (w whatIf) NeedsApproval(ctx context.Context, now, then *fleet.Registry) string {
+	return w.runner.NeedsApproval(ctx, now, then)
 }
 
 func (w whatIf) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {

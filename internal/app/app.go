@@ -61,11 +61,13 @@ type Options struct {
 	DiscoveryServers    []string   // "none" switches discovery off; empty: Syncthing's public ones
 	DiscoveryAllowLocal bool
 
-	BlastLimit    string        // "N" or "N%": changes that touch more devices wait for consent; "" is none
-	Soak          time.Duration // of rollouts, see rollout.Options; 0: as long as the daemons need
-	Patience      time.Duration // likewise
-	KeepRevisions int           // of each device; 0: as many as usual
-	KeepFor       time.Duration // 0: as long as usual
+	ApprovalThreshold string        // "N" or "N%": rollouts over more devices wait for an admin's approval; "" is none
+	FourEyes          bool          // another person approves than made the change
+	Waves             string        // of rollouts, like "1,10%,rest"; "" is that
+	Soak              time.Duration // of rollouts, see rollout.Options; 0: as long as the daemons need
+	ProgressDeadline  time.Duration // likewise
+	KeepRevisions     int           // of each device; 0: as many as usual
+	KeepFor           time.Duration // 0: as long as usual
 
 	Notify notify.Settings
 
@@ -219,13 +221,13 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 	})
 	daemons := daemons{a.mirror, a.store, dial}
 	a.causes = newCauses()
-	if a.runner, err = a.newRunner(ctx, run, digestKey); err != nil {
+	if a.runner, err = a.newRunner(ctx, run); err != nil {
 		return err
 	}
 	a.engine = reconcile.New(reconcile.Options{
 		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: run, Secrets: a.store,
 		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
-		HoldAll: a.runner.HoldAll, Applied: a.applied, Found: a.found,
+		Applied: a.applied, Found: a.found, Passed: func(id fleet.DeviceID) { a.runner.DeviceChanged(id) },
 	})
 	a.inbox = a.newInbox(daemons)
 	tokens := auth.NewTokens(a.store)
@@ -237,7 +239,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		WhatIf:   whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
 		Memory: memory, Checker: checker{run, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
-		Rollouts: rollouts{a.runner}, Revisions: revisions{a.store, a.engine},
+		Rollouts: rollouts{a.runner, a.store}, Revisions: revisions{a.store, a.engine},
 		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: a.inbox,
 		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
 	})

@@ -39,9 +39,18 @@ func (a *App) committed(changed fleet.Committed) {
 	if changed.Generation || changed.Modes {
 		a.pauseOrResume(registry)
 	}
-	a.news.committed()
+	if changed.Registry || len(changed.Devices) > 0 {
+		a.news.committed()
+	}
+	a.engine.AdmissionChanged(changed.Admitted)
+	for id := range changed.Devices {
+		a.runner.DeviceChanged(id)
+	}
+	if changed.Modes {
+		a.runner.AllChanged()
+	}
 	if changed.Generation || len(changed.Devices) > 0 {
-		a.runner.Wake() // who is concerned is looked at once it is decided who is admitted
+		a.runner.Wake() // it decides which devices are admitted, and the commit of that comes here
 	}
 	if len(changed.Devices) > 0 || changed.Modes || changed.Roots {
 		a.engine.RegistryChanged()
@@ -86,7 +95,7 @@ func (a *App) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 		a.withLatest(id, func(s *mirror.Snapshot) { a.rollup.SetSummaries(id, s.Summaries) })
 		a.engine.FoldersSeen(id)
 	}
-	a.runner.Notice(id)
+	a.runner.DeviceChanged(id)
 	if aspect&(mirror.ConnectionChanged|mirror.StatusChanged) != 0 && s.Answers() {
 		a.proven(s)
 		a.engine.Online(id)

@@ -11,26 +11,30 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
 	"muster/internal/logkey"
-	"muster/internal/plan"
+	"muster/internal/reconcile"
 	"muster/internal/rollout"
 	"muster/internal/store"
 	"muster/internal/template"
 )
 
 // newRunner makes the engine that decides who is admitted to which templates and tags, with what it knew at the last
-// stop. Simulated daemons need less patience than real ones.
-func (a *App) newRunner(ctx context.Context, evaluator rollout.Evaluator, digestKey []byte) (*rollout.Runner, error) {
-	limit, err := rollout.ParseLimit(a.o.BlastLimit)
+// stop. Simulated daemons need less time than real ones.
+func (a *App) newRunner(ctx context.Context, evaluator rollout.Evaluator) (*rollout.Runner, error) {
+	threshold, err := rollout.ParseThreshold(a.o.ApprovalThreshold)
+	if err != nil {
+		return nil, err
+	}
+	waves, err := rollout.ParseWaves(a.o.Waves)
 	if err != nil {
 		return nil, err
 	}
 	soak := a.o.Soak
 	if soak == 0 && a.o.Demo > 0 {
-		soak = rollout.SimulatedSoak
+		soak = rollout.SimulatedSoakTime
 	}
 	runner := rollout.New(rollout.Options{
-		Store: a.store, Fleet: managed{a}, Evaluator: evaluator, Log: a.log, Soak: soak, Patience: a.o.Patience, BlastLimit: limit,
-		DigestKey: digestKey, Step: a.o.Step,
+		Store: a.store, Fleet: managed{a}, Evaluator: evaluator, Log: a.log, Step: a.o.Step,
+		SoakTime: soak, ProgressDeadline: a.o.ProgressDeadline, Waves: waves, ApprovalThreshold: threshold, FourEyes: a.o.FourEyes,
 		Changed: func(r fleet.Rollout) {
 			a.rolledOut(r)
 			a.news.publish(event.TypeRollout, "", nil, httpapi.RolloutEvent(r, a.registry()))
@@ -64,7 +68,17 @@ func (m managed) Standing(id fleet.DeviceID) rollout.Standing {
 		s.Configuration, s.Reason = state.Configuration, state.Reason
 	}
 	s.Errors, s.Summarised = snapshot.FolderErrors()
+	s.Pass = passOf(m.app.engine.LastPass(id))
 	return s
+}
+
+// passOf is what the last pass of reconcile means to rollouts.
+func passOf(p reconcile.Pass) rollout.Pass {
+	pass := rollout.Pass{Generation: p.Generation, Observed: p.Observed, Failed: p.Failed, Unsent: p.Unsent}
+	for _, w := range p.Waiting {
+		pass.Waiting = append(pass.Waiting, rollout.Waiting(w))
+	}
+	return pass
 }
 
 // mode is that of the device, and of the server: the strictest wins. Nothing is written to a device that was deleted.
@@ -80,23 +94,6 @@ func (m managed) mode(id fleet.DeviceID) fleet.Mode {
 	return mode
 }
 
-func (m managed) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error) {
-	return m.app.engine.Plan(ctx, id)
-}
-
-func (m managed) Waiting(id fleet.DeviceID) []plan.Wish { return m.app.engine.Waiting(id) }
-
-func (m managed) Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) error {
-	_, _, err := m.app.engine.Apply(ctx, id, digest, consent, keep)
-	return err
-}
-
-func (m managed) Wake(ids []fleet.DeviceID) {
-	for _, id := range ids {
-		m.app.engine.ConfigSeen(id)
-	}
-}
-
 func (m managed) Facts(r *fleet.Registry) []template.Facts {
 	all := make([]template.Facts, 0, len(r.Devices))
 	for id, d := range r.Devices {
@@ -110,16 +107,17 @@ func (m managed) Facts(r *fleet.Registry) []template.Facts {
 }
 
 // rollouts steers them for the API.
-type rollouts struct{ *rollout.Runner }
-
-func (r rollouts) Consent(ctx context.Context, id int64, digest string, consent, keep []string) (fleet.Rollout, []fleet.DeviceID, error) {
-	answered, err := r.Runner.Consent(ctx, id, rollout.Answer{Digest: digest, Consent: consent, Keep: keep})
-	return answered.Rollout, answered.Devices, err
+type rollouts struct {
+	*rollout.Runner
+	store *store.Store
 }
 
-// applied is told of every finished intent: gates wait for it, and the revision that it made gets its cause.
+func (r rollouts) Difference(ctx context.Context, carries []int64) (fleet.Difference, error) {
+	return r.store.Difference(ctx, carries)
+}
+
+// applied is told of every finished intent: the revision that it made gets its cause.
 func (a *App) applied(intent fleet.Intent) {
-	a.runner.Applied(intent)
 	if intent.Outcome == fleet.OutcomeAbandoned {
 		return
 	}

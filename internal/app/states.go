@@ -36,7 +36,7 @@ func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error)
 // found passes on what reconcile found out about a device.
 func (a *App) found(id fleet.DeviceID, f plan.Findings) {
 	if a.health.Found(id, f) {
-		a.runner.Notice(id)
+		a.runner.DeviceChanged(id)
 		a.stands(id)
 	}
 }

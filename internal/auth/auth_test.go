@@ -48,7 +48,7 @@ func (m *memory) DeleteToken(_ context.Context, name string) error {
 func TestPermissionsAreCumulative(t *testing.T) {
 	order := []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin}
 	for permission, want := range map[Permission]int{
-		Read: 0, WriteTags: 1, Apply: 1, Stop: 1, WriteTemplates: 2, WriteDevices: 3, WriteSettings: 3, ManageTokens: 3,
+		Read: 0, WriteTags: 1, Apply: 1, Stop: 1, WriteTemplates: 2, Approve: 3, WriteDevices: 3, WriteSettings: 3, ManageTokens: 3,
 	} {
 		for i, role := range order {
 			if got := (Principal{Role: role}).May(permission); got != (i >= want) {

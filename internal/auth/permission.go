@@ -16,6 +16,7 @@ const (
 	Apply          Permission = "apply"           // apply, pause, consent to removals
 	Consent        Permission = "consent"         // to every other held change
 	WriteTemplates Permission = "templates.write" // templates, evaluating new ones
+	Approve        Permission = "approve"         // rollouts over many devices
 	WriteDevices   Permission = "devices.write"   // devices and their API keys
 	Stop           Permission = "stop"            // have Muster write, or watch, no more: modes other than on
 	WriteSettings  Permission = "settings.write"  // modes, pins
@@ -33,6 +34,7 @@ var needs = map[Permission]fleet.Role{
 	Apply:          fleet.RoleOperator,
 	Consent:        fleet.RoleAdmin,
 	WriteTemplates: fleet.RoleAuthor,
+	Approve:        fleet.RoleAdmin,
 	WriteDevices:   fleet.RoleAdmin,
 	Stop:           fleet.RoleOperator, // who is there at night; to go on is for those who decide
 	WriteSettings:  fleet.RoleAdmin,

@@ -34,7 +34,7 @@ type commands struct {
 	Token       tokenCommand       `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
 	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume      resumeCommand      `cmd:"" help:"Write to daemons again."`
-	Rollout     rolloutCommand     `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, consent."`
+	Rollout     rolloutCommand     `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, approve, waves."`
 	Pending     pendingCommand     `cmd:"" help:"Show what asks managed daemons to be let in, accept it or dismiss it."`
 	FolderRoots folderRootsCommand `cmd:"" help:"Show and set the directories below which templates of authors may put folders."`
 	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`

@@ -88,7 +88,7 @@ func TestServeRefusesFlagsThatMakeNoSense(t *testing.T) {
 func TestEveryCommandExplainsItselfAndItsFlags(t *testing.T) {
 	for _, command := range []string{
 		"", "serve", "enroll", "plan", "status", "apply", "token create", "token list", "token revoke", "stop", "resume", "rollout list", "rollout show",
-		"rollout consent", "consents", "consent", "pending accept", "secret put", "sim", "version",
+		"rollout approve", "rollout waves", "consents", "consent", "pending accept", "secret put", "sim", "version",
 	} {
 		code, out, errs := run(t, append(strings.Fields(command), "--help")...)
 		if code != exitDone || errs != "" || !strings.HasPrefix(out, "Usage: muster "+command) {

@@ -106,8 +106,8 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 	}
 	out.Reset()
 	held := sample
-	held.Blast = "this change touches 2 devices, more than the limit of 1 (--blast-limit)"
-	if err := printWhatIf(&painter{w: &out}, held); err != nil || !strings.Contains(out.String(), "All of it would wait for consent: "+held.Blast+".\n") {
+	held.Approval = "this change touches 2 devices, more than the approval threshold of 1 (--approval-threshold)"
+	if err := printWhatIf(&painter{w: &out}, held); err != nil || !strings.Contains(out.String(), "It would wait for an admin's approval: "+held.Approval+".\n") {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()

@@ -94,8 +94,8 @@ func (p *painter) summary(made api.WhatIfPlan) {
 		return
 	}
 	p.line(bold, fmt.Sprintf("%s would change: %s, %s.", counted(t.Devices, "device"), counted(t.Folders, "folder"), counted(t.Keys, "key")))
-	if made.Blast != "" {
-		p.line(yellow, "All of it would wait for consent: "+made.Blast+".")
+	if made.Approval != "" {
+		p.line(yellow, "It would wait for an admin's approval: "+made.Approval+".")
 	}
 	for _, more := range []struct {
 		n     int

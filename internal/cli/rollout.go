@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,7 +20,8 @@ type rolloutCommand struct {
 	Resume  rolloutResumeCommand  `cmd:"" help:"Go on with a paused rollout, or with a halted one in spite of what halted it."`
 	Halt    rolloutHaltCommand    `cmd:"" help:"Halt a rollout; what was admitted stays so."`
 	Undo    rolloutUndoCommand    `cmd:"" help:"Make templates and tags what they were before, and take the change back where it was sent."`
-	Consent rolloutConsentCommand `cmd:"" help:"Answer what waits for consent, for all devices of the rollout that have the same."`
+	Approve rolloutApproveCommand `cmd:"" help:"Let a rollout over many devices begin."`
+	Waves   rolloutWavesCommand   `cmd:"" help:"Make the waves anew that are not admitted yet."`
 }
 
 type rolloutListCommand struct{ connection }
@@ -79,6 +81,8 @@ type (
 	rolloutResumeCommand struct{ rolloutOf }
 	rolloutHaltCommand   struct{ rolloutOf }
 	rolloutUndoCommand   struct{ rolloutOf }
+
+	rolloutApproveCommand struct{ rolloutOf }
 )
 
 // Run pauses it.
@@ -113,71 +117,22 @@ func (c *rolloutOf) steer(ctx context.Context, env *environment, do func(*client
 	return printRollout(env.Out, now, false)
 }
 
-type rolloutConsentCommand struct {
+// Run approves it.
+func (c *rolloutApproveCommand) Run(ctx context.Context, env *environment) error {
+	return c.steer(ctx, env, (*client.Client).ApproveRollout)
+}
+
+type rolloutWavesCommand struct {
 	rolloutOf
-	Digest  string   `env:"-" help:"Of the plan that you looked at; without it, what waits is shown with the command that answers it." placeholder:"DIGEST"`
-	Consent []string `env:"-" name:"consent" sep:"none" help:"Key of a held change that may be made; may be repeated." placeholder:"KEY"`
-	Keep    []string `env:"-" sep:"none" help:"Key that is to stay as the daemons have it although no template asks for that any more; may be repeated." placeholder:"KEY"`
+	Waves string `arg:"" help:"Like 1,10%,rest: numbers of devices, shares of all members, and the rest at the end."`
 }
 
-// Run answers what waits, or shows it.
-func (c *rolloutConsentCommand) Run(ctx context.Context, env *environment) error {
-	answers := len(c.Consent) + len(c.Keep)
-	if (c.Digest == "") != (answers == 0) {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "an answer needs the digest of the plan that you looked at, and keys",
-			Hint: fmt.Sprintf("`muster rollout consent %d` shows what waits, and the command that answers it.", c.ID)}
-	}
-	server, err := c.client()
-	if err != nil {
-		return err
-	}
-	if answers == 0 {
-		return c.show(ctx, env.Out, server)
-	}
-	answered, err := server.ConsentRollout(ctx, c.ID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent, Keep: c.Keep})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(env.Out, "Answered for %s; those of later waves follow.\n", counted(len(answered.Devices), "device"))
-	return printRollout(env.Out, answered.Rollout, false)
-}
-
-// show prints what waits on one of the devices, and how to answer it for all that have the same.
-func (c *rolloutConsentCommand) show(ctx context.Context, out io.Writer, server *client.Client) error {
-	rollout, err := server.Rollout(ctx, c.ID)
-	if err != nil {
-		return err
-	}
-	for _, m := range rollout.Members {
-		if m.State != string(fleet.MemberHeld) {
-			continue
-		}
-		made, err := server.DevicePlan(ctx, m.DeviceID)
-		if err != nil {
-			return err
-		}
-		p := &painter{w: out, label: labels(ctx, server)}
-		p.line(plain, "On "+nameOf(api.DeviceEffect{DeviceID: m.DeviceID, Label: m.Label})+" there waits:")
-		command := fmt.Sprintf("muster rollout consent %d --digest %s", c.ID, made.Digest)
-		waits := false
-		for _, change := range made.Changes {
-			if change.Class != "held" {
-				continue
-			}
-			waits = true
-			p.change(change)
-			command += " --consent " + quoted(change.Key)
-		}
-		if !waits {
-			p.line(plain, "  "+printable(m.Reason))
-			return p.err
-		}
-		p.line(plain, "To let that go out, on every device that has the same:")
-		p.line(plain, "  "+command)
-		return p.err
-	}
-	_, err = fmt.Fprintln(out, "None of its devices waits for consent now.")
-	return err
+// Run sets the waves.
+func (c *rolloutWavesCommand) Run(ctx context.Context, env *environment) error {
+	waves := strings.Split(c.Waves, ",")
+	return c.steer(ctx, env, func(server *client.Client, ctx context.Context, id int64) (api.RolloutDetail, error) {
+		return server.PutRolloutWaves(ctx, id, waves)
+	})
 }
 
 // quoted is a key as a shell takes it.
@@ -201,9 +156,13 @@ func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
 		fmt.Fprintln(out, printable(r.Next))
 	}
 	fmt.Fprintf(out, "Cause: %s (generation %d). Wave: %s.\n", printable(r.Cause), r.Generation, waveOf(r.Rollout))
-	if r.Blast != "" {
-		fmt.Fprintf(out, "All of it waits for consent: %s.\n", printable(r.Blast))
+	if a := r.Approval; a != nil && a.By != "" {
+		fmt.Fprintf(out, "Approved by %s.\n", printable(a.By))
 	}
+	if r.Undoes != 0 {
+		fmt.Fprintf(out, "It takes back rollout %d.\n", r.Undoes)
+	}
+	printDifference(out, r)
 	counts := map[string]int{}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, m := range r.Members {
@@ -221,4 +180,32 @@ func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
 	}
 	fmt.Fprintf(out, "%s: %s\n", counted(len(r.Members), "device"), strings.Join(states, ", "))
 	return table.Flush()
+}
+
+// printDifference writes what a rollout changes of templates and tags.
+func printDifference(out io.Writer, r api.RolloutDetail) {
+	line := func(sign string, t *api.TemplateText) {
+		if t != nil {
+			fmt.Fprintf(out, "  %s %s %s, priority %d: %s\n", sign, t.Op, printable(cmp.Or(t.Key, "(everything)")), t.Priority, printable(t.Template))
+		}
+	}
+	for _, t := range r.Templates {
+		fmt.Fprintf(out, "Template %d %s\n", t.ID, printable(t.Label))
+		if t.Before != nil && t.After != nil && *t.Before == *t.After {
+			line(" ", t.After)
+			continue
+		}
+		line("-", t.Before)
+		line("+", t.After)
+	}
+	for _, t := range r.Tags {
+		sign, of := "-", fmt.Sprintf("template %d", t.Template)
+		if t.Carried {
+			sign = "+"
+		}
+		if t.DeviceID != "" {
+			of = "device " + t.DeviceID
+		}
+		fmt.Fprintf(out, "  %s tag %s of %s\n", sign, printable(t.Tag), of)
+	}
 }

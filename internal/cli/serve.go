@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,10 @@ type serveCommand struct {
 	Configurator        string        `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
 	DiscoveryServer     []string      `help:"Discovery server for devices without an address, instead of Syncthing's public ones; may be given several times; none switches discovery off." placeholder:"URL"`
 	DiscoveryAllowLocal bool          `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
-	BlastLimit          string        `help:"Changes that touch more devices than this, N or N%, wait for a person's consent." placeholder:"N|N%"`
+	ApprovalThreshold   string        `help:"Rollouts over more devices than this, N or N%, wait for an admin's approval." placeholder:"N|N%"`
+	BlastLimit          string        `hidden:"" help:"The former name of --approval-threshold."`
+	FourEyes            bool          `help:"A rollout is approved by another person than made the change."`
+	Waves               string        `help:"Waves of rollouts: numbers of devices, shares of their devices, and the rest at the end." default:"1,10%,rest" placeholder:"LIST"`
 	Soak                time.Duration `help:"How long each wave of a rollout is watched before the next; without it 30s, less for simulated daemons." placeholder:"DURATION"`
 	KeepRevisions       int           `help:"Configurations kept of each device." default:"100"`
 	KeepFor             time.Duration `help:"How long a configuration is kept after another took its place." default:"8760h"`
@@ -66,7 +70,8 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	server, err := app.New(ctx, app.Options{
 		Home: c.Home, Listen: c.Listen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
-		BlastLimit: c.BlastLimit, Soak: c.Soak, KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor,
+		ApprovalThreshold: cmp.Or(c.ApprovalThreshold, c.BlastLimit), FourEyes: c.FourEyes, Waves: c.Waves, Soak: c.Soak,
+		KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor,
 		Notify: notify.Settings{
 			URLs: c.NotifyURL, Secret: fleet.NewSecret(c.NotifySecret), After: c.NotifyAfter,
 			MailTo: c.NotifyMailTo, MailFrom: c.NotifyMailFrom, SMTP: c.SMTP, SMTPUser: c.SMTPUser,
@@ -98,6 +103,8 @@ func (c *serveCommand) check() error {
 		{c.Demo < 0, fmt.Sprintf("--demo %d is no number of daemons", c.Demo), "For example --demo 50."},
 		{c.KeepRevisions < 1, fmt.Sprintf("--keep-revisions %d would keep nothing", c.KeepRevisions), "Keep at least 1: the newest is what plans are made from."},
 		{c.KeepFor <= 0, fmt.Sprintf("--keep-for %v would keep nothing", c.KeepFor), "For example --keep-for 720h, which is 30 days."},
+		{c.BlastLimit != "" && c.ApprovalThreshold != "", "--blast-limit is the former name of --approval-threshold, and both are given",
+			"Leave out --blast-limit."},
 		{c.Soak < 0, fmt.Sprintf("--soak %v is no time", c.Soak), "For example --soak 30s."},
 		{c.NotifyAfter < 0, fmt.Sprintf("--notify-after %v is no time", c.NotifyAfter), "For example --notify-after 10m."},
 		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together, and one of them is missing", "Give both, or neither."},

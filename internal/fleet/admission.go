@@ -103,7 +103,7 @@ func (a *Admission) past(generation int64, more map[int64]*Registry) *Registry {
 	return more[generation]
 }
 
-// joinedRegistries remembers what Join made.
+// joinedRegistries remembers what Join makes.
 type joinedRegistries struct {
 	mu   sync.Mutex // guards made
 	made map[pastAndCurrent]*Registry
@@ -142,6 +142,13 @@ func Join(past, current *Registry) *Registry {
 		made.Devices[id] = joinDevice(past.Devices[id], d)
 	}
 	return &made
+}
+
+// JoinOne is Join with one device only.
+func JoinOne(past, current *Registry, id DeviceID) *Registry {
+	one := *current
+	one.Devices = map[DeviceID]*Registered{id: current.Devices[id]}
+	return Join(past, &one)
 }
 
 func joinDevice(was, is *Registered) *Registered {

@@ -123,6 +123,8 @@ type Committed struct {
 	Generation bool // templates or tags changed, in one or more new generations
 	Modes      bool // of the fleet or of a tag
 	Roots      bool // folder roots of the fleet or of a tag
+
+	Admitted []DeviceID // are planned from another generation now
 }
 
 // Merge adds what another transaction changed.
@@ -131,6 +133,7 @@ func (c *Committed) Merge(other Committed) {
 	c.Generation = c.Generation || other.Generation
 	c.Modes = c.Modes || other.Modes
 	c.Roots = c.Roots || other.Roots
+	c.Admitted = append(c.Admitted, other.Admitted...)
 	for id := range other.Devices {
 		if c.Devices == nil {
 			c.Devices = map[DeviceID]bool{}

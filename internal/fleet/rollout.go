@@ -9,12 +9,11 @@ import (
 type RolloutStatus string
 
 const (
-	RolloutWaiting    RolloutStatus = "waiting"    // not started: none of its devices can be reached and written to
+	RolloutWaiting    RolloutStatus = "waiting"    // not started: it waits for approval, or for a device that can be reached
 	RolloutRunning    RolloutStatus = "running"    // a wave is under way
-	RolloutPaused     RolloutStatus = "paused"     // by a person: nobody is admitted until it is resumed
+	RolloutPaused     RolloutStatus = "paused"     // by a person: no device is admitted until it is resumed
 	RolloutHalted     RolloutStatus = "halted"     // by a person or a failed gate: mend the template, undo, or resume
-	RolloutUndoing    RolloutStatus = "undoing"    // templates and tags are as before, the touched devices on their way back
-	RolloutUndone     RolloutStatus = "undone"     // and they are back
+	RolloutUndone     RolloutStatus = "undone"     // templates and tags are as before; another rollout brings the devices back
 	RolloutSucceeded  RolloutStatus = "succeeded"  // every wave passed its gates
 	RolloutSuperseded RolloutStatus = "superseded" // another accepted change touched one of its devices
 )
@@ -25,7 +24,7 @@ func (s RolloutStatus) Over() bool {
 }
 
 // Holds tells whether devices that were not admitted yet are held back at the generation before.
-func (s RolloutStatus) Holds() bool { return !s.Over() && s != RolloutUndoing }
+func (s RolloutStatus) Holds() bool { return !s.Over() }
 
 // Gate is what has to be so before the next wave.
 type Gate string
@@ -47,12 +46,13 @@ type Rollout struct {
 	Status     RolloutStatus
 	Reason     string       // why it stands so; for a person
 	Next       string       // what happens next, or what the person can do
+	WavePlan   []string     // as a person asked for them, like "1", "10%", "rest"
 	Waves      []int        // devices in each wave; empty before the start
 	Wave       int          // the last wave that was admitted, from 1; 0 before the start
 	Halt       *RolloutHalt // of a halted one
-	Blast      string       // why its devices' free changes wait for consent, "" when they do not
-	Consents   []RolloutConsent
+	Approval   *Approval    // nil: it needs none
 
+	Undoes       int64 // rollout that it takes back, 0 for none. All its members are admitted at once
 	UndoneBy     int64 // generation that took it back, 0 without one
 	SupersededBy int64 // generation of the change, 0 without one
 
@@ -70,13 +70,15 @@ type RolloutHalt struct {
 	At     time.Time
 }
 
-// RolloutConsent is a person's yes to a held change, for every member that has the same.
-type RolloutConsent struct {
-	Key    string
-	Digest string // keyed: of the change
-	Keep   bool   // what is there stays, instead
-	By     string
+// Approval is what a rollout over many devices waits for before its first wave.
+type Approval struct {
+	Reason string    // why it is needed, for a person
+	By     string    // "" while it is not given
+	At     time.Time // likewise zero
 }
+
+// Unapproved tells whether the rollout still waits for an approval.
+func (r *Rollout) Unapproved() bool { return r.Approval != nil && r.Approval.By == "" }
 
 // RolloutMember is one device of a rollout.
 type RolloutMember struct {
@@ -85,6 +87,7 @@ type RolloutMember struct {
 	Was    Configuration // at the start
 	Errors []string      // folders in error at the start, sorted
 	Held   []string      // keyed digests of the changes that waited for a person at the start
+	From   int64         // the generation that it was admitted to before
 	Waived bool          // a person resumed the rollout although this device failed a gate
 
 	State  MemberState // as seen now; not kept
@@ -128,15 +131,19 @@ type Hold struct {
 type RolloutWrite struct {
 	Settled  *Registry      // the newest generation of which it was decided who is admitted; nil: as before
 	Rollouts []Rollout      // put; one with ID 0 is created. Members are replaced where they are not nil
-	Hold     []Hold         // of rollouts that are there; Rollout 0 means the one that is created
+	Hold     []Hold         // of rollouts that are there; Rollout 0 means the last one that is created
 	Release  []DeviceID     // whose hold ends
-	Consents []GroupConsent // given with it; Rollout 0 means the one that is created
+	Consents []GroupConsent // given with it; Rollout 0 means the first one that is created
+
+	Touched []DeviceID // by the generations that are settled: earlier rollouts do not speak for them any more
+	Wake    []DeviceID // are planned from another generation because of it
 }
 
 // GenerationChange is what one generation changed.
 type GenerationChange struct {
 	Number       int64
 	Cause        string
+	By           string // who made it; "" when that is not known
 	At           time.Time
 	Templates    []TemplateChange
 	DeviceTags   []DeviceTagChange

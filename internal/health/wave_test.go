@@ -91,7 +91,7 @@ func TestTheDevicesThatWaitAreThoseNotAdmittedYet(t *testing.T) {
 		{at(fleet.RolloutRunning, 1), "BCD", "BCD"},
 		{next, "BCD", "BCD"}, // another one takes them over
 		{over, "", "BCD"},
-		{at(fleet.RolloutUndoing, 1), "", "BCD"},
+		{at(fleet.RolloutUndone, 1), "", "BCD"},
 	} {
 		var changed []string
 		for _, id := range h.Rollout(step.rollout) {

@@ -11,7 +11,6 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
-	"muster/internal/plan"
 )
 
 // Rollouts follows and steers rollouts. An unknown one is not_found; what its status does not allow is conflict.
@@ -23,11 +22,11 @@ type Rollouts interface {
 	Resume(ctx context.Context, id int64) (fleet.Rollout, error)
 	Halt(ctx context.Context, id int64) (fleet.Rollout, error)
 	Undo(ctx context.Context, id int64) (fleet.Rollout, error)
-	// MemberPlan is the plan of the member whose plan has this digest; conflict when there is none.
-	MemberPlan(ctx context.Context, id int64, digest string) (plan.Plan, error)
-	// Consent gives the answer to the held changes of that plan to every member that has the same, now or later, and
-	// names those that have them now.
-	Consent(ctx context.Context, id int64, digest string, consent, keep []string) (fleet.Rollout, []fleet.DeviceID, error)
+	// Approve needs another person than made the change, with --four-eyes.
+	Approve(ctx context.Context, id int64) (fleet.Rollout, error)
+	SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error)
+	// Difference is what some generations changed together.
+	Difference(ctx context.Context, generations []int64) (fleet.Difference, error)
 }
 
 func (s *server) rolloutRoutes() []route {
@@ -46,8 +45,10 @@ func (s *server) rolloutRoutes() []route {
 		steer("resume", "Go on with a paused rollout, or with a halted one in spite of what halted it", auth.Apply, Rollouts.Resume),
 		steer("halt", "Admit nobody any more", auth.Apply, Rollouts.Halt),
 		steer("undo", "Take its changes of templates and tags back, on every device that got them", auth.WriteTemplates, Rollouts.Undo),
-		{method: http.MethodPost, path: one + "/consent", name: "consentRollout", summary: "Answer the held changes of one member's plan for all members whose held changes are the same",
-			permission: auth.Apply, body: reflect.TypeFor[api.ApplyPlan](), reply: reflect.TypeFor[api.RolloutAnswered](), volatile: true, conflicts: true, off: off, handle: s.consentRollout},
+		steer("approve", "Let a rollout over many devices begin", auth.Approve, Rollouts.Approve),
+		{method: http.MethodPut, path: one + "/waves", name: "putRolloutWaves", summary: "Make the waves anew that are not admitted yet",
+			permission: auth.Apply, body: reflect.TypeFor[api.RolloutWaves](), reply: detail, volatile: true, conflicts: true, off: off,
+			handle: s.putRolloutWaves},
 	}
 }
 
@@ -102,41 +103,17 @@ func (s *server) steer(r *request, verb string, do func(Rollouts, context.Contex
 	return s.showRollout(r, rollout)
 }
 
-func (s *server) consentRollout(r *request) (reply, error) {
-	id, err := r.number("rolloutID")
+func (s *server) putRolloutWaves(r *request) (reply, error) {
+	body, err := decode[api.RolloutWaves](r)
 	if err != nil {
 		return reply{}, err
 	}
-	body, err := decode[api.ApplyPlan](r)
-	if err != nil {
+	if err := missing(map[string]bool{"waves": body.Waves == nil}); err != nil {
 		return reply{}, err
 	}
-	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
-		return reply{}, err
-	}
-	made, err := s.Rollouts.MemberPlan(r.Context(), id, *body.Digest)
-	if err != nil {
-		return reply{}, noRollout(id, err)
-	}
-	if err := mayConsent(r.who, made.Changes, body.Consent); err != nil {
-		return reply{}, err
-	}
-	if err := s.record(r, "rollout.consent", strconv.FormatInt(id, 10), answers(body.Consent, body.Keep)); err != nil {
-		return reply{}, err
-	}
-	rollout, devices, err := s.Rollouts.Consent(r.Context(), id, *body.Digest, body.Consent, body.Keep)
-	if err != nil {
-		return reply{}, noRollout(id, err)
-	}
-	detail, err := s.wireRolloutDetail(r, rollout)
-	if err != nil {
-		return reply{}, err
-	}
-	answered := api.RolloutAnswered{Rollout: detail, Devices: make([]string, len(devices))}
-	for i, device := range devices {
-		answered.Devices[i] = string(device)
-	}
-	return show(answered)
+	return s.steer(r, "waves", func(rollouts Rollouts, ctx context.Context, id int64) (fleet.Rollout, error) {
+		return rollouts.SetWaves(ctx, id, *body.Waves)
+	})
 }
 
 // noRollout says where the rollouts are when there is none of that ID.
@@ -163,7 +140,12 @@ func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.Rollo
 	if err != nil {
 		return api.RolloutDetail{}, err
 	}
-	detail := api.RolloutDetail{Rollout: wireRollout(rollout, registry), Members: make([]api.RolloutMember, len(rollout.Members))}
+	difference, err := s.Rollouts.Difference(r.Context(), rollout.Carries)
+	if err != nil {
+		return api.RolloutDetail{}, err
+	}
+	detail := api.RolloutDetail{Rollout: wireRollout(rollout, registry), Members: make([]api.RolloutMember, len(rollout.Members)),
+		Templates: wireTemplateDifferences(difference.Templates), Tags: wireTagDifferences(difference.Tags)}
 	for i, member := range rollout.Members {
 		detail.Members[i] = api.RolloutMember{
 			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State), Reason: named(registry, member.Reason),
@@ -176,6 +158,28 @@ func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.Rollo
 	return detail, nil
 }
 
+func wireTemplateDifferences(templates []fleet.TemplateDifference) []api.RolloutTemplate {
+	text := func(t *fleet.Template) *api.TemplateText {
+		if t == nil {
+			return nil
+		}
+		return &api.TemplateText{Op: string(t.Op), Key: t.Key, Priority: t.Priority, Template: t.Text}
+	}
+	out := make([]api.RolloutTemplate, len(templates))
+	for i, t := range templates {
+		out[i] = api.RolloutTemplate{ID: t.ID, Label: t.Label, Before: text(t.Before), After: text(t.After)}
+	}
+	return out
+}
+
+func wireTagDifferences(tags []fleet.TagDifference) []api.RolloutTag {
+	out := make([]api.RolloutTag, len(tags))
+	for i, t := range tags {
+		out[i] = api.RolloutTag{Tag: string(t.Tag), DeviceID: string(t.Device), Template: t.Template, Carried: t.Carried}
+	}
+	return out
+}
+
 // RolloutEvent is the data of a rollout event.
 func RolloutEvent(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 	return wireRollout(rollout, registry)
@@ -185,15 +189,18 @@ func RolloutEvent(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 func wireRollout(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 	out := api.Rollout{
 		ID: rollout.ID, Generation: rollout.Generation, Before: rollout.Before, Cause: rollout.Cause, Status: string(rollout.Status),
-		Reason: named(registry, rollout.Reason), Next: named(registry, rollout.Next), Waves: rollout.Waves, Wave: rollout.Wave, Blast: rollout.Blast,
-		Consents: make([]api.RolloutConsent, len(rollout.Consents)), UndoneBy: rollout.UndoneBy, SupersededBy: rollout.SupersededBy,
+		Reason: named(registry, rollout.Reason), Next: named(registry, rollout.Next), Waves: rollout.Waves, Wave: rollout.Wave,
+		WavePlan: rollout.WavePlan, Undoes: rollout.Undoes, UndoneBy: rollout.UndoneBy, SupersededBy: rollout.SupersededBy,
 		CreatedAt: api.Time{Time: rollout.CreatedAt}, StartedAt: moment(rollout.StartedAt), WaveAt: moment(rollout.WaveAt), EndedAt: moment(rollout.EndedAt),
 	}
 	if out.Waves == nil {
 		out.Waves = []int{} // events are encoded otherwise than answers
 	}
-	for i, consent := range rollout.Consents {
-		out.Consents[i] = api.RolloutConsent{Key: consent.Key, Keep: consent.Keep, By: consent.By}
+	if out.WavePlan == nil {
+		out.WavePlan = []string{}
+	}
+	if a := rollout.Approval; a != nil {
+		out.Approval = &api.RolloutApproval{Reason: a.Reason, By: a.By, At: moment(a.At)}
 	}
 	if halt := rollout.Halt; halt != nil {
 		out.Halt = &api.RolloutHalt{By: halt.By, Gate: string(halt.Gate), Device: string(halt.Device), Saw: halt.Saw, At: api.Time{Time: halt.At}}

@@ -11,14 +11,12 @@ import (
 
 	"muster/api"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
+	"muster/internal/rollout"
 )
 
 // rollouts plays the runner.
 type rollouts struct {
 	all      []fleet.Rollout
-	plans    map[string]plan.Plan // of members, by digest
 	calls    []string
 	conflict bool
 }
@@ -53,16 +51,23 @@ func (f *rollouts) Halt(ctx context.Context, id int64) (fleet.Rollout, error) {
 func (f *rollouts) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
 	return f.steer(ctx, id, "undo")
 }
-func (f *rollouts) MemberPlan(_ context.Context, _ int64, digest string) (plan.Plan, error) {
-	if made, ok := f.plans[digest]; ok {
-		return made, nil
-	}
-	return plan.Plan{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no member has that plan now"}
+func (f *rollouts) Approve(ctx context.Context, id int64) (fleet.Rollout, error) {
+	return f.steer(ctx, id, "approve")
 }
-func (f *rollouts) Consent(ctx context.Context, id int64, digest string, consent, keep []string) (fleet.Rollout, []fleet.DeviceID, error) {
-	f.calls = append(f.calls, "consent "+digest+" "+strings.Join(consent, ",")+"/"+strings.Join(keep, ","))
-	one, err := f.Rollout(ctx, id)
-	return one, []fleet.DeviceID{idA}, err
+func (f *rollouts) SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error) {
+	if err := rollout.CheckWaves(waves); err != nil {
+		return fleet.Rollout{}, err
+	}
+	return f.steer(ctx, id, "waves "+strings.Join(waves, ","))
+}
+func (f *rollouts) Difference(context.Context, []int64) (fleet.Difference, error) {
+	before := fleet.Template{ID: 7, Op: fleet.OpSet, Key: "options.natEnabled", Text: "true"}
+	after := before
+	after.Text = "false"
+	return fleet.Difference{
+		Templates: []fleet.TemplateDifference{{ID: 7, Label: "no NAT", Before: &before, After: &after}, {ID: 8, Label: "gone", Before: &before}},
+		Tags:      []fleet.TagDifference{{Tag: "all", Template: 7, Carried: true}, {Tag: "one", Device: idA}},
+	}, nil
 }
 
 func rolling(t *testing.T) (*world, *rollouts) {
@@ -74,12 +79,10 @@ func rolling(t *testing.T) (*world, *rollouts) {
 			{ID: 3, Status: fleet.RolloutWaiting, Cause: "newest", CreatedAt: at},
 			{ID: 2, Generation: 9, Before: 8, Status: fleet.RolloutHalted, Cause: "template 7 was changed", Waves: []int{1, 2}, Wave: 1, CreatedAt: at, StartedAt: at,
 				Halt:     &fleet.RolloutHalt{By: "muster", Gate: fleet.GateFolders, Device: idA, Saw: "folder p is in error", At: at},
-				Consents: []fleet.RolloutConsent{{Key: "gui.user", Digest: "keyed", By: "admin"}},
-				Members:  []fleet.RolloutMember{{Device: idA, Wave: 1, State: fleet.MemberFailed, Was: fleet.ConfigInSync}, {Device: idC, State: fleet.MemberAbsent}}},
+				WavePlan: []string{"1", "rest"}, Approval: &fleet.Approval{Reason: "3 devices", By: "admin", At: at},
+				Members: []fleet.RolloutMember{{Device: idA, Wave: 1, State: fleet.MemberFailed, Was: fleet.ConfigInSync}, {Device: idC, State: fleet.MemberAbsent}}},
 			{ID: 1, Status: fleet.RolloutSucceeded, Cause: "oldest", CreatedAt: at},
 		},
-		plans: map[string]plan.Plan{"abc": {Digest: "abc", Changes: []plan.Change{
-			change(t, "folders.p", plan.Held, stconfig.Value{}), change(t, "gui.user", plan.Held, stconfig.Text("x"))}}},
 	}
 	options := w.api.Options
 	options.Rollouts = f
@@ -138,19 +141,38 @@ func TestRolloutsAreSteeredByOperatorsAndUndoneByAuthors(t *testing.T) {
 	w.problem(http.StatusNotFound, call{method: http.MethodGet, path: Prefix + "/rollouts/2/steal"})
 }
 
-func TestAConsentForARolloutNeedsTheSameRoleAsForADevice(t *testing.T) {
+func TestARolloutIsApprovedByAdminsAndItsWavesAreSetByOperators(t *testing.T) {
 	w, f := rolling(t)
-	post := func(role fleet.Role, body string) call {
-		return call{method: http.MethodPost, path: Prefix + "/rollouts/2/consent", role: role, body: body}
+	approve := func(role fleet.Role) call {
+		return call{method: http.MethodPost, path: Prefix + "/rollouts/2/approve", role: role}
 	}
-	w.problem(http.StatusForbidden, post(fleet.RoleOperator, `{"digest":"abc","consent":["gui.user"]}`))
-	w.problem(http.StatusConflict, post(fleet.RoleAdmin, `{"digest":"old","consent":["gui.user"]}`))
-	w.problem(http.StatusUnprocessableEntity, post(fleet.RoleAdmin, `{"consent":["gui.user"]}`))
-	if len(f.calls) > 0 {
-		t.Fatalf("got %v", f.calls)
+	waves := func(role fleet.Role, body string) call {
+		return call{method: http.MethodPut, path: Prefix + "/rollouts/2/waves", role: role, body: body}
 	}
-	text := w.want(http.StatusOK, post(fleet.RoleOperator, `{"digest":"abc","consent":["folders.p"],"keep":["folders.q"]}`))
-	if !strings.Contains(text, `"devices":["`+string(idA)+`"]`) || f.calls[0] != "consent abc folders.p/folders.q" {
-		t.Errorf("got %s, %v", text, f.calls)
+	w.problem(http.StatusForbidden, approve(fleet.RoleAuthor))
+	text := w.want(http.StatusOK, approve(fleet.RoleAdmin))
+	if !strings.Contains(text, `"approval":{"reason":"3 devices","by":"admin"`) {
+		t.Errorf("got %s", text)
+	}
+	w.problem(http.StatusForbidden, waves(fleet.RoleViewer, `{"waves":["1","rest"]}`))
+	w.problem(http.StatusUnprocessableEntity, waves(fleet.RoleOperator, `{"waves":["1"]}`))
+	w.problem(http.StatusUnprocessableEntity, waves(fleet.RoleOperator, `{}`))
+	w.want(http.StatusOK, waves(fleet.RoleOperator, `{"waves":["1","50%","rest"]}`))
+	if got := strings.Join(f.calls, ", "); got != "approve by admin, waves 1,50%,rest by operator" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestARolloutShowsWhatItChanges(t *testing.T) {
+	w, _ := rolling(t)
+	text := w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/rollouts/2", role: fleet.RoleViewer})
+	for _, want := range []string{
+		`{"id":7,"label":"no NAT","before":{"op":"set","key":"options.natEnabled","priority":0,"template":"true"},"after":{"op":"set"`,
+		`"template":"false"}`, `{"id":8,"label":"gone","before":{"op":"set","key":"options.natEnabled","priority":0,"template":"true"}}`,
+		`{"tag":"all","template":7,"carried":true}`, `{"tag":"one","deviceID":"` + string(idA) + `","template":0,"carried":false}`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got %s, want %s in it", text, want)
+		}
 	}
 }

@@ -29,8 +29,8 @@ const (
 // for every device for which something differs, by one goroutine at a time, in any order. It asks daemons for ignore patterns only, within bounds.
 type WhatIf interface {
 	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error
-	// Blast is why all that is free would wait for consent, "" when it would not: too many devices would be touched.
-	Blast(ctx context.Context, now, then *fleet.Registry) string
+	// NeedsApproval is why it would wait for an admin's approval, "" when it would not: it would touch many devices.
+	NeedsApproval(ctx context.Context, now, then *fleet.Registry) string
 }
 
 func (s *server) whatIfRoutes() []route {
@@ -72,7 +72,8 @@ func (s *server) whatIf(ctx context.Context, now *fleet.Registry, edit fleet.Edi
 	}
 	sum := summing{
 		registry: then, folders: map[string]int{}, keys: map[string]int{},
-		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{}, Warnings: s.warningsOf(ctx, edit), Blast: s.WhatIf.Blast(ctx, now, then)},
+		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{}, Warnings: s.warningsOf(ctx, edit),
+			Approval: s.WhatIf.NeedsApproval(ctx, now, then)},
 	}
 	if err := s.WhatIf.WhatIf(ctx, now, then, sum.add); err != nil {
 		return reply{}, err
@@ -220,20 +221,10 @@ func (sum *summing) add(effect plan.Effect) {
 		sum.out.Touched.Failed++
 		device.Error = shortened(fleet.Reason(effect.Err))
 	default:
-		sum.hold(effect.Brings)
 		sum.count(effect.Brings)
 		sum.show(&device, effect)
 	}
 	sum.out.Devices = append(sum.out.Devices, device)
-}
-
-// hold makes wait what is free, where the whole would touch too many devices.
-func (sum *summing) hold(brings []plan.Change) {
-	for i := range brings {
-		if c := &brings[i]; sum.out.Blast != "" && c.Sendable() {
-			c.Class, c.Reason = plan.Held, sum.out.Blast
-		}
-	}
 }
 
 // shortened bounds what thousands of devices may each say.

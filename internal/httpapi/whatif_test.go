@@ -89,23 +89,19 @@ func TestWhatIfCountsWhatIsTouched(t *testing.T) {
 	}
 }
 
-func TestWhatIfForeseesThatTheBlastLimitHolds(t *testing.T) {
+func TestWhatIfForeseesThatItNeedsApproval(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
 	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
-		return []plan.Effect{{Device: idA, Brings: []plan.Change{change(t, "options.a", plan.Free, stconfig.Text("x")),
-			change(t, "gui.enabled", plan.Refused, stconfig.Text("x")), change(t, "gui.user", plan.Held, stconfig.Text("x"))}}}, nil
+		return []plan.Effect{{Device: idA, Brings: []plan.Change{change(t, "options.a", plan.Free, stconfig.Text("x"))}}}, nil
 	}
-	if made := w.whatIf(`{}`); made.Blast != "" || made.Touched.Held != 1 {
-		t.Errorf("got %+v without a limit", made)
+	if made := w.whatIf(`{}`); made.Approval != "" {
+		t.Errorf("got %+v without a threshold", made)
 	}
-	w.fakes.blast = "this change touches 1 device"
+	w.fakes.approval = "this change touches 1 device"
 	made := w.whatIf(`{}`)
-	if made.Blast != w.fakes.blast || made.Touched.Held != 2 || made.Touched.Refused != 1 {
+	if made.Approval != w.fakes.approval || made.Touched.Held != 0 || made.Devices[0].Changes[0].Class != "free" {
 		t.Errorf("got %+v", made)
-	}
-	if free := made.Devices[0].Changes[0]; free.Class != "held" || free.Reason != w.fakes.blast {
-		t.Errorf("got %+v, want it held for that reason", free)
 	}
 }
 

@@ -199,7 +199,7 @@ type fakes struct {
 	states         map[fleet.DeviceID]fleet.State
 	plans          map[fleet.DeviceID]plan.Plan
 	effects        func(now, then *fleet.Registry) ([]plan.Effect, error)
-	blast          string
+	approval       string
 	applied        []applied
 	applyErr       error
 	done           []plan.Change
@@ -256,7 +256,9 @@ func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, conse
 	f.applied = append(f.applied, applied{id, digest, consent, keep})
 	return f.done, f.waiting, f.applyErr
 }
-func (f *fakes) Blast(context.Context, *fleet.Registry, *fleet.Registry) string { return f.blast }
+func (f *fakes) NeedsApproval(context.Context, *fleet.Registry, *fleet.Registry) string {
+	return f.approval
+}
 func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
 	if f.effects == nil {
 		return nil

@@ -53,7 +53,7 @@ func (c rolloutCollector) Describe(to chan<- *prometheus.Desc) { to <- rolloutsB
 func (c rolloutCollector) Collect(to chan<- prometheus.Metric) {
 	counts := c.counts()
 	for _, status := range []fleet.RolloutStatus{
-		fleet.RolloutWaiting, fleet.RolloutRunning, fleet.RolloutPaused, fleet.RolloutHalted, fleet.RolloutUndoing,
+		fleet.RolloutWaiting, fleet.RolloutRunning, fleet.RolloutPaused, fleet.RolloutHalted,
 	} {
 		to <- prometheus.MustNewConstMetric(rolloutsByStatus, prometheus.GaugeValue, float64(counts[status]), string(status))
 	}

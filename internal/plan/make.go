@@ -81,9 +81,6 @@ func (in Input) hold(c *Change) {
 			c.Class, c.Reason, c.Stopped = Held, reason, true
 		}
 	}
-	if in.HoldAll != "" && (c.Class == Free || c.Class == Implied) {
-		c.Class, c.Reason = Held, in.HoldAll
-	}
 	if c.Class == Held && !c.OnlyKeep && in.Consent != nil {
 		c.Consented = in.Consent(*c)
 	}

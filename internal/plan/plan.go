@@ -133,7 +133,6 @@ type Input struct {
 	SamePhrase   func(text, hash string) bool       // whether the daemon made this hash of that gui.password
 	Consent      func(Change) bool                  // whether a person said yes to a held change
 	Stopped      func(stconfig.Key) (reason string) // why a key is not to be written now; "" when it may be
-	HoldAll      string                             // reason to hold whatever is free; "" for none
 }
 
 // Facts are what the guard knows about the daemon, its machine and the rest of the fleet.

@@ -10,20 +10,6 @@ import (
 	"muster/internal/plan"
 )
 
-// Waiting is what the newest plan of a device has that is not sent by itself: held, stopped or refused. It asks no
-// daemon.
-func (e *Engine) Waiting(id fleet.DeviceID) []plan.Wish {
-	e.mu.Lock()
-	m := e.machines[id]
-	e.mu.Unlock()
-	if m == nil {
-		return nil
-	}
-	m.mem.mu.Lock()
-	defer m.mem.mu.Unlock()
-	return m.mem.waiting
-}
-
 // Plan is what would be changed on a device now. Nothing is sent; ignore patterns that templates name are read.
 func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error) {
 	j, err := e.ask(ctx, id)

@@ -229,6 +229,15 @@ func (e *Engine) machine(id fleet.DeviceID) *machine {
 // ConfigSeen says that a configuration was seen that differs from the last one.
 func (e *Engine) ConfigSeen(id fleet.DeviceID) { e.enqueue(id) }
 
+// AdmissionChanged says that devices are planned from another generation now.
+func (e *Engine) AdmissionChanged(devices []fleet.DeviceID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range devices {
+		e.push(e.machine(id))
+	}
+}
+
 // Online says that a daemon can be reached again, or that more is known of it.
 func (e *Engine) Online(id fleet.DeviceID) {
 	e.mu.Lock()

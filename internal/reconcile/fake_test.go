@@ -578,7 +578,6 @@ type bench struct {
 	access reconcile.Access
 	stop   func()
 
-	holdAll func(fleet.DeviceID) string
 	secrets secrets
 }
 
@@ -628,7 +627,7 @@ func (b *bench) start() {
 	standing := b.health
 	b.engine = reconcile.New(reconcile.Options{Store: b.store, Daemon: b.daemon, Evaluator: b.evals, Access: b.access,
 		Found:   func(id fleet.DeviceID, f plan.Findings) { standing.Found(id, f) },
-		Secrets: b.secrets, DigestKey: []byte("k"), HoldAll: b.holdAll,
+		Secrets: b.secrets, DigestKey: []byte("k"),
 		Step: func(name string) {
 			if b.step != nil {
 				b.step(name)

@@ -25,6 +25,9 @@ func (e *Engine) conclude(j *job) {
 	j.m.mem.keepWaiting(j.plan, func(c plan.Change) string { return e.consentDigest(j.m.id, c) })
 	e.rememberHeld(j)
 	e.report(j.m.id, j.findings())
+	if j.change == nil {
+		e.passed(j.m, e.passOf(j))
+	}
 }
 
 // maxWaiting is of how many changes of a device it is known between two looks at it that they wait.
@@ -33,15 +36,8 @@ const maxWaiting = 1000
 // keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: nobody said
 // yes to the same change another day.
 func (m *memory) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
-	var waiting []plan.Wish
-	for _, c := range p.Changes {
-		if c.Class != plan.Skipped && !c.Sendable() && len(waiting) < maxWaiting {
-			waiting = append(waiting, c.Wish())
-		}
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiting = waiting
 	m.endConsents(func(given fleet.Consent) bool {
 		return given.Over(time.Now()) || !slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
 			return c.Key.String() == given.Key && digestOf(c) == given.Change

@@ -111,7 +111,7 @@ type memory struct {
 	wrote     map[string]time.Time     // folders that were written to a moment ago
 
 	restart restarting
-	waiting []plan.Wish // of the newest plan, what is not sent by itself; not to be changed
+	pass    Pass // the last finished one; not to be changed
 
 	overConsents []int64 // that the store has open still
 

@@ -268,21 +268,6 @@ func TestTheWholeDocumentIsReadRightBefore(t *testing.T) {
 	})
 }
 
-func TestHoldAll(t *testing.T) {
-	in(t, func(t *testing.T) {
-		b := newBench(t, noNAT)
-		b.holdAll = func(fleet.DeviceID) string { return "this touches too many devices" }
-		b.start()
-		defer b.stop()
-		b.wantState(fleet.ConfigHeld, "too many devices")
-		b.wantWrites(0)
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"options.natEnabled"}, nil); err != nil {
-			t.Fatal(err)
-		}
-		b.want("options.natEnabled", "false")
-	})
-}
-
 // What does not concern a device costs it nothing.
 func TestOtherTemplatesLeaveADeviceAlone(t *testing.T) {
 	in(t, func(t *testing.T) {

@@ -86,7 +86,11 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 	if waiting, err := e.verifyUnfinished(ctx, j); waiting || err != nil {
 		return err
 	}
-	if r == nil && (m.mem.settled(j) || e.early(j)) {
+	if r == nil && m.mem.settled(j) {
+		e.passedAgain(j)
+		return nil
+	}
+	if r == nil && e.early(j) {
 		return nil
 	}
 	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
@@ -103,12 +107,14 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 		e.report(m.id, plan.Findings{Result: plan.NoTemplates})
 		j.digest = j.known.Digest
 		m.mem.done(j)
+		e.passed(m, e.passOf(j))
 		return nil
 	}
 	if over, err := e.seen(ctx, j); over || err != nil {
 		return errors.Join(err, refuse(r, "the daemon was never read, or its configuration cannot be believed"))
 	}
 	if r == nil && m.mem.upToDate(j) {
+		e.passedAgain(j)
 		return nil
 	}
 	m.mem.released(j)
@@ -325,6 +331,7 @@ func (e *Engine) notThought(j *job, err error) error {
 	e.held.put(j.m.id, nil)
 	e.report(j.m.id, plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(err), Next: known.Hint})
 	j.m.mem.done(j)
+	e.passed(j.m, Pass{Generation: j.view.registry.Generation, Observed: j.digest, Failed: fleet.Reason(err)})
 	return err
 }
 

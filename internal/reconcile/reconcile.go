@@ -109,10 +109,10 @@ type Options struct {
 	DigestKey []byte          // keys the digests of passwords that were sent
 	Memory    *memlimit.Limit // for all plans together; nil: one of its own
 
-	// HoldAll gives the reason to hold whatever is free on a device, "" for none; nil: nothing is.
-	HoldAll func(id fleet.DeviceID) string
 	// Found is told what each pass over a device found out. It must not block. Nil: nothing is reported.
 	Found func(id fleet.DeviceID, f plan.Findings)
+	// Passed is told when the result of a device's last pass is another one, see LastPass. It must not block.
+	Passed func(id fleet.DeviceID)
 	// Applied is told of every finished intent, after it is recorded. It must not block.
 	Applied func(intent fleet.Intent)
 	// Step names the steps of an apply as they are reached, for tests that stop the process there.

@@ -155,13 +155,9 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 	if mayShare {
 		labels = v.labels()
 	}
-	hold := ""
-	if e.o.HoldAll != nil {
-		hold = e.o.HoldAll(id)
-	}
 	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, labels, string(mode), known.Online, known.Address,
 		known.AddressFixed,
-		known.TooOld, hold, e.sumTexts(roots), e.sumSystem(known.System))
+		known.TooOld, e.sumTexts(roots), e.sumSystem(known.System))
 	return print
 }
 

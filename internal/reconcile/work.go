@@ -224,9 +224,6 @@ func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 		Consent:    e.consented(j.m),
 		Stopped:    j.m.mem.stopped,
 	}
-	if e.o.HoldAll != nil {
-		in.HoldAll = e.o.HoldAll(j.m.id)
-	}
 	for _, s := range j.result.Skipped {
 		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
 	}

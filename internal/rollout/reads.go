@@ -12,35 +12,36 @@ import (
 // A program may read the tags of its device and of the whole fleet. Where they changed, evaluating the program twice
 // tells whether that makes a difference to it.
 
-// scene is the fleet as templates see it at one generation.
-type scene struct {
-	registry *fleet.Registry
-	facts    map[fleet.DeviceID]template.Facts
-	fleet    *template.Fleet
+// readsFleet tells whether a template may give another value after a change of tags.
+func readsFleet(t fleet.Template) bool { return t.Reads.OrAll().ReadsTagsOfDevices() }
+
+// fleetView is the fleet as templates see it at one generation.
+type fleetView struct {
+	facts map[fleet.DeviceID]template.Facts
+	fleet *template.Fleet
 }
 
-func (r *Runner) scene(registry *fleet.Registry) scene {
+func (r *Runner) viewOf(registry *fleet.Registry) fleetView {
 	all := r.o.Fleet.Facts(registry)
-	s := scene{registry: registry, facts: make(map[fleet.DeviceID]template.Facts, len(all)), fleet: template.NewFleet(all)}
+	v := fleetView{facts: make(map[fleet.DeviceID]template.Facts, len(all)), fleet: template.NewFleet(all)}
 	for _, f := range all {
-		s.facts[f.DeviceID] = f
+		v.facts[f.DeviceID] = f
 	}
-	return s
+	return v
 }
 
-// comparison tells whether templates give the same in two scenes. It remembers what it evaluated.
+// comparison tells whether templates give the same in two registries. It remembers what it evaluated.
 type comparison struct {
 	r    *Runner
-	a, b scene
+	a, b fleetView
 	same map[string]bool // by text, of programs that do not read their device
 }
 
 func (r *Runner) compare(a, b *fleet.Registry) *comparison {
-	return &comparison{r: r, a: r.scene(a), b: r.scene(b), same: map[string]bool{}}
+	return &comparison{r: r, a: r.viewOf(a), b: r.viewOf(b), same: map[string]bool{}}
 }
 
-// differs tells whether a device's templates give something else in b than in a. The templates that apply are taken to be
-// the same.
+// differs tells whether a device's templates give something else in b than in a. The same templates apply in both.
 func (c *comparison) differs(ctx context.Context, id fleet.DeviceID, templates []fleet.Template) bool {
 	return slices.ContainsFunc(templates, func(t fleet.Template) bool {
 		switch reads := t.Reads.OrAll(); {
@@ -67,11 +68,11 @@ func (c *comparison) inputsDiffer(id fleet.DeviceID, reads fleet.Inputs) bool {
 		!bytes.Equal(c.a.facts[id].AppendDigest(nil, reads.Device), c.b.facts[id].AppendDigest(nil, reads.Device))
 }
 
-// evaluate tells whether a program gives the same in both scenes. What cannot be known counts as different: then the
-// change takes the careful way.
+// evaluate tells whether a program gives the same in both. What cannot be known counts as different: then the change
+// takes the careful way.
 func (c *comparison) evaluate(ctx context.Context, id fleet.DeviceID, text string) (same bool) {
-	in := func(s scene) (template.Result, error) {
-		return c.r.o.Evaluator.Evaluate(ctx, text, template.Input{Device: s.facts[id], Fleet: s.fleet})
+	in := func(v fleetView) (template.Result, error) {
+		return c.r.o.Evaluator.Evaluate(ctx, text, template.Input{Device: v.facts[id], Fleet: v.fleet})
 	}
 	was, wasErr := in(c.a)
 	is, isErr := in(c.b)

@@ -1,389 +1,288 @@
 package rollout
 
 import (
-	"fmt"
+	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"muster/internal/fleet"
 )
 
-var t0 = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+var testTimes = Options{SoakTime: 30 * time.Second, ProgressDeadline: time.Minute}
 
-var testRules = rules{soak: 30 * time.Second, patience: time.Minute}
+var option = fleet.Template{Op: fleet.OpSet, Key: "options.x", Text: "1"}
 
-func deviceN(n int) fleet.DeviceID {
-	var hash [32]byte
-	hash[0], hash[1] = byte(n), byte(n>>8)
-	return fleet.DeviceIDOf(hash)
-}
-
-// begun is a rollout of n ready, healthy devices with its first wave admitted.
-func begun(t *testing.T, n int) state {
+// rolling is a fleet of n devices of which the first wave has an option.
+func rolling(t *testing.T, n int) *daemons {
 	t.Helper()
-	s := state{Rollout: fleet.Rollout{ID: 1, Generation: 5, Before: 4, Carries: []int64{5}, Status: fleet.RolloutWaiting}}
-	var candidates []candidate
-	for i := range n {
-		candidates = append(candidates, candidate{device: deviceN(i), ready: true, healthy: true, was: fleet.ConfigInSync})
+	d := newDaemons(t, n, testTimes, option, generatedTemplates[0])
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	if r := d.newest(); r.Status != fleet.RolloutRunning || r.Wave != 1 || d.having("options.x", "1") != 1 {
+		t.Fatalf("got %+v", r)
 	}
-	s, c := s.start(candidates, t0)
-	if s.Status != fleet.RolloutRunning || s.Wave != 1 || len(c.admit) != 1 || !c.persist || !c.members {
-		t.Fatalf("got %+v, %+v", s, c)
-	}
-	return s
+	return d
 }
 
-// seen gives every admitted member the same fact, but for some.
-func seen(s state, kind factKind, but map[fleet.DeviceID]fact) map[fleet.DeviceID]fact {
-	facts := map[fleet.DeviceID]fact{}
-	for _, m := range s.admitted() {
-		facts[m.Device] = fact{kind: kind}
-		if f, ok := but[m.Device]; ok {
-			facts[m.Device] = f
-		}
-	}
-	return facts
-}
-
-func TestWavesAreOneThenATenthThenTheRest(t *testing.T) {
-	for n, want := range map[int][]int{1: {1}, 2: {1, 1}, 3: {1, 1, 1}, 11: {1, 2, 8}, 20: {1, 2, 17}, 1000: {1, 100, 899}} {
-		if got := wavesOf(n); !slices.Equal(got, want) {
-			t.Errorf("%d devices: got %v, want %v", n, got, want)
-		}
-	}
-}
+// first is the device of the first wave.
+func (d *daemons) first() fleet.DeviceID { return d.newest().Members[0].Device }
 
 func TestAWaveFollowsWhenTheOneBeforeIsGoodForTheSoakTime(t *testing.T) {
-	s := begun(t, 20)
-	now := t0
-	for wave, size := range []int{2, 17} {
-		s, _ = s.look(seen(s, factPending, nil), testRules, now)
-		s, _ = s.look(seen(s, factGood, nil), testRules, now)
-		var c command
-		if s, c = s.look(seen(s, factGood, nil), testRules, now.Add(29*time.Second)); c.persist {
-			t.Fatalf("wave %d ended before its soak time: %+v", wave+1, c)
+	d := rolling(t, 20)
+	for _, having := range []int{1, 3, 20} {
+		d.after(29 * time.Second)
+		if got := d.having("options.x", "1"); got != having {
+			t.Fatalf("%d devices have it before the soak time is over, want %d", got, having)
 		}
-		now = now.Add(30 * time.Second)
-		if s, c = s.look(seen(s, factGood, nil), testRules, now); s.Wave != wave+2 || len(c.admit) != size {
-			t.Fatalf("got wave %d with %d devices, want %d with %d", s.Wave, len(c.admit), wave+2, size)
-		}
+		d.after(time.Second)
 	}
-	s, _ = s.look(seen(s, factGood, nil), testRules, now)
-	s, c := s.look(seen(s, factGood, nil), testRules, now.Add(30*time.Second))
-	if s.Status != fleet.RolloutSucceeded || !c.persist || s.EndedAt.IsZero() {
-		t.Errorf("got %s", s.Status)
+	r := d.newest()
+	if r.Status != fleet.RolloutSucceeded || r.EndedAt.IsZero() || r.Reason != "20 devices passed all gates" {
+		t.Errorf("got %+v", r)
+	}
+	if writes := d.store.writes; writes > 5 {
+		t.Errorf("%d writes to the store for three waves", writes)
 	}
 }
 
-func TestTroubleStartsTheSoakTimeAnew(t *testing.T) {
-	s := begun(t, 20)
-	s, _ = s.look(seen(s, factGood, nil), testRules, t0)
-	s, _ = s.look(seen(s, factPending, nil), testRules, t0.Add(20*time.Second))
-	s, _ = s.look(seen(s, factGood, nil), testRules, t0.Add(25*time.Second))
-	if s, c := s.look(seen(s, factGood, nil), testRules, t0.Add(40*time.Second)); c.persist || s.Wave != 1 {
-		t.Errorf("the next wave was admitted 15 s after trouble")
+func TestAChangeAtADaemonStartsTheSoakTimeAnew(t *testing.T) {
+	d := rolling(t, 20)
+	d.after(20 * time.Second)
+	d.set(d.first(), func(s *site) { s.has["options.other"] = "theirs" })
+	d.clock = d.clock.Add(time.Second)
+	d.sites[d.first()].pass.Observed = "an older one"
+	d.runner.DeviceChanged(d.first())
+	d.run()
+	d.pass(d.first())
+	d.after(20 * time.Second)
+	if r := d.newest(); r.Wave != 1 {
+		t.Errorf("got wave %d, 20 seconds after the change", r.Wave)
+	}
+	d.after(15 * time.Second)
+	if r := d.newest(); r.Wave != 2 {
+		t.Errorf("got wave %d, 35 seconds after the change", r.Wave)
+	}
+}
+
+func TestStatusesDoNotKeepTheSoakTimeFromEnding(t *testing.T) {
+	d := rolling(t, 20)
+	writes := d.store.writes
+	for range 29 {
+		d.after(time.Second)
+		d.set(d.first(), func(*site) {})
+	}
+	if d.store.writes != writes {
+		t.Errorf("%d writes while nothing happened", d.store.writes-writes)
+	}
+	d.after(time.Second)
+	if r := d.newest(); r.Wave != 2 {
+		t.Errorf("got wave %d: %s", r.Wave, r.Reason)
 	}
 }
 
 func TestTheFirstFailedGateHalts(t *testing.T) {
-	first := deviceN(0)
 	for name, test := range map[string]struct {
-		fact  fact
+		do    func(*site)
 		after time.Duration
 		gate  fleet.Gate
 	}{
-		"a folder newly in error":     {fact{kind: factFailed, gate: fleet.GateFolders, saw: "folder x"}, 0, fleet.GateFolders},
-		"a program that fails":        {fact{kind: factFailed, gate: fleet.GatePlan, saw: "line 3"}, 0, fleet.GatePlan},
-		"an API that is gone":         {fact{kind: factAway, touched: true, saw: "refused"}, 61 * time.Second, fleet.GateAPI},
-		"a plan that never gets done": {fact{kind: factPending, saw: "options.x"}, 61 * time.Second, fleet.GatePlan},
+		"a folder newly in error":     {func(s *site) { s.errors = map[string]string{"x": "no space"} }, 0, fleet.GateFolders},
+		"a program that fails":        {func(s *site) { s.pass.Failed = "line 3" }, 0, fleet.GatePlan},
+		"a key that is stopped":       {func(s *site) { s.pass.Waiting = []Waiting{{Wish: "w", Key: "options.x", Stopped: true}} }, 0, fleet.GatePlan},
+		"an API that is gone":         {func(s *site) { s.away = true }, time.Minute, fleet.GateAPI},
+		"a plan that never gets done": {func(s *site) { s.pass.Unsent = "options.x" }, time.Minute, fleet.GatePlan},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := begun(t, 20)
-			but := map[fleet.DeviceID]fact{s.Members[0].Device: test.fact}
-			s, c := s.look(seen(s, factGood, but), testRules, t0)
+			d := rolling(t, 20)
+			first := d.first()
+			test.do(d.sites[first])
+			d.runner.DeviceChanged(first)
+			d.run()
 			if test.after > 0 {
-				if c.persist {
-					t.Fatalf("halted at once: %+v", s.Halt)
-				}
-				s, c = s.look(seen(s, factGood, but), testRules, t0.Add(test.after))
+				d.after(test.after - time.Second)
+				d.is(1, fleet.RolloutRunning)
+				d.after(time.Second)
 			}
-			if s.Status != fleet.RolloutHalted || s.Halt == nil || s.Halt.Gate != test.gate || s.Halt.Device != first || s.Halt.Saw == "" || s.Next == "" {
-				t.Fatalf("got %s, %+v", s.Status, s.Halt)
+			r := d.newest()
+			if r.Status != fleet.RolloutHalted || r.Halt == nil || r.Halt.Gate != test.gate || r.Halt.Device != first || r.Next == "" {
+				t.Fatalf("got %s, %+v", r.Status, r.Halt)
 			}
-			if len(c.admit) > 0 || !c.persist {
-				t.Errorf("got %+v", c)
+			d.after(time.Hour)
+			if got := d.having("options.x", "1"); got != 1 {
+				t.Errorf("%d devices have it after the halt", got)
 			}
-			if again, c := s.look(seen(s, factGood, nil), testRules, t0.Add(time.Hour)); c.persist || again.Wave != 1 {
-				t.Error("a halted rollout went on")
+			// A person resumes it in spite of that: the same device does not halt it again.
+			if _, err := d.runner.Resume(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			d.after(time.Hour)
+			if r = d.newest(); r.Status != fleet.RolloutSucceeded || !strings.Contains(r.Reason, "19 devices passed all gates") {
+				t.Errorf("got %s: %s", r.Status, r.Reason)
 			}
 		})
 	}
 }
 
-// Patience is for a device that Muster is at: who was not looked at yet is not late.
-func TestPatienceBeginsWhenADeviceIsLookedAt(t *testing.T) {
-	s := begun(t, 20)
-	s, _ = s.look(nil, testRules, t0)
-	s, _ = s.look(seen(s, factUnseen, nil), testRules, t0.Add(time.Hour))
-	s, c := s.look(seen(s, factPending, nil), testRules, t0.Add(2*time.Hour))
-	if c.persist {
-		t.Fatalf("halted at once: %+v", s.Halt)
+// Members that wait for the same workers get where they should one after the other: while one does, none is late.
+func TestALargeFleetIsNotLate(t *testing.T) {
+	d := newDaemons(t, 100, Options{SoakTime: time.Second, ProgressDeadline: 10 * time.Second, Waves: []string{"1", rest}}, option)
+	for _, s := range d.sites {
+		s.stuck = true
 	}
-	if s, _ = s.look(seen(s, factPending, nil), testRules, t0.Add(2*time.Hour+59*time.Second)); s.Status != fleet.RolloutRunning {
-		t.Errorf("got %s before the patience was over", s.Status)
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	for range 100 {
+		for _, id := range d.all {
+			if s := d.sites[id]; s.stuck && s.pass.Unsent != "" {
+				d.set(id, func(s *site) { s.stuck = false })
+				break
+			}
+		}
+		d.after(9 * time.Second)
 	}
-	if s, _ = s.look(seen(s, factPending, nil), testRules, t0.Add(2*time.Hour+61*time.Second)); s.Status != fleet.RolloutHalted {
-		t.Errorf("got %s when it was", s.Status)
-	}
+	d.after(time.Minute)
+	d.is(1, fleet.RolloutSucceeded)
 }
 
 func TestWhatWaitsForAPersonNeitherFailsNorPasses(t *testing.T) {
-	s := begun(t, 20)
-	s, _ = s.look(seen(s, factHeld, nil), testRules, t0)
-	s, c := s.look(seen(s, factHeld, nil), testRules, t0.Add(24*time.Hour))
-	if c.persist || s.Status != fleet.RolloutRunning || s.Wave != 1 {
-		t.Errorf("got %s in wave %d", s.Status, s.Wave)
+	d := newDaemons(t, 20, testTimes, option, generatedTemplates[0])
+	d.store.tagTemplate(2, "all", true)
+	d.changed()
+	d.after(24 * time.Hour)
+	r := d.newest()
+	if r.Status != fleet.RolloutRunning || r.Wave != 1 || r.Members[0].State != fleet.MemberHeld || !strings.Contains(r.Next, "waits for a person") {
+		t.Fatalf("got %s in wave %d: %s", r.Status, r.Wave, r.Next)
+	}
+	d.consent()
+	d.after(2 * time.Minute)
+	d.is(1, fleet.RolloutSucceeded)
+}
+
+func TestWhatWaitedBeforeARolloutDoesNotHoldItUp(t *testing.T) {
+	d := newDaemons(t, 20, testTimes, option)
+	for _, s := range d.sites {
+		s.base["folders.own"] = "" // somebody took the template away, and the removal waits
+	}
+	d.restart()
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	d.after(5 * time.Minute)
+	r := d.newest()
+	if r.Status != fleet.RolloutSucceeded || d.having("folders.own", "own") != 20 || d.having("options.x", "1") != 20 {
+		t.Errorf("got %s: %s", r.Status, r.Reason)
 	}
 }
 
 // A member that goes away before anything was sent to it proves nothing: it waits, and another goes first.
 func TestAMemberThatVanishesUntouchedIsReplaced(t *testing.T) {
-	s := begun(t, 20)
-	gone := s.Members[0].Device
-	s, c := s.look(seen(s, factAway, nil), testRules, t0)
-	if !slices.Equal(c.hold, []fleet.DeviceID{gone}) || len(c.admit) > 0 || s.Wave != 0 || s.Status != fleet.RolloutWaiting {
-		t.Fatalf("got %+v in wave %d, %s", c, s.Wave, s.Status)
+	d := newDaemons(t, 20, testTimes, option)
+	for _, s := range d.sites {
+		s.stuck = true
 	}
-	var candidates []candidate
-	for _, m := range s.Members {
-		candidates = append(candidates, candidate{device: m.Device, ready: m.Device != gone, healthy: true})
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	gone := d.first()
+	d.set(gone, func(s *site) { s.away = true })
+	r := d.newest()
+	if m, _ := r.Member(gone); m.Wave != 0 || r.Wave != 1 || !slices.Equal(r.Waves, []int{1, 2, 16}) || d.first() == gone {
+		t.Fatalf("got wave %d of %v, first %s", r.Wave, r.Waves, d.first().Short())
 	}
-	s, c = s.start(candidates, t0)
-	m, _ := s.Member(gone)
-	if m.Wave != 0 || !slices.Equal(s.Waves, []int{1, 2, 16}) || len(c.admit) != 1 || c.admit[0] == gone {
-		t.Errorf("got wave %d of the one that vanished, waves %v, %+v", m.Wave, s.Waves, c)
+	if _, held := d.store.admission.Hold(gone); !held {
+		t.Error("the device that went away is not held again")
 	}
-}
-
-// A later wave of which everybody vanishes is made up anew; those before it stay.
-func TestAWaveOfWhichEverybodyVanishesIsMadeAnew(t *testing.T) {
-	s := begun(t, 20)
-	first := s.Members[0].Device
-	s, _ = s.look(seen(s, factGood, nil), testRules, t0)
-	s, _ = s.look(seen(s, factGood, nil), testRules, t0.Add(30*time.Second))
-	s, c := s.look(seen(s, factAway, map[fleet.DeviceID]fact{first: {kind: factGood}}), testRules, t0.Add(31*time.Second))
-	if s.Status != fleet.RolloutWaiting || s.Wave != 1 || len(c.hold) != 2 || !slices.Equal(s.Waves, []int{1, 0}) {
-		t.Fatalf("got %s in wave %d of %v, %+v", s.Status, s.Wave, s.Waves, c)
+	for _, id := range d.all {
+		d.set(id, func(s *site) { s.stuck = false })
 	}
-	if s, _, _ = s.pause("anna"); s.Status != fleet.RolloutPaused {
-		t.Errorf("got %s", s.Status)
-	}
-	if s, _, _ = s.resume("anna", t0); s.Status != fleet.RolloutWaiting {
-		t.Errorf("got %s after a pause", s.Status)
-	}
-	var candidates []candidate
-	for _, m := range s.Members {
-		if m.Device != first {
-			candidates = append(candidates, candidate{device: m.Device, ready: true, healthy: true})
-		}
-	}
-	s, c = s.start(candidates, t0.Add(time.Minute))
-	if s.Wave != 2 || !slices.Equal(s.Waves, []int{1, 1, 2, 16}) || len(c.admit) != 1 || len(s.Members) != 20 {
-		t.Errorf("got wave %d of %v, %+v, %d members", s.Wave, s.Waves, c, len(s.Members))
-	}
-}
-
-// A member that somebody deletes is no failure, not even when it was written to.
-func TestADeletedMemberIsLeftOut(t *testing.T) {
-	s := begun(t, 20)
-	first := s.Members[0].Device
-	s, _ = s.look(seen(s, factGood, nil), testRules, t0)
-	s, _ = s.look(seen(s, factGood, nil), testRules, t0.Add(30*time.Second))
-	s, c := s.look(seen(s, factGood, map[fleet.DeviceID]fact{first: {kind: factGone, touched: true}}), testRules, t0.Add(31*time.Second))
-	if s.Status != fleet.RolloutRunning || s.Wave != 2 || len(c.hold) != 1 {
-		t.Errorf("got %s in wave %d, %+v", s.Status, s.Wave, c)
+	d.after(5 * time.Minute)
+	d.is(1, fleet.RolloutSucceeded)
+	d.set(gone, func(s *site) { s.away = false })
+	if err := d.arrived(); err != nil {
+		t.Error(err)
 	}
 }
 
 func TestTheFirstDeviceIsAHealthyOneAndTheUnwellComeNext(t *testing.T) {
-	s := state{Rollout: fleet.Rollout{Status: fleet.RolloutWaiting}}
-	var candidates []candidate
-	for i := range 20 {
-		candidates = append(candidates, candidate{device: deviceN(i), ready: i != 4, healthy: i > 2})
+	d := newDaemons(t, 20, testTimes, option)
+	for n := range 3 {
+		d.sites[deviceN(n)].errors = map[string]string{"x": "it was so before"}
 	}
-	s, _ = s.start(candidates, t0)
-	wave := func(n int) int {
-		m, _ := s.Member(deviceN(n))
-		return m.Wave
+	d.sites[deviceN(4)].away = true
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	r := d.newest()
+	wave := func(n int) int { m, _ := r.Member(deviceN(n)); return m.Wave }
+	if wave(3)+wave(5) < 2 || wave(0)+wave(1) != 4 || wave(4) != 0 || r.Members[len(r.Members)-1].Device != deviceN(4) {
+		t.Errorf("got waves %d %d %d %d", wave(0), wave(1), wave(3), wave(4))
 	}
-	if wave(3) != 1 || wave(0) != 2 || wave(1) != 2 || wave(4) != 0 || wave(19) != 3 {
-		t.Errorf("got waves %d %d %d %d %d", wave(3), wave(0), wave(1), wave(4), wave(19))
+	d.after(5 * time.Minute)
+	d.is(1, fleet.RolloutSucceeded)
+}
+
+// A device that is not watched because a mode says so cannot answer: it is neither away nor late.
+func TestPausingWatchesHaltsNoRollout(t *testing.T) {
+	d := rolling(t, 20)
+	first := d.first()
+	d.set(first, func(s *site) { s.mode = fleet.ModePaused })
+	d.after(time.Hour)
+	if r := d.newest(); r.Status != fleet.RolloutRunning || r.Members[0].State != fleet.MemberHeld || !strings.Contains(r.Next, "mode is paused") {
+		t.Fatalf("got %s, next %q", r.Status, r.Next)
+	}
+	d.set(first, func(s *site) { s.mode, s.untried = fleet.ModeOn, true })
+	d.after(time.Hour)
+	d.is(1, fleet.RolloutRunning)
+	d.set(first, func(s *site) { s.untried = false })
+	d.after(5 * time.Minute)
+	d.is(1, fleet.RolloutSucceeded)
+}
+
+func TestARolloutWaitsUntilItIsKnownWhichDevicesCanBeReached(t *testing.T) {
+	d := newDaemons(t, 20, testTimes, option)
+	for _, s := range d.sites {
+		s.untried = true
+	}
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	for _, id := range d.all[:19] {
+		d.set(id, func(s *site) { s.untried = false })
+		d.after(startGrace / 2)
+		d.is(1, fleet.RolloutWaiting)
+	}
+	d.after(startGrace)
+	r := d.newest()
+	if m, _ := r.Member(d.all[19]); r.Status != fleet.RolloutRunning || m.Wave != 0 {
+		t.Errorf("got %s, the last device in wave %d: no rollout waits for one device for ever", r.Status, m.Wave)
 	}
 }
 
 func TestAPersonPausesResumesAndHalts(t *testing.T) {
-	s := begun(t, 20)
-	s, _, err := s.pause("anna")
-	if err != nil || s.Status != fleet.RolloutPaused {
-		t.Fatal(s.Status, err)
+	ctx := fleet.WithActor(context.Background(), "anna")
+	d := rolling(t, 20)
+	must := func(r fleet.Rollout, err error) fleet.Rollout {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
-	s, _ = s.look(seen(s, factGood, nil), testRules, t0)
-	if s, c := s.look(seen(s, factGood, nil), testRules, t0.Add(time.Hour)); c.persist || s.Wave != 1 {
-		t.Fatal("a paused rollout went on")
+	must(d.runner.Pause(ctx, 1))
+	d.after(time.Hour)
+	if r := d.newest(); r.Status != fleet.RolloutPaused || r.Wave != 1 || r.Reason != "paused by anna" {
+		t.Fatalf("got %s in wave %d: %s", r.Status, r.Wave, r.Reason)
 	}
-	s, _, _ = s.resume("anna", t0)
-	s, _, err = s.haltBy("anna", t0)
-	if err != nil || s.Status != fleet.RolloutHalted || s.Halt.By != "anna" || s.Halt.Gate != "" {
-		t.Fatalf("got %s %+v, %v", s.Status, s.Halt, err)
+	must(d.runner.Resume(ctx, 1))
+	if r := must(d.runner.Halt(ctx, 1)); r.Halt.By != "anna" || r.Halt.Gate != "" {
+		t.Errorf("got %+v", r.Halt)
 	}
-	s, _, err = s.resume("anna", t0)
-	if err != nil || s.Status != fleet.RolloutRunning || s.Halt != nil {
-		t.Fatalf("got %s, %v", s.Status, err)
-	}
-	over := s.supersede(9, "template 1 changed", t0)
-	for name, do := range map[string]func() error{
-		"pause":  func() error { _, _, err := over.pause("anna"); return err },
-		"resume": func() error { _, _, err := over.resume("anna", t0); return err },
-		"halt":   func() error { _, _, err := over.haltBy("anna", t0); return err },
-		"undo":   func() error { _, err := over.undo("anna", t0); return err },
+	must(d.runner.Resume(ctx, 1))
+	d.after(10 * time.Minute)
+	d.is(1, fleet.RolloutSucceeded)
+	for name, do := range map[string]func(context.Context, int64) (fleet.Rollout, error){
+		"pause": d.runner.Pause, "resume": d.runner.Resume, "halt": d.runner.Halt, "approve": d.runner.Approve,
 	} {
-		if err := do(); fleet.CodeOf(err) != fleet.CodeConflict {
-			t.Errorf("%s of a superseded rollout: got %v, want conflict", name, err)
+		if _, err := do(ctx, 1); fleet.CodeOf(err) != fleet.CodeConflict {
+			t.Errorf("%s of one that is over: got %v, want conflict", name, err)
 		}
-	}
-}
-
-// A halted rollout that is resumed does not halt over the same device again.
-func TestResumingWaivesTheDeviceThatFailed(t *testing.T) {
-	s := begun(t, 20)
-	bad := map[fleet.DeviceID]fact{s.Members[0].Device: {kind: factFailed, gate: fleet.GateFolders, saw: "x"}}
-	s, _ = s.look(seen(s, factGood, bad), testRules, t0)
-	s, c, err := s.resume("anna", t0)
-	if err != nil || !c.members || !s.Members[0].Waived {
-		t.Fatalf("got %+v, %v", s.Members[0], err)
-	}
-	s, _ = s.look(seen(s, factGood, bad), testRules, t0)
-	if s, _ = s.look(seen(s, factGood, bad), testRules, t0.Add(31*time.Second)); s.Wave != 2 {
-		t.Errorf("got wave %d, %s", s.Wave, s.Status)
-	}
-}
-
-func TestAnUndoneRolloutEndsWhenWhatItReachedIsBack(t *testing.T) {
-	s := begun(t, 20)
-	s, err := s.undo("anna", t0)
-	if err != nil || s.Status != fleet.RolloutUndoing {
-		t.Fatal(s.Status, err)
-	}
-	if s, _ := s.ended(map[fleet.DeviceID]fact{deviceN(0): {kind: factPending}, deviceN(1): {kind: factGood}}, t0); s.Status != fleet.RolloutUndoing {
-		t.Error("it ended while a device was on its way back")
-	}
-	if s, _ := s.ended(map[fleet.DeviceID]fact{deviceN(0): {kind: factAway}, deviceN(1): {kind: factGood}}, t0); s.Status != fleet.RolloutUndoing {
-		t.Error("it ended while a device was away: it may need a person's answer when it is back")
-	}
-	s, c := s.ended(map[fleet.DeviceID]fact{deviceN(0): {kind: factFailed, saw: "line 3"}, deviceN(1): {kind: factGood}}, t0)
-	if s.Status != fleet.RolloutUndone || !c.persist || s.Next == "" {
-		t.Errorf("got %s, %q", s.Status, s.Next)
-	}
-}
-
-// Whatever happens to the devices and whatever people do: nobody is admitted twice without having been put back, waves
-// are admitted in order, never while something is wrong with a member, and nobody is forgotten.
-func TestTheStateMachineAgainstAModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 40).Draw(t, "devices")
-		s := state{Rollout: fleet.Rollout{ID: 1, Generation: 2, Before: 1, Carries: []int64{2}, Status: fleet.RolloutWaiting}}
-		admitted := map[fleet.DeviceID]bool{} // the model: who is at the new generation
-		facts := map[fleet.DeviceID]fact{}
-		now := t0
-		do := func(next state, c command) {
-			for _, id := range c.hold {
-				if !admitted[id] {
-					t.Fatalf("%s is held back and was not admitted", id.Short())
-				}
-				delete(admitted, id)
-				delete(facts, id)
-			}
-			for _, id := range c.admit {
-				if admitted[id] {
-					t.Fatalf("%s is admitted twice", id.Short())
-				}
-				admitted[id] = true
-			}
-			if len(c.admit)+len(c.hold) > 0 && !c.persist {
-				t.Fatal("admission that is not kept")
-			}
-			s = next
-		}
-		var candidates []candidate
-		for i := range n {
-			ready := rapid.Bool().Draw(t, fmt.Sprint("ready ", i))
-			candidates = append(candidates, candidate{device: deviceN(i), ready: ready, healthy: rapid.Bool().Draw(t, "healthy")})
-		}
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(1, 50).Draw(t, "seconds")) * time.Second)
-			switch rapid.IntRange(0, 9).Draw(t, "what") {
-			case 0:
-				if next, c, err := s.pause("a"); err == nil {
-					do(next, c)
-				}
-			case 1, 2:
-				if next, c, err := s.resume("a", now); err == nil {
-					do(next, c)
-				}
-			case 3:
-				if next, c, err := s.haltBy("a", now); err == nil {
-					do(next, c)
-				}
-			default:
-				if s.Status == fleet.RolloutWaiting {
-					do(s.start(slices.DeleteFunc(slices.Clone(candidates), func(c candidate) bool { return admitted[c.device] }), now))
-					continue
-				}
-				bad := false
-				for _, m := range s.admitted() {
-					f := fact{kind: factKind(rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, 1, 2, 3, 4}).Draw(t, "fact")), gate: fleet.GateFolders, saw: "x"}
-					f.touched = rapid.Bool().Draw(t, "touched")
-					facts[m.Device] = f
-					bad = bad || f.kind == factFailed || f.kind == factPending || f.kind == factHeld || f.kind == factAway && f.touched
-				}
-				wave := s.Wave
-				next, c := s.look(facts, testRules, now)
-				if next.Wave > wave && (bad || s.Status != fleet.RolloutRunning) {
-					t.Fatalf("wave %d was admitted although something was wrong in wave %d", next.Wave, wave)
-				}
-				if next.Status == fleet.RolloutSucceeded && slices.Contains(next.Waves, 0) && next.unmade() {
-					t.Fatal("it succeeded although a wave was still to be made")
-				}
-				if next.Wave > wave+1 {
-					t.Fatalf("wave %d follows wave %d", next.Wave, wave)
-				}
-				do(next, c)
-			}
-			checkMembers(t, s, candidates, admitted)
-		}
-	})
-}
-
-func checkMembers(t *rapid.T, s state, candidates []candidate, admitted map[fleet.DeviceID]bool) {
-	if s.Status == fleet.RolloutWaiting || len(s.Members) == 0 {
-		return
-	}
-	if len(s.Members) != len(candidates) {
-		t.Fatalf("%d members of %d devices", len(s.Members), len(candidates))
-	}
-	inWave := make([]int, len(s.Waves))
-	for _, m := range s.Members {
-		if want := m.Wave > 0 && m.Wave <= s.Wave || s.Status == fleet.RolloutSucceeded; admitted[m.Device] != want {
-			t.Fatalf("%s in wave %d of %d: admitted is %v", m.Device.Short(), m.Wave, s.Wave, admitted[m.Device])
-		}
-		if m.Wave > 0 {
-			inWave[m.Wave-1]++
-		}
-	}
-	if !slices.Equal(inWave, s.Waves) {
-		t.Fatalf("waves are %v, members are in %v", s.Waves, inWave)
 	}
 }

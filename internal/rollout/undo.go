@@ -2,149 +2,156 @@ package rollout
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"muster/internal/fleet"
 )
 
-// An undo consents to the removal of the folders and devices that its rollout brought: whoever undoes wants them gone. It
-// may be open for weeks, because a device is away; so it consents once for each device, never to what waited when it was
-// given, and never where another change concerns the device since.
+const undoTries = 3 // while other changes are accepted
 
-// noteWaiting notes for the members that a rollout reached what waits for a person there now.
-func (r *Runner) noteWaiting(rollout *fleet.Rollout, skip func(fleet.DeviceID) bool) (noted bool) {
-	rollout.Members = slices.Clone(rollout.Members)
-	for i, m := range rollout.Members {
-		if !rollout.Admitted(m) || skip(m.Device) {
-			continue
+// Undo takes the changes of a rollout back in a new generation, like any other change, in the other direction. The
+// rollout that brings the devices back has one wave and begins at once. What it needs a person's answer for is answered
+// by the undo, in the same transaction.
+func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
+	r.deciding.Lock()
+	defer r.deciding.Unlock()
+	err := error(nil)
+	for range undoTries {
+		if err = r.undo(ctx, id); fleet.CodeOf(err) != fleet.CodePrecondition {
+			break
 		}
-		for _, c := range r.o.Fleet.Waiting(m.Device) {
-			if wish := r.sameWish(c); !slices.Contains(m.Held, wish) {
-				m.Held, noted = append(slices.Clone(m.Held), wish), true
-			}
-		}
-		rollout.Members[i] = m
 	}
-	return noted
-}
-
-// noteAllWaiting does so for a rollout that is about to be undone, and keeps it for those that it took over. Where it
-// holds its members still, all that began to wait there since its start is its own: another change of one of them would
-// have superseded it.
-func (r *Runner) noteAllWaiting(ctx context.Context, l *live, next *fleet.Rollout) (noted bool, err error) {
-	chain, err := r.tookOver(ctx, l)
 	if err != nil {
-		return false, err
+		return fleet.Rollout{}, err
 	}
-	own := func(id fleet.DeviceID) bool { return l.Status.Holds() && l.member[id] }
-	var write fleet.RolloutWrite
-	for _, old := range chain {
-		if r.noteWaiting(&old, own) {
-			write.Rollouts = append(write.Rollouts, old)
-		}
-	}
-	if len(write.Rollouts) > 0 {
-		if _, err := r.o.Store.PutRollouts(ctx, write); err != nil {
-			return false, err
-		}
-	}
-	return r.noteWaiting(next, own), nil
+	r.Wake()
+	return r.Rollout(ctx, id)
 }
 
-// beginUndo finds out, once, what has to be known for taking devices back. The caller holds acting.
-func (r *Runner) beginUndo(ctx context.Context, l *live) error {
-	if l.watch != nil {
-		return nil
+// undo answers precondition when another change was accepted meanwhile.
+func (r *Runner) undo(ctx context.Context, id int64) error {
+	if err := r.settle(ctx); err != nil {
+		return err
 	}
-	undone, err := r.o.Store.RegistryAt(ctx, l.UndoneBy)
+	rollout, err := r.o.Store.Rollout(ctx, id)
 	if err != nil {
 		return err
 	}
-	watch, err := r.reached(ctx, l)
+	if err := mayUndo(rollout); err != nil {
+		return err
+	}
+	then, err := r.o.Store.UndonePreview(ctx, rollout)
 	if err != nil {
 		return err
 	}
-	r.publish(func() { l.watch, l.undone, l.back = watch, undone, map[fleet.DeviceID]bool{} })
+	admission, err := r.o.Store.Admission(ctx)
+	if err != nil {
+		return err
+	}
+	u := &undoing{settlement: newSettlement(then, admission, []fleet.GenerationChange{{Number: then.Generation,
+		Cause: fmt.Sprintf("rollout %d undone: %s", rollout.ID, rollout.Cause)}}), rollout: rollout}
+	r.findReached(ctx, u)
+	now := r.now()
+	write := r.undoWrite(ctx, u, now)
+	r.stepHook(StepBeforeUndo)
+	created, err := r.o.Store.UndoRollout(ctx, rollout, write)
+	if err != nil {
+		return err
+	}
+	r.catalog = newCatalog(then)
+	r.adopt(write.Rollouts, created, now)
+	r.stepHook(StepAfterUndo)
 	return nil
 }
 
-// reached are the devices that a rollout to be undone reached, and those that the ones which it took over had reached.
-func (r *Runner) reached(ctx context.Context, l *live) (map[fleet.DeviceID]fleet.RolloutMember, error) {
-	chain, err := r.tookOver(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	slices.Reverse(chain) // the oldest first: what was so before it was so before all of them
-	watch := map[fleet.DeviceID]fleet.RolloutMember{}
-	for _, rollout := range append(chain, l.Rollout) {
-		for _, m := range rollout.Members {
-			if _, known := watch[m.Device]; !known && rollout.Admitted(m) {
-				watch[m.Device] = m
-			}
-		}
-	}
-	return watch, nil
+// undoing is a settlement of the generation that takes a rollout back.
+type undoing struct {
+	*settlement
+	rollout fleet.Rollout
+	back    map[fleet.DeviceID]int64 // devices that are brought back, with the generation that they are admitted to
 }
 
-// tookOver are the superseded rollouts whose changes this one carries.
-func (r *Runner) tookOver(ctx context.Context, l *live) ([]fleet.Rollout, error) {
-	all, err := r.o.Store.Rollouts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var chain []fleet.Rollout
-	for _, old := range all {
-		foreign := slices.ContainsFunc(old.Carries, func(g int64) bool { return !slices.Contains(l.Carries, g) })
-		if old.Status != fleet.RolloutSuperseded || foreign {
-			continue
+// findReached finds the devices that the undo touches. Those that no other rollout holds are brought back at once. What
+// another rollout holds waits for a new one that takes over that.
+func (r *Runner) findReached(ctx context.Context, u *undoing) {
+	compared := map[int64]*comparison{}
+	u.back = map[fleet.DeviceID]int64{}
+	settled := u.admission.Settled()
+	for id := range u.registry.Devices {
+		if r.differs(ctx, id, settled, u.registry, compared) {
+			u.touched[id] = true
 		}
-		if old, err = r.o.Store.Rollout(ctx, old.ID); err != nil {
-			return nil, err
-		}
-		chain = append(chain, old)
 	}
-	return chain, nil
+	for _, id := range r.liveIDs() {
+		l := r.live[id]
+		if l.ID != u.rollout.ID && slices.ContainsFunc(l.Members, func(m fleet.RolloutMember) bool { return u.touched[m.Device] }) {
+			u.over = append(u.over, l)
+		}
+	}
+	for id := range u.registry.Devices {
+		hold, held := u.admission.Hold(id)
+		taken := slices.ContainsFunc(u.over, func(l *live) bool { return l.ID == hold.Rollout })
+		if held && hold.Rollout != u.rollout.ID && !taken {
+			continue // another rollout has it, and the undo does not touch it
+		}
+		differs := r.differs(ctx, id, u.admission.At(id), u.registry, compared)
+		switch {
+		case taken && differs:
+			u.members[id], u.held[id] = hold.Generation, true
+		case differs:
+			u.back[id] = u.admission.At(id).Generation
+		}
+		if held && !(taken && differs) {
+			u.release = append(u.release, id)
+		}
+	}
 }
 
-// returning is how those stand who are to come back. Who was back once is: what comes later is not the undo's.
-func (r *Runner) returning(ctx context.Context, l *live, pool *pool, now time.Time) map[fleet.DeviceID]fact {
-	facts := make(map[fleet.DeviceID]fact, len(l.watch))
-	for id, m := range l.watch {
-		if l.back[id] {
-			facts[id] = fact{kind: factGood}
-			continue
-		}
-		if f := r.see(l, m, l.UndoneBy, pool, now); f.kind != factGone {
-			facts[id] = f
-			l.back[id] = f.kind == factGood
+func (r *Runner) undoWrite(ctx context.Context, u *undoing, now time.Time) fleet.RolloutWrite {
+	who := fleet.ActorOf(ctx)
+	ended := undone(u.rollout, who, u.registry.Generation, now)
+	ended.Members = nil
+	write := fleet.RolloutWrite{Settled: u.registry, Rollouts: []fleet.Rollout{ended}, Release: u.release}
+	cause := u.changes[0].Cause
+	for _, l := range u.over {
+		superseded := supersede(l.Rollout, u.registry.Generation, cause, now)
+		superseded.Members = nil
+		write.Rollouts = append(write.Rollouts, superseded)
+	}
+	if len(u.back) > 0 {
+		write.Rollouts = append(write.Rollouts, r.backRollout(u, cause, now))
+		write.Consents = []fleet.GroupConsent{{Answer: fleet.AnswerConsent, Removals: true, By: who, At: now}}
+	}
+	if len(u.members) > 0 {
+		write.Rollouts = append(write.Rollouts, r.newRollout(u.settlement))
+		for id, generation := range u.members {
+			write.Hold = append(write.Hold, fleet.Hold{Device: id, Generation: generation})
 		}
 	}
-	return facts
+	woken := maps.Clone(u.touched)
+	for _, id := range slices.Concat(u.release, slices.Collect(maps.Keys(u.back))) {
+		woken[id] = true
+	}
+	write.Wake, write.Touched = slices.Collect(maps.Keys(woken)), slices.Collect(maps.Keys(woken))
+	return write
 }
 
-// untouchedSince tells whether a device gets from a later generation, at which it is now, what it got from a past one.
-func (r *Runner) untouchedSince(ctx context.Context, id fleet.DeviceID, past *fleet.Registry, generation int64) bool {
-	if generation == past.Generation {
-		return true
+// backRollout brings devices back: in one wave, of which all are admitted.
+func (r *Runner) backRollout(u *undoing, cause string, now time.Time) fleet.Rollout {
+	made := fleet.Rollout{
+		Generation: u.registry.Generation, Carries: []int64{u.registry.Generation}, Cause: cause, Undoes: u.rollout.ID,
+		Status: fleet.RolloutRunning, WavePlan: []string{rest}, Waves: []int{len(u.back)}, Wave: 1, StartedAt: now, WaveAt: now,
+		Before: slices.Min(slices.Collect(maps.Values(u.back))),
+		Reason: fmt.Sprintf("%s on the way back", devicesAre(len(u.back))),
+		Next:   "It ends when every device that can be reached is back.",
 	}
-	r.mu.RLock()
-	now := r.settled
-	if h, held := r.holds[id]; held {
-		now = r.pasts[h.Generation]
+	for _, id := range slices.Sorted(maps.Keys(u.back)) {
+		s := r.o.Fleet.Standing(id)
+		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Wave: 1, Was: s.Configuration, Errors: sortedKeys(s.Errors),
+			Held: heldOf(s), From: u.back[id]})
 	}
-	r.mu.RUnlock()
-	if now.Generation != generation || now.Devices[id] == nil {
-		return false // not known now
-	}
-	if !slices.Equal(versionsIn(overlayOf(past, now, id), id), versionsIn(now, id)) {
-		return false
-	}
-	var apply []fleet.Template
-	around := false
-	for _, t := range now.TemplatesOf(id) {
-		apply = append(apply, t.Template)
-		around = around || t.Reads.OrAll().ReadsTagsOfDevices()
-	}
-	return !around || !r.compare(fleet.Join(past, now), now).differs(ctx, id, apply)
+	return made
 }

@@ -12,9 +12,9 @@ import (
 // generation makes the next one. Numbers have no gaps.
 func (t *tx) generation(cause string) (number int64, err error) {
 	err = t.row(`
-		INSERT INTO generations (number, cause, created_at)
-		SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS TEXT), CAST($2 AS BIGINT) FROM generations RETURNING number`,
-		cause, millis(t.now)).Scan(&number)
+		INSERT INTO generations (number, cause, made_by, created_at)
+		SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT) FROM generations
+		RETURNING number`, cause, plainText(t.who), millis(t.now)).Scan(&number)
 	if err != nil {
 		return 0, err
 	}
@@ -27,10 +27,10 @@ func (t *tx) generation(cause string) (number int64, err error) {
 func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.GenerationChange, error) {
 	changes, err := collect(ctx, pool{s.reads}, func(row scanner) (c fleet.GenerationChange, err error) {
 		var at sql.NullInt64
-		err = row.Scan(&c.Number, &c.Cause, &at)
+		err = row.Scan(&c.Number, &c.Cause, &c.By, &at)
 		c.At = fromMillis(at)
 		return c, err
-	}, `SELECT number, cause, created_at FROM generations WHERE number > $1 ORDER BY number`, after)
+	}, `SELECT number, cause, made_by, created_at FROM generations WHERE number > $1 ORDER BY number`, after)
 	if err != nil || len(changes) == 0 {
 		return nil, failure("read generations", err)
 	}

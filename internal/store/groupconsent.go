@@ -78,8 +78,9 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 	return slices.DeleteFunc(all, func(g fleet.GroupConsent) bool { return g.ID == 0 }), failure("read group consents", err)
 }
 
-// speaksFor is the rollout that speaks for device $1: the newest one that it is a member of.
-const speaksFor = `SELECT MAX(rollout_id) FROM rollout_members WHERE device_id = $1`
+// speaksFor is the rollout that speaks for device $1: the newest one that it is a member of, until a later change touches
+// the device.
+const speaksFor = `SELECT MAX(rollout_id) FROM rollout_members WHERE device_id = $1 AND NOT superseded`
 
 // RolloutsOfDevices are the rollouts that speak for devices.
 func (s *Store) RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64, error) {
@@ -89,7 +90,7 @@ func (s *Store) RolloutsOfDevices(ctx context.Context) (map[fleet.DeviceID]int64
 	}
 	rows, err := collect(ctx, pool{s.reads}, func(scan scanner) (r row, err error) {
 		return r, scan.Scan((*string)(&r.device), &r.rollout)
-	}, `SELECT device_id, MAX(rollout_id) FROM rollout_members GROUP BY device_id`)
+	}, `SELECT device_id, MAX(rollout_id) FROM rollout_members WHERE NOT superseded GROUP BY device_id`)
 	rollouts := make(map[fleet.DeviceID]int64, len(rows))
 	for _, r := range rows {
 		rollouts[r.device] = r.rollout

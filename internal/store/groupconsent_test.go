@@ -14,7 +14,7 @@ func groupOf(t *testing.T, s *Store, devices ...fleet.DeviceID) (fleet.Rollout, 
 	t.Helper()
 	r := fullRollout(3, devices...)
 	r.Status, r.EndedAt = fleet.RolloutRunning, time.Time{}
-	r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+	r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
 	return r, fleet.GroupConsent{
 		Rollout: r.ID, Key: "folders.a", Change: "same", Answer: fleet.AnswerConsent, By: "nora", At: seenAt,
 	}
@@ -123,7 +123,7 @@ func TestARolloutAndItsGroupConsentAreOneWrite(t *testing.T) {
 		s := open(t, options)
 		a := put(t, s, deviceN(1)).ID
 		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt}
-		id := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{
+		id := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{
 			Rollouts: []fleet.Rollout{fullRollout(3, a)}, Consents: []fleet.GroupConsent{removals},
 		}))(t)
 		got := must(s.GroupConsents(t.Context(), a))(t)

@@ -20,8 +20,9 @@ type rolloutBody struct {
 	Waves        []int            `json:"waves,omitempty"`
 	Wave         int              `json:"wave,omitempty"`
 	Halt         *rolloutHalt     `json:"halt,omitempty"`
-	Blast        string           `json:"blast,omitempty"`
-	Consents     []rolloutConsent `json:"consents,omitempty"`
+	WavePlan     []string         `json:"wavePlan,omitempty"`
+	Approval     *rolloutApproval `json:"approval,omitempty"`
+	Undoes       int64            `json:"undoes,omitempty"`
 	UndoneBy     int64            `json:"undoneBy,omitempty"`
 	SupersededBy int64            `json:"supersededBy,omitempty"`
 	StartedAt    int64            `json:"startedAt,omitempty"` // all times: Unix milliseconds, 0: not yet
@@ -37,37 +38,38 @@ type rolloutHalt struct {
 	At     int64          `json:"at"`
 }
 
-type rolloutConsent struct {
-	Key    string `json:"key"`
-	Digest string `json:"digest"`
-	Keep   bool   `json:"keep,omitempty"`
-	By     string `json:"by"`
+type rolloutApproval struct {
+	Reason string `json:"reason"`
+	By     string `json:"by,omitempty"`
+	At     int64  `json:"at,omitempty"`
 }
 
 func bodyOf(r fleet.Rollout) rolloutBody {
 	b := rolloutBody{
-		Before: r.Before, Carries: r.Carries, Cause: plainText(r.Cause), Reason: plainText(r.Reason), Next: r.Next, Waves: r.Waves, Wave: r.Wave,
-		Blast: r.Blast, UndoneBy: r.UndoneBy, SupersededBy: r.SupersededBy,
+		Before: r.Before, Carries: r.Carries, Cause: plainText(r.Cause), Reason: plainText(r.Reason), Next: r.Next,
+		WavePlan: r.WavePlan, Waves: r.Waves, Wave: r.Wave,
+		Undoes: r.Undoes, UndoneBy: r.UndoneBy, SupersededBy: r.SupersededBy,
 		StartedAt: bodyTime(r.StartedAt), WaveAt: bodyTime(r.WaveAt), EndedAt: bodyTime(r.EndedAt),
 	}
 	if h := r.Halt; h != nil {
 		b.Halt = &rolloutHalt{h.By, h.Gate, h.Device, plainText(h.Saw), bodyTime(h.At)}
 	}
-	for _, c := range r.Consents {
-		b.Consents = append(b.Consents, rolloutConsent(c))
+	if a := r.Approval; a != nil {
+		b.Approval = &rolloutApproval{a.Reason, plainText(a.By), bodyTime(a.At)}
 	}
 	return b
 }
 
 func (b rolloutBody) into(r *fleet.Rollout) {
-	r.Before, r.Carries, r.Cause, r.Reason, r.Next, r.Waves, r.Wave = b.Before, b.Carries, b.Cause, b.Reason, b.Next, b.Waves, b.Wave
-	r.Blast, r.UndoneBy, r.SupersededBy = b.Blast, b.UndoneBy, b.SupersededBy
+	r.Before, r.Carries, r.Cause, r.Reason, r.Next = b.Before, b.Carries, b.Cause, b.Reason, b.Next
+	r.WavePlan, r.Waves, r.Wave = b.WavePlan, b.Waves, b.Wave
+	r.Undoes, r.UndoneBy, r.SupersededBy = b.Undoes, b.UndoneBy, b.SupersededBy
 	r.StartedAt, r.WaveAt, r.EndedAt = timeOf(b.StartedAt), timeOf(b.WaveAt), timeOf(b.EndedAt)
 	if h := b.Halt; h != nil {
 		r.Halt = &fleet.RolloutHalt{By: h.By, Gate: h.Gate, Device: h.Device, Saw: h.Saw, At: timeOf(h.At)}
 	}
-	for _, c := range b.Consents {
-		r.Consents = append(r.Consents, fleet.RolloutConsent(c))
+	if a := b.Approval; a != nil {
+		r.Approval = &fleet.Approval{Reason: a.Reason, By: a.By, At: timeOf(a.At)}
 	}
 }
 
@@ -130,14 +132,15 @@ func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 func (s *Store) members(ctx context.Context, rollout int64) ([]fleet.RolloutMember, error) {
 	return collect(ctx, pool{s.reads}, func(row scanner) (m fleet.RolloutMember, err error) {
 		var errors, held string
-		if err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &held, &m.Waived); err != nil {
+		if err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &held, &m.From, &m.Waived); err != nil {
 			return m, err
 		}
 		if err = json.Unmarshal([]byte(held), &m.Held); err != nil {
 			return m, err
 		}
 		return m, json.Unmarshal([]byte(errors), &m.Errors)
-	}, `SELECT device_id, wave, was, errors, held, waived FROM rollout_members WHERE rollout_id = $1 ORDER BY position`, rollout)
+	}, `SELECT device_id, wave, was, errors, held, from_generation, waived FROM rollout_members
+		WHERE rollout_id = $1 ORDER BY position`, rollout)
 }
 
 // settled is the newest generation of which it was decided who is admitted to it.
@@ -166,43 +169,52 @@ func (s *Store) Touched(ctx context.Context, generation int64) (map[fleet.Device
 	return touched, failure("read intents", err)
 }
 
-// PutRollouts keeps what a step of rollouts changed, all of it or nothing. It gives the ID of the rollout that it
-// created; at most one can be. The admission that follows is in force when it returns.
-func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created int64, err error) {
+// PutRollouts keeps what a step of rollouts changed, all of it or nothing. It gives the IDs of the rollouts that it
+// created, in their order. The admission that follows is in force when it returns.
+func (s *Store) PutRollouts(ctx context.Context, w fleet.RolloutWrite) (created []int64, err error) {
 	pasts, err := s.pastsOf(ctx, w.Hold)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return write(ctx, s, "put rollouts", func(t *tx) (created int64, err error) {
-		for _, r := range w.Rollouts {
-			id, err := t.putRollout(r)
-			if err != nil {
-				return 0, err
-			}
-			if r.ID == 0 {
-				created = id
-			}
-		}
-		for _, id := range w.Release {
-			if err := t.exec(`DELETE FROM holds WHERE device_id = $1`, string(id)); err != nil {
-				return 0, err
-			}
-		}
-		held, err := t.hold(w.Hold, created)
+	return write(ctx, s, "put rollouts", func(t *tx) ([]int64, error) { return t.putRollouts(w, pasts) })
+}
+
+func (t *tx) putRollouts(w fleet.RolloutWrite, pasts map[int64]*fleet.Registry) (created []int64, err error) {
+	for _, id := range w.Touched {
+		err := t.exec(`UPDATE rollout_members SET superseded = TRUE WHERE device_id = $1 AND NOT superseded`, string(id))
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		for _, g := range w.Consents {
-			if g.Rollout == 0 {
-				g.Rollout = created
-			}
-			if _, err := t.putGroupConsent(g); err != nil {
-				return 0, err
-			}
+	}
+	for _, r := range w.Rollouts {
+		id, err := t.putRollout(r)
+		if err != nil {
+			return nil, err
 		}
-		t.admit(fleet.AdmissionChange{Settled: w.Settled, Hold: held, Release: w.Release, Pasts: pasts})
-		return created, t.settle(w.Settled)
-	})
+		if r.ID == 0 {
+			created = append(created, id)
+		}
+	}
+	for _, id := range w.Release {
+		if err := t.exec(`DELETE FROM holds WHERE device_id = $1`, string(id)); err != nil {
+			return nil, err
+		}
+	}
+	held, err := t.hold(w.Hold, created)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range w.Consents {
+		if g.Rollout == 0 && len(created) > 0 {
+			g.Rollout = created[0]
+		}
+		if _, err := t.putGroupConsent(g); err != nil {
+			return nil, err
+		}
+	}
+	t.admit(fleet.AdmissionChange{Settled: w.Settled, Hold: held, Release: w.Release, Pasts: pasts})
+	t.effects.committed.Admitted = append(t.effects.committed.Admitted, w.Wake...)
+	return created, t.settle(w.Settled)
 }
 
 func (t *tx) settle(registry *fleet.Registry) error {
@@ -214,10 +226,10 @@ func (t *tx) settle(registry *fleet.Registry) error {
 
 // hold gives the holds that were written. It leaves out devices that are no longer registered: their deletion is not known
 // everywhere yet.
-func (t *tx) hold(holds []fleet.Hold, created int64) (held []fleet.Hold, err error) {
+func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err error) {
 	for _, h := range holds {
-		if h.Rollout == 0 {
-			h.Rollout = created
+		if h.Rollout == 0 && len(created) > 0 {
+			h.Rollout = created[len(created)-1]
 		}
 		n, err := t.affect(`INSERT INTO holds (device_id, generation, rollout_id)
 			SELECT id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM devices WHERE id = $1
@@ -248,11 +260,8 @@ func (t *tx) putRollout(r fleet.Rollout) (id int64, err error) {
 	if err != nil || r.Members == nil {
 		return r.ID, err
 	}
-	if err := t.exec(`DELETE FROM rollout_members WHERE rollout_id = $1`, r.ID); err != nil {
-		return 0, err
-	}
 	for i, m := range r.Members {
-		if err := t.insertMember(r.ID, i, m); err != nil {
+		if err := t.putMember(r.ID, i, m); err != nil {
 			return 0, err
 		}
 	}
@@ -274,7 +283,8 @@ func (t *tx) changeRollout(r fleet.Rollout, body string) error {
 	return t.exec(`UPDATE rollouts SET generation = $2, status = $3, body = $4 WHERE id = $1`, r.ID, r.Generation, string(r.Status), body)
 }
 
-func (t *tx) insertMember(rollout int64, position int, m fleet.RolloutMember) error {
+// putMember creates a member or replaces it, but for whether the rollout speaks for it still.
+func (t *tx) putMember(rollout int64, position int, m fleet.RolloutMember) error {
 	if m.Errors == nil {
 		m.Errors = []string{}
 	}
@@ -289,8 +299,11 @@ func (t *tx) insertMember(rollout int64, position int, m fleet.RolloutMember) er
 	if err != nil {
 		return err
 	}
-	return t.exec(`INSERT INTO rollout_members (rollout_id, device_id, position, wave, was, errors, held, waived)
-		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS BOOLEAN)
-		FROM devices WHERE id = $2`,
-		rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)), plainText(string(held)), m.Waived)
+	return t.exec(`INSERT INTO rollout_members (rollout_id, device_id, position, wave, was, errors, held, from_generation, waived)
+		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
+			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN)
+		FROM devices WHERE id = $2
+		ON CONFLICT (rollout_id, device_id) DO UPDATE SET position = excluded.position, wave = excluded.wave, was = excluded.was,
+			errors = excluded.errors, held = excluded.held, from_generation = excluded.from_generation, waived = excluded.waived`,
+		rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)), plainText(string(held)), m.From, m.Waived)
 }

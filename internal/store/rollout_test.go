@@ -15,15 +15,128 @@ import (
 func fullRollout(generation int64, devices ...fleet.DeviceID) fleet.Rollout {
 	r := fleet.Rollout{
 		Generation: generation, Before: generation - 1, Carries: []int64{generation}, Cause: "template 1 changed", Status: fleet.RolloutHalted,
-		Reason: "reason", Next: "next", Waves: []int{1, 2}, Wave: 1, Blast: "too many", UndoneBy: 7, SupersededBy: 8,
+		Reason: "reason", Next: "next", WavePlan: []string{"1", "rest"}, Waves: []int{1, 2}, Wave: 1,
+		Undoes: 6, UndoneBy: 7, SupersededBy: 8,
 		Halt:      &fleet.RolloutHalt{By: "muster", Gate: fleet.GateFolders, Device: devices[0], Saw: "folder", At: seenAt},
-		Consents:  []fleet.RolloutConsent{{Key: "gui.user", Digest: "d", Keep: true, By: "anna"}},
+		Approval:  &fleet.Approval{Reason: "many devices", By: "anna", At: seenAt},
 		StartedAt: seenAt, WaveAt: seenAt, EndedAt: seenAt,
 	}
 	for i, id := range devices {
-		r.Members = append(r.Members, fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync, Errors: []string{"a", "b"}, Held: []string{"c"}, Waived: i == 1})
+		r.Members = append(r.Members, fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync, Errors: []string{"a", "b"}, Held: []string{"c"}, From: 2, Waived: i == 1})
 	}
 	return r
+}
+
+// only is the ID of those that were created.
+func only(created []int64, err error) func(*testing.T) int64 {
+	return func(t *testing.T) int64 {
+		t.Helper()
+		if err != nil || len(created) != 1 {
+			t.Fatalf("got %v created, %v", created, err)
+		}
+		return created[0]
+	}
+}
+
+// undo takes a rollout back as the engine does, and gives the generation.
+func undo(ctx context.Context, t *testing.T, s *Store, r fleet.Rollout) int64 {
+	t.Helper()
+	then := must(s.UndonePreview(ctx, r))(t)
+	if now := must(s.Registry(ctx))(t); now.Generation != then.Generation-1 {
+		t.Fatalf("a preview made generation %d", now.Generation)
+	}
+	r.Status, r.UndoneBy = fleet.RolloutUndone, then.Generation
+	must(s.UndoRollout(ctx, r, fleet.RolloutWrite{Settled: then, Rollouts: []fleet.Rollout{r}}))(t)
+	if now := must(s.Registry(ctx))(t); !sameTemplates(now, then) {
+		t.Error("the undo made something else than its preview")
+	}
+	return then.Generation
+}
+
+// sameTemplates ignores updatedAt.
+func sameTemplates(a, b *fleet.Registry) bool {
+	return slices.EqualFunc(a.Templates, b.Templates, func(x, y fleet.TaggedTemplate) bool {
+		x.UpdatedAt, y.UpdatedAt = time.Time{}, time.Time{}
+		return x.Template == y.Template && slices.Equal(x.Tags, y.Tags)
+	})
+}
+
+// What was decided for another generation is not kept, nor is the undo.
+func TestAnUndoThatWasDecidedForAnotherGenerationIsNotKept(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		v := create(t, s, "a")
+		v.Text = "true\n"
+		v = must(s.PutTemplate(t.Context(), v, nil))(t)
+		r := fullRollout(2, deviceN(1).ID)
+		r.Carries, r.EndedAt, r.Members = []int64{2}, time.Time{}, nil
+		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+		then := must(s.UndonePreview(t.Context(), r))(t)
+		create(t, s, "b")
+		_, err := s.UndoRollout(t.Context(), r, fleet.RolloutWrite{Settled: then, Rollouts: []fleet.Rollout{r}})
+		wantCode(t, err, fleet.CodePrecondition)
+		if got := must(s.Template(t.Context(), v.ID))(t); got.Text != v.Text {
+			t.Errorf("got %q", got.Text)
+		}
+		undo(t.Context(), t, s, r)
+	})
+}
+
+func TestARolloutSpeaksForADeviceUntilALaterChangeTouchesIt(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		a, b := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
+		first := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(1, a, b)}}))(t)
+		want := map[fleet.DeviceID]int64{a: first, b: first}
+		if got := must(s.RolloutsOfDevices(t.Context()))(t); !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Touched: []fleet.DeviceID{a}}))(t)
+		again := must(s.Rollout(t.Context(), first))(t)
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{again}}))(t)
+		if got := must(s.RolloutsOfDevices(t.Context()))(t); !reflect.DeepEqual(got, map[fleet.DeviceID]int64{b: first}) {
+			t.Errorf("got %v, want none for the device that was touched", got)
+		}
+	})
+}
+
+func TestTheMakersOfGenerationsAreKept(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		for _, name := range []string{"anna", "ben", "anna"} {
+			v := fleet.Template{Op: fleet.OpSet, Key: "options.natEnabled", Text: "true"}
+			must(s.CreateTemplate(fleet.WithActor(t.Context(), name), v))(t)
+		}
+		if got := must(s.MadeBy(t.Context(), []int64{1, 2, 3}))(t); !slices.Equal(got, []string{"anna", "ben"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestTheDifferenceOfGenerationsIsFromBeforeTheFirstToTheLast(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1)).ID
+		v := create(t, s, "a")
+		before := v
+		for _, text := range []string{"true\n", "false\n"} {
+			v.Text = text
+			v = must(s.PutTemplate(t.Context(), v, nil))(t)
+		}
+		gone := create(t, s, "b")
+		must(s.TagDevice(t.Context(), d, "x", nil))(t)
+		if err := s.DeleteTemplate(t.Context(), gone.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		got := must(s.Difference(t.Context(), []int64{2, 3, 5, 6}))(t)
+		if len(got.Templates) != 2 || got.Templates[0].Before.Text != before.Text || got.Templates[0].After.Text != "false\n" ||
+			got.Templates[1].Before == nil || got.Templates[1].After != nil {
+			t.Errorf("got templates %+v", got.Templates)
+		}
+		if want := []fleet.TagDifference{{Tag: "x", Device: d, Carried: true}}; !slices.Equal(got.Tags, want) {
+			t.Errorf("got tags %+v, want %+v", got.Tags, want)
+		}
+	})
 }
 
 func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
@@ -36,7 +149,7 @@ func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
 		three := must(s.Registry(t.Context()))(t)
 		must(s.TagDevice(t.Context(), a.ID, "fourth", nil))(t)
 		want := fullRollout(3, a.ID, b.ID)
-		id := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{
+		id := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{
 			Settled: three, Rollouts: []fleet.Rollout{want}, Hold: []fleet.Hold{{Device: a.ID, Generation: 2}, {Device: deviceN(9).ID, Generation: 2}},
 		}))(t)
 		got := must(s.Rollout(t.Context(), id))(t)
@@ -56,8 +169,8 @@ func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
 		isAdmitted(t, s, a.ID, 2)
 		isAdmitted(t, s, b.ID, 3)
 		want.Status, want.Members = fleet.RolloutSucceeded, nil
-		if created := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{want}, Release: []fleet.DeviceID{a.ID}}))(t); created != 0 {
-			t.Errorf("got %d created", created)
+		if created := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{want}, Release: []fleet.DeviceID{a.ID}}))(t); len(created) != 0 {
+			t.Errorf("got %v created", created)
 		}
 		if got := must(s.Rollout(t.Context(), id))(t); got.Status != fleet.RolloutSucceeded || len(got.Members) != 2 {
 			t.Errorf("got %s with %d members, want them kept", got.Status, len(got.Members))
@@ -193,9 +306,9 @@ func TestAnUndoneRolloutLeavesTemplatesAndTagsAsTheyWere(t *testing.T) {
 		must(s.TagDevice(t.Context(), other.ID, "mine", nil))(t)
 
 		r := fullRollout(carries[0], d.ID)
-		r.Carries, r.Status, r.UndoneBy = carries, fleet.RolloutUndoing, 0
-		r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
-		generation := must(s.UndoRollout(t.Context(), r))(t)
+		r.Carries, r.Status, r.UndoneBy = carries, fleet.RolloutHalted, 0
+		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+		generation := undo(t.Context(), t, s, r)
 		after := must(s.Registry(t.Context()))(t)
 		if after.Generation != generation || must(s.Rollout(t.Context(), r.ID))(t).UndoneBy != generation {
 			t.Errorf("got generation %d, rollout %+v", after.Generation, must(s.Rollout(t.Context(), r.ID))(t))
@@ -239,9 +352,9 @@ func TestAnUndoBringsBackWhoSavedATemplate(t *testing.T) {
 		}
 		r := fullRollout(before.Generation+1, deviceN(1).ID)
 		r.Carries, r.Status, r.UndoneBy, r.Members = []int64{before.Generation + 1, before.Generation + 2},
-			fleet.RolloutUndoing, 0, nil
-		r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
-		must(s.UndoRollout(as("eve", fleet.RoleAuthor), r))(t)
+			fleet.RolloutHalted, 0, nil
+		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+		undo(as("eve", fleet.RoleAuthor), t, s, r)
 		for id, want := range map[int64]fleet.Template{changed.ID: changed, deleted.ID: deleted} {
 			got := must(s.Template(t.Context(), id))(t)
 			if got.SavedBy != want.SavedBy || got.SavedRole != want.SavedRole || got.Text != want.Text {
@@ -286,11 +399,13 @@ func TestAnEndedRolloutIsNotUndoneOverALaterChange(t *testing.T) {
 		v.Text = "true\n"
 		v = must(s.PutTemplate(t.Context(), v, nil))(t)
 		r := fullRollout(2, deviceN(1).ID)
-		r.Status, r.Members = fleet.RolloutUndoing, nil
-		r.ID = must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
+		r.Status, r.Members = fleet.RolloutHalted, nil
+		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
 		v.Text = "false # better\n"
 		must(s.PutTemplate(t.Context(), v, nil))(t)
-		_, err := s.UndoRollout(t.Context(), r)
+		_, err := s.UndonePreview(t.Context(), r)
+		wantCode(t, err, fleet.CodeConflict)
+		_, err = s.UndoRollout(t.Context(), r, fleet.RolloutWrite{Settled: must(s.Registry(t.Context()))(t)})
 		wantCode(t, err, fleet.CodeConflict)
 		if got := must(s.Template(t.Context(), v.ID))(t); got.Text != v.Text {
 			t.Errorf("got %q", got.Text)

@@ -2,34 +2,89 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
 	"muster/internal/fleet"
 )
 
-// UndoRollout takes back, in a new generation, what the generations that the rollout carries changed: every template and
-// every tag in them is again what it was before the first of them. Other changes stay. The rollout is put with that
-// generation in UndoneBy. All of it is one transaction.
-func (s *Store) UndoRollout(ctx context.Context, r fleet.Rollout) (generation int64, err error) {
-	return write(ctx, s, "undo rollout", func(t *tx) (int64, error) {
-		if !r.EndedAt.IsZero() {
-			if err := t.checkUnchanged(r.Carries); err != nil {
-				return 0, err
-			}
-		}
-		generation, err := t.generation(fmt.Sprintf("rollout %d undone: %s", r.ID, r.Cause))
+// UndonePreview is the registry as it would be if UndoRollout took the rollout's changes back now. Nothing is kept.
+func (s *Store) UndonePreview(ctx context.Context, r fleet.Rollout) (*fleet.Registry, error) {
+	var preview *fleet.Registry
+	_, err := write(ctx, s, "undo rollout", func(t *tx) (none struct{}, err error) {
+		generation, err := t.undo(r)
 		if err != nil {
-			return 0, err
+			return none, err
 		}
-		if err := t.takeBack(r.Carries, generation); err != nil {
-			return 0, err
-		}
-		r.UndoneBy = generation
-		_, err = t.putRollout(r)
-		return generation, err
+		s.model.look(func(now *contents) {
+			if now.generation+1 == generation { // else another change is being committed
+				then := now.inForce(s.model.overrides)
+				then.devices, then.templates = maps.Clone(then.devices), maps.Clone(then.templates)
+				for _, change := range t.effects.model {
+					change(&then)
+				}
+				preview = newView(then).registry
+			}
+		})
+		return none, changedMeanwhile
 	})
+	if preview != nil && errors.Is(err, changedMeanwhile) {
+		return preview, nil
+	}
+	return nil, err
+}
+
+var changedMeanwhile = &fleet.Error{Code: fleet.CodePrecondition, Message: "templates or tags were changed at the same moment",
+	Hint: "Ask again."}
+
+// UndoRollout takes back, in a new generation, what the generations that the rollout carries changed: every template and
+// every tag in them is again what it was before the first of them. Other changes stay. What follows for rollouts is
+// written in the same transaction. It answers precondition when that was decided for another generation.
+func (s *Store) UndoRollout(ctx context.Context, r fleet.Rollout, w fleet.RolloutWrite) (created []int64, err error) {
+	pasts, err := s.pastsOf(ctx, w.Hold)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, s, "undo rollout", func(t *tx) ([]int64, error) {
+		generation, err := t.undo(r)
+		if err != nil {
+			return nil, err
+		}
+		if generation != w.Settled.Generation {
+			return nil, changedMeanwhile
+		}
+		return t.putRollouts(w, pasts)
+	})
+}
+
+func (t *tx) undo(r fleet.Rollout) (generation int64, err error) {
+	if !r.EndedAt.IsZero() {
+		if err := t.checkUnchanged(r.Carries); err != nil {
+			return 0, err
+		}
+	}
+	generation, err = t.generation(fmt.Sprintf("rollout %d undone: %s", r.ID, r.Cause))
+	if err != nil {
+		return 0, err
+	}
+	return generation, t.takeBack(r.Carries, generation)
+}
+
+// MadeBy are the people who made some generations, as far as that is known.
+func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []string, err error) {
+	for _, g := range generations {
+		var by string
+		if err := s.reads.QueryRowContext(ctx, `SELECT made_by FROM generations WHERE number = $1`, g).Scan(&by); err != nil {
+			return nil, failure("read generations", err)
+		}
+		if by != "" && !slices.Contains(makers, by) {
+			makers = append(makers, by)
+		}
+	}
+	return makers, nil
 }
 
 // checkUnchanged answers conflict when something that these generations changed was changed again by another.

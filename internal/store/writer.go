@@ -265,7 +265,7 @@ func (w *writer) begin(ctx context.Context) error {
 func (w *writer) tell(committed fleet.Committed) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
-	if w.committed != nil && (committed.Registry || len(committed.Devices) > 0) {
+	if w.committed != nil && (committed.Registry || len(committed.Devices)+len(committed.Admitted) > 0) {
 		w.committed(committed)
 	}
 }

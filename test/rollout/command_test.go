@@ -45,47 +45,34 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 	if out, code := w.command("rollout", "show", "99"); code != 3 {
 		t.Errorf("show of none ended with %d: %s", code, out)
 	}
-	w.says("Rollout 1 is und", "rollout", "undo", "1")
-	w.comesTo(fleet.RolloutUndone)
+	if out := w.says("Rollout 1 is halted", "rollout", "show", "1"); !strings.Contains(out, "merge folders.new, priority 0: ") || !strings.Contains(out, "+ tag all of template 1") {
+		t.Errorf("got %s without what it changes", out)
+	}
+	w.says("Rollout 1 is undone", "rollout", "undo", "1")
+	w.isUndone(1)
+	if out, code := w.command("rollout", "undo", "2"); code != 3 || !strings.Contains(out, "Save the templates") {
+		t.Errorf("the undo of an undo ended with %d: %s", code, out)
+	}
 	everyOne(t, w.farm.Daemons(), "without the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "" })
 }
 
 func TestConsentIsGivenFromTheCommandLine(t *testing.T) {
 	w := newWorld(t, 12, server.Options{})
 	w.template("gui", `{"insecureSkipHostcheck": true}`)
-	server.Until(t, func() string {
-		r := w.newest()
-		for _, m := range r.Members {
-			if m.State == string(fleet.MemberHeld) {
-				return ""
-			}
-		}
-		return "nobody waits"
-	})
-	w.says("is paused", "rollout", "pause", "1")
-	w.says("is running", "rollout", "resume", "1")
-	if out, code := w.command("rollout", "consent", "1", "--consent", "gui.insecureSkipHostcheck"); code != 3 || !strings.Contains(out, "digest") {
-		t.Errorf("without a digest it ended with %d: %s", code, out)
-	}
 	var out string
-	server.Until(t, func() string { // after a resume everybody is looked at anew
-		var code int
-		if out, code = w.command("rollout", "consent", "1"); code != 0 || !strings.Contains(out, "--consent") {
+	server.Until(t, func() string {
+		if out, _ = w.command("consents"); !strings.Contains(out, "--rollout 1") {
 			return out
 		}
 		return ""
 	})
-	if !strings.Contains(out, "held: ") {
-		t.Errorf("got %s, want what waits and why", out)
-	}
-	_, command, _ := strings.Cut(out, "muster rollout consent 1 ")
-	args := strings.Fields(strings.ReplaceAll(command, "'", ""))
-	w.says("Answered for 1 device", append([]string{"rollout", "consent", "1"}, args...)...)
-	r := w.comesTo(fleet.RolloutSucceeded)
-	if len(r.Consents) != 1 {
-		t.Errorf("got %+v", r.Consents)
-	}
+	w.says("is paused", "rollout", "pause", "1")
+	w.says("is running", "rollout", "resume", "1")
+	_, command, _ := strings.Cut(out, "muster consent ")
+	command, _, _ = strings.Cut(command, "\n")
+	w.says("1 device", append([]string{"consent"}, strings.Fields(command)...)...)
+	w.comesTo(fleet.RolloutSucceeded)
 	everyOne(t, w.farm.Daemons(), "changed", func(d *stsim.Daemon) bool { return d.Config().Get("gui").Get("insecureSkipHostcheck").IsTrue() })
 	w.says("Rollout 1 is succeeded", "rollout", "show", "1")
-	w.says("None of its devices waits", "rollout", "consent", "1")
+	w.says("Nothing waits", "consents")
 }

@@ -68,7 +68,7 @@ func TestAnUndoneRolloutIsUndoneAlthoughMusterWasKilled(t *testing.T) {
 				w.comesTo(fleet.RolloutHalted)
 				w.steer(undo, 1)
 			}
-			w.comesTo(fleet.RolloutUndone)
+			w.isUndone(1)
 			w.inSync(w.farm.Daemons()...)
 			everyOne(t, w.farm.Daemons(), "without the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "" })
 			if touched := w.written(); len(touched) != 1 || touched[0].Counters().Writes != 2 {

@@ -63,18 +63,7 @@ func TestWhatARolloutMakesWaitHoldsItUp(t *testing.T) {
 	if r.Wave != 1 || r.Status != string(fleet.RolloutRunning) {
 		t.Fatalf("got %+v, want the first wave to wait", r.Rollout)
 	}
-	var made api.Plan
-	server.Until(t, func() string {
-		var err error
-		if made, err = w.Client.DevicePlan(t.Context(), canary.DeviceID); err != nil {
-			return err.Error()
-		}
-		_, err = w.Client.ConsentRollout(t.Context(), r.ID, api.ApplyPlan{Digest: &made.Digest, Consent: []string{"gui.insecureSkipHostcheck"}})
-		if err != nil {
-			return err.Error()
-		}
-		return ""
-	})
+	w.consents("gui.insecureSkipHostcheck")
 	w.comesTo(fleet.RolloutSucceeded)
 	everyOne(t, w.farm.Daemons(), "configured, and without the user that waits", func(d *stsim.Daemon) bool {
 		gui := d.Config().Get("gui")

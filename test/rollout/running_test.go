@@ -43,7 +43,7 @@ func TestAGoodTemplateGoesOutInThreeWaves(t *testing.T) {
 	})
 	// It can be taken back afterwards, too.
 	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id) }, r.ID)
-	w.comesTo(fleet.RolloutUndone)
+	w.isUndone(r.ID)
 	w.inSync(w.farm.Daemons()...)
 	everyOne(t, w.farm.Daemons(), "as before", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "0" })
 }
@@ -229,32 +229,72 @@ func TestATagThatProgramsLookAtIsRolledOut(t *testing.T) {
 	everyOne(t, w.farm.Daemons(), "counted again", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "2" })
 }
 
-func TestTheBlastLimitHoldsUntilSomebodyConsents(t *testing.T) {
-	w := newWorld(t, 8, server.Options{BlastLimit: "50%"})
+// A change for many waits for one approval: nothing is written before, and nothing waits on any device.
+func TestARolloutOverManyDevicesWaitsForOneApproval(t *testing.T) {
+	w := newWorld(t, 8, server.Options{ApprovalThreshold: "50%", Waves: "2,rest"})
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	r := w.comesTo(fleet.RolloutWaiting)
+	if r.Approval == nil || !strings.Contains(r.Approval.Reason, "50%") || !strings.Contains(r.Next, "rollout approve") {
+		t.Errorf("got %+v, next %q", r.Approval, r.Next)
+	}
+	for _, d := range w.farm.Daemons() {
+		w.WaitState(d.ID(), "waits for the rollout", func(s api.DeviceState) bool {
+			return s.Configuration == string(fleet.ConfigPending) && strings.Contains(s.Reason, "waits for rollout")
+		})
+	}
+	if touched := w.written(); len(touched) > 0 {
+		t.Fatalf("%d daemons were written to without approval", len(touched))
+	}
+	w.says("Approved by", "rollout", "approve", "1")
+	r = w.comesTo(fleet.RolloutSucceeded)
+	if len(r.Waves) != 2 || r.Waves[0] != 2 || r.Waves[1] != 6 {
+		t.Errorf("got waves %v", r.Waves)
+	}
+	everyOne(t, w.farm.Daemons(), "configured", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
+	// Its undo needs none.
+	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id) }, r.ID)
+	w.comesTo(fleet.RolloutSucceeded)
+	w.inSync(w.farm.Daemons()...)
+	everyOne(t, w.farm.Daemons(), "as before", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "0" })
+}
+
+// Whoever made the change does not approve it.
+func TestAnotherPersonApproves(t *testing.T) {
+	w := newWorld(t, 8, server.Options{ApprovalThreshold: "4", FourEyes: true})
+	w.template("options", `{"maxFolderConcurrency": 3}`)
+	r := w.comesTo(fleet.RolloutWaiting)
+	if out, code := w.command("rollout", "approve", "1"); code != 3 || !strings.Contains(out, "another person") {
+		t.Errorf("it ended with %d: %s", code, out)
+	}
+	made, err := w.Client.CreateToken(t.Context(), "nora", string(fleet.RoleAdmin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nora, err := client.New(w.URL, made.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nora.ApproveRollout(t.Context(), r.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.comesTo(fleet.RolloutSucceeded)
+}
+
+// A halted or running rollout has the waves that are left made anew.
+func TestTheWavesOfARolloutAreSet(t *testing.T) {
+	w := newWorld(t, 14, server.Options{Soak: longSoak})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.reaches(1)
-	if !strings.Contains(r.Blast, "50%") {
-		t.Errorf("got %q", r.Blast)
+	w.says("Rollout 1 is", "rollout", "waves", fmt.Sprint(r.ID), "1,50%,rest")
+	if r = w.rollout(r.ID); len(r.Waves) != 4 || r.Waves[1] != 1 || r.Waves[2] != 7 || r.Waves[3] != 5 {
+		t.Errorf("got waves %v", r.Waves)
 	}
-	var first *stsim.Daemon
-	for _, m := range r.Members {
-		if m.Wave == 1 {
-			first = w.farm.ByID(fleet.DeviceID(m.DeviceID))
-		}
+	w.steer(func(id int64) (api.RolloutDetail, error) {
+		return w.Client.PutRolloutWaves(t.Context(), id, []string{"rest"})
+	}, r.ID)
+	if r = w.comesTo(fleet.RolloutSucceeded); len(r.Waves) != 2 || r.Waves[1] != 13 {
+		t.Errorf("got waves %v", r.Waves)
 	}
-	w.WaitConfiguration(first.ID(), fleet.ConfigHeld)
-	if touched := w.written(); len(touched) > 0 {
-		t.Fatalf("%d daemons were written to without consent", len(touched))
-	}
-	digest := w.plan(first).Digest
-	server.Until(t, func() string {
-		if _, err := w.Client.ConsentRollout(t.Context(), r.ID, api.ApplyPlan{Digest: &digest, Consent: []string{"options.maxFolderConcurrency"}}); err != nil {
-			return err.Error()
-		}
-		return ""
-	})
-	w.comesTo(fleet.RolloutSucceeded)
-	everyOne(t, w.farm.Daemons(), "configured", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
 }
 
 // While Muster only observes nobody is admitted; a resume lets the rollout begin.

@@ -154,6 +154,40 @@ func (w *world) comesTo(want fleet.RolloutStatus) api.RolloutDetail {
 	return r
 }
 
+// isUndone fails unless a rollout is undone at once, and waits until the one that brings its devices back has succeeded.
+func (w *world) isUndone(id int64) {
+	w.t.Helper()
+	if r := w.rollout(id); r.Status != string(fleet.RolloutUndone) || r.UndoneBy == 0 {
+		w.t.Fatalf("got %+v, want it undone", r.Rollout)
+	}
+	if r := w.comesTo(fleet.RolloutSucceeded); r.Undoes != id {
+		w.t.Fatalf("got %+v, want the one that takes rollout %d back", r.Rollout, id)
+	}
+}
+
+// consents waits until a change of a key waits for an answer, and gives it for all members of the newest rollout.
+func (w *world) consents(key string) {
+	w.t.Helper()
+	server.Until(w.t, func() string {
+		waiting, err := w.Client.Consents(w.t.Context())
+		if err != nil {
+			return err.Error()
+		}
+		for _, g := range waiting {
+			if g.Key != key {
+				continue
+			}
+			consent := string(fleet.AnswerConsent)
+			_, err := w.Client.AnswerConsents(w.t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: &consent, Rollout: g.Rollout})
+			if err != nil {
+				return err.Error()
+			}
+			return ""
+		}
+		return fmt.Sprintf("nothing waits at %s: %+v", key, waiting)
+	})
+}
+
 // reaches waits until the newest rollout has admitted a wave.
 func (w *world) reaches(wave int) api.RolloutDetail {
 	w.t.Helper()

@@ -34,7 +34,7 @@ func newThousand(t *testing.T, network int) *thousand {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = farm.Close() })
-	f := &thousand{farm: farm, t: t, Server: server.Start(t, server.Options{Soak: rollout.SimulatedSoak})}
+	f := &thousand{farm: farm, t: t, Server: server.Start(t, server.Options{Soak: rollout.SimulatedSoakTime})}
 	f.Template("set", "options.relaysEnabled", "false", "all") // so that every daemon is managed
 	var group errgroup.Group
 	group.SetLimit(32)

@@ -64,7 +64,7 @@ func serve() error {
 	}
 	server, err := app.New(ctx, app.Options{
 		Home: o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
-		BlastLimit: o.BlastLimit, Soak: o.Soak, Patience: o.Patience,
+		ApprovalThreshold: o.ApprovalThreshold, FourEyes: o.FourEyes, Waves: o.Waves, Soak: o.Soak, ProgressDeadline: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
 		Notify: notify.Settings{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
 		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: stopAt(o),
@@ -127,9 +127,11 @@ type Options struct {
 
 	OpenFiles int // the limit of open files; 0: as this process has it
 
-	BlastLimit string
-	Soak       time.Duration // of rollouts; 0: as for real daemons
-	Patience   time.Duration // likewise
+	ApprovalThreshold string
+	FourEyes          bool
+	Waves             string
+	Soak              time.Duration // of rollouts; 0: as for real daemons
+	Patience          time.Duration // likewise
 
 	DiscoveryServers    []string // none: discovery is off
 	DiscoveryAllowLocal bool

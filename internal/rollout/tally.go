@@ -1,0 +1,97 @@
+package rollout
+
+import (
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// tally counts how the admitted members of a rollout stand. An observation costs the same for ten members as for ten
+// thousand. It is lost with the process, and made anew from how the devices stand.
+type tally struct {
+	facts  map[fleet.DeviceID]fact
+	counts [factKinds]int
+	most   int // members that were good at the same time, in this wave
+
+	expected int // admitted members; those without a fact were not judged yet
+
+	goodSince  time.Time // since when all are good; zero: they are not
+	progressAt time.Time // when a member last became good, began to be applied, or was watched again
+}
+
+func newTally(expected int, now time.Time) tally {
+	return tally{facts: map[fleet.DeviceID]fact{}, expected: expected, progressAt: now}
+}
+
+// observe notes how a member stands.
+func (t *tally) observe(id fleet.DeviceID, f fact, now time.Time) {
+	was, known := t.facts[id]
+	clockRan := t.clockRuns()
+	if known {
+		t.counts[was.kind]--
+	}
+	began := f.begun && !was.begun
+	watchedAgain := known && was.kind == factUnwatched && f.kind != factUnwatched
+	f.begun = f.begun || was.begun
+	t.facts[id] = f
+	t.counts[f.kind]++
+	switch {
+	case watchedAgain: // all of them have to be judged anew, however many were good before
+		t.most = t.counts[factGood]
+	case t.counts[factGood] > t.most:
+		t.most = t.counts[factGood]
+	case began:
+	case !clockRan && t.clockRuns():
+	default:
+		t.noteGood(now)
+		return
+	}
+	t.progressAt = now
+	t.noteGood(now)
+}
+
+// forget drops a member that is not admitted any more.
+func (t *tally) forget(id fleet.DeviceID) {
+	if f, known := t.facts[id]; known {
+		t.counts[f.kind]--
+		delete(t.facts, id)
+	}
+}
+
+func (t *tally) noteGood(now time.Time) {
+	switch allGood := t.counts[factGood] == t.expected; {
+	case !allGood:
+		t.goodSince = time.Time{}
+	case t.goodSince.IsZero():
+		t.goodSince = now
+	}
+}
+
+// clockRuns tells whether some member is late when there is no progress for long. What waits for a person, is paused or
+// is not watched never is.
+func (t *tally) clockRuns() bool { return t.counts[factPending]+t.counts[factAway] > 0 }
+
+// expect sets how many members are admitted.
+func (t *tally) expect(n int, now time.Time) {
+	t.expected = n
+	t.noteGood(now)
+}
+
+// restart begins a new wave, or goes on after a pause or a halt.
+func (t *tally) restart(now time.Time) {
+	t.most, t.goodSince, t.progressAt = t.counts[factGood], time.Time{}, now
+	t.noteGood(now)
+}
+
+// first is the first member in the order of admission that stands like this.
+func (t *tally) first(members []fleet.RolloutMember, kind factKind) (fleet.DeviceID, fact, bool) {
+	if t.counts[kind] == 0 {
+		return "", fact{}, false
+	}
+	for _, m := range members {
+		if f, known := t.facts[m.Device]; known && f.kind == kind {
+			return m.Device, f, true
+		}
+	}
+	return "", fact{}, false
+}

@@ -11,12 +11,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 )
 
 // bareOrder is what the bare client is told to do.
 type bareOrder struct {
-	Do      string  `json:"do"` // contact, count
+	Do      string  `json:"do"` // contact, count, write
 	Daemons []place `json:"daemons"`
 	Decode  bool    `json:"decode"`
 	Hold    bool    `json:"hold"` // go on with polls on the same connections
@@ -33,11 +34,24 @@ func runBare(in io.Reader, out io.Writer) error {
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1: the cheaper one
 	}}}
 	return obey(in, out, func(o bareOrder) (bareOutcome, error) {
-		if o.Do == "contact" {
+		switch o.Do {
+		case "contact":
 			return bareOutcome{}, b.contactAll(o)
+		case "write":
+			return bareOutcome{}, writeAll(o)
 		}
 		return bareOutcome{Polls: b.hanging.Load()}, nil
 	})
+}
+
+// writeAll reads every configuration and writes one option.
+func writeAll(o bareOrder) error {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for _, p := range o.Daemons {
+		group.Go(func() error { return p.write(`{"maxFolderConcurrency": 7}`) })
+	}
+	return group.Wait()
 }
 
 type bareClient struct {

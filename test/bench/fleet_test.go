@@ -18,7 +18,7 @@ const allTag = "all"
 func seedHome(b testing.TB, daemons []place) string {
 	b.Helper()
 	home := b.TempDir()
-	key, err := seal.FromHome(home)
+	key, err := seal.Make(home)
 	if err != nil {
 		b.Fatal(err)
 	}

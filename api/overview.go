@@ -10,7 +10,8 @@ type Overview struct {
 	Rollouts       []Rollout         `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
 	Problems       int               `json:"problems" doc:"That people were told of and that are not over"`
 	Receivers      []Receiver        `json:"receivers" nullable:"false" doc:"Who is told of problems"`
-	Stops          []ModeStop        `json:"stops" nullable:"false" doc:"Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins"`
+	Stops          []ModeStop        `json:"stops" nullable:"false" doc:"What keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins. The first 100; GET stops lists all"`
+	StopCount      int               `json:"stopCount" doc:"How many stops there are"`
 	Mode           string            `json:"mode" enum:"on,observe,paused" doc:"Whether Muster writes to devices at all: the strictest of what was set and what the server was started with"`
 	Impairments    []Impairment      `json:"impairments" nullable:"false" doc:"Parts of the service that do not work"`
 	Visited        int               `json:"visited" doc:"Devices visited once a minute instead of followed: the limit of open files is too low"`

@@ -16,6 +16,8 @@ type List struct {
 	Connection    []string // only in one of these states; for States alone
 	Configuration []string // likewise
 
+	Device string // only what concerns the device with this ID; for Stops alone
+
 	Page int // fetch so many at a time, 1 to 100,000; 0: all at once
 }
 
@@ -26,6 +28,9 @@ func (l List) query() string {
 	}
 	if l.Tag != "" {
 		values.Set("tag", l.Tag)
+	}
+	if l.Device != "" {
+		values.Set("device", l.Device)
 	}
 	for name, states := range map[string][]string{"connection": l.Connection, "configuration": l.Configuration} {
 		for _, state := range states {

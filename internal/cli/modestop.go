@@ -12,6 +12,20 @@ import (
 	"muster/internal/fleet"
 )
 
+const (
+	stopsPage   = 1000 // stops in one answer
+	stopsListed = 100  // lines that a person reads
+)
+
+// printFirstStops is printStops for the first of so many stops.
+func printFirstStops(out io.Writer, indent string, stops []api.ModeStop, count int) {
+	stops = stops[:min(len(stops), stopsListed)]
+	printStops(out, indent, stops)
+	if left := count - len(stops); left > 0 {
+		fmt.Fprintf(out, "%sand %s more: `muster status DEVICE` shows those of a device.\n", indent, counted(left, "stop"))
+	}
+}
+
 // printStops prints one line for each stop: what it keeps from being written, since when, and how it is ended.
 func printStops(out io.Writer, indent string, stops []api.ModeStop) {
 	for _, stop := range stops {
@@ -51,29 +65,15 @@ func stopLine(stop api.ModeStop) string {
 
 // stopsOfDevice are the stops that concern a registered device.
 func stopsOfDevice(ctx context.Context, server *client.Client, id string) ([]api.ModeStop, error) {
-	overview, err := server.Overview(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tags, err := server.DeviceTags(ctx, id)
-	return stopsOf(overview.Stops, id, tags), err
-}
-
-// stopsOf are the stops that concern a device with these tags.
-func stopsOf(stops []api.ModeStop, id string, tags []string) []api.ModeStop {
-	return slices.DeleteFunc(slices.Clone(stops), func(stop api.ModeStop) bool {
-		switch stop.Scope {
-		case "tag":
-			return !slices.Contains(tags, stop.Tag)
-		case "device":
-			return stop.DeviceID != id
-		}
-		return false
-	})
+	return server.Stops(ctx, client.List{Device: id})
 }
 
 // stopsOfTag are the stops that concern some device with the tag.
-func stopsOfTag(ctx context.Context, server *client.Client, stops []api.ModeStop, tag string) ([]api.ModeStop, error) {
+func stopsOfTag(ctx context.Context, server *client.Client, tag string) ([]api.ModeStop, error) {
+	stops, err := server.Stops(ctx, client.List{Page: stopsPage})
+	if err != nil {
+		return nil, err
+	}
 	devices, err := server.TagDevices(ctx, tag, client.List{})
 	if err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func byState(counts map[string]int) string {
 
 // printOverview names what concerns the fleet as a whole and waits for somebody.
 func printOverview(out io.Writer, overview api.Overview) {
-	printStops(out, "", overview.Stops)
+	printFirstStops(out, "", overview.Stops, overview.StopCount)
 	for _, i := range overview.Impairments {
 		fmt.Fprintf(out, "%s: %s. %s\n", i.Part, printable(i.Reason), printable(i.Next))
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,8 +40,11 @@ func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func(
 			"/api/v1/devices/" + idLaptop + "/state": waiting,
 		}
 		values["/api/v1/overview"] = api.Overview{
-			Mode: "observe", Stops: stops, Rollouts: []api.Rollout{{ID: 7, Status: "halted", Reason: "a gate failed"}}, Pending: api.OverviewOfPending{Devices: 1, Folders: 2},
+			Mode: "observe", Stops: stops, StopCount: len(stops), Rollouts: []api.Rollout{{ID: 7, Status: "halted", Reason: "a gate failed"}}, Pending: api.OverviewOfPending{Devices: 1, Folders: 2},
 			Receivers: []api.Receiver{{Name: "hook", Waiting: 3, Trouble: "refused"}, {Name: "mail"}},
+		}
+		if r.URL.Query().Get("device") == idNAS {
+			values["/api/v1/stops"] = stops[:min(len(stops), 3)]
 		}
 		values["/api/v1/devices/"+idNAS+"/settings"] = api.DeviceSettings{Mode: "on"}
 		values["/api/v1/devices/"+idNAS+"/tags"] = []string{"a", "b"}
@@ -176,7 +180,7 @@ func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
 			at := "GET /api/v1/devices/" + idNAS
 			server := answering(t, map[string]any{
 				at: api.Device{DeviceID: idNAS, Label: "nas"}, at + "/state": test.state, at + "/tags": []string{},
-				"GET /api/v1/overview": api.Overview{Stops: test.stops}, at + "/plan": api.Plan{Digest: "d", Changes: test.changes},
+				"GET /api/v1/stops": append([]api.ModeStop{}, test.stops...), at + "/plan": api.Plan{Digest: "d", Changes: test.changes},
 			})
 			for _, verb := range []string{"status", "apply"} {
 				code, out, errs := run(t, verb, idNAS, "--token", "x", "--server", server.URL)
@@ -195,7 +199,7 @@ func TestAKeyNamesItsDeviceByLabel(t *testing.T) {
 	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"}}
 	server := answering(t, map[string]any{
 		at: devices[0], at + "/state": api.DeviceState{Connection: "online"}, at + "/tags": []string{}, "GET /api/v1/devices": devices,
-		"GET /api/v1/overview": api.Overview{}, at + "/plan": api.Plan{Digest: "d", Changes: []api.PlannedChange{change}},
+		"GET /api/v1/stops": []api.ModeStop{}, at + "/plan": api.Plan{Digest: "d", Changes: []api.PlannedChange{change}},
 	})
 	code, out, errs := run(t, "status", idNAS, "--token", "x", "--server", server.URL)
 	if code != exitDone || !strings.Contains(out, "+ folders.p.devices.laptop (AIR6LPZ) {}\n") ||
@@ -209,7 +213,7 @@ func TestStatusOfADeviceWhoseTemplateFailsIsNoError(t *testing.T) {
 	at := "/api/v1/devices/" + idNAS
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		values := map[string]any{
-			at: api.Device{DeviceID: idNAS, Label: "nas"}, at + "/tags": []string{}, "/api/v1/overview": api.Overview{},
+			at: api.Device{DeviceID: idNAS, Label: "nas"}, at + "/tags": []string{}, "/api/v1/stops": []api.ModeStop{},
 			at + "/state": api.DeviceState{Connection: "online", Configuration: "failed", Reason: "template 4 fails", Next: "Correct it."},
 		}
 		value := values[r.URL.Path]
@@ -282,5 +286,18 @@ func TestHintsNameCommandsInsteadOfRequests(t *testing.T) {
 		if code != exitRefused || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "GET ") {
 			t.Errorf("got %d and\n%s%swant %s", code, out, errs, want)
 		}
+	}
+}
+
+func TestStatusOfManyStopsNamesHowManyAreLeft(t *testing.T) {
+	stops := slices.Repeat([]api.ModeStop{{Scope: "tag", Tag: "b", Mode: "paused"}}, 102)
+	server := answering(t, map[string]any{
+		"GET /api/v1/devices": []api.Device{}, "GET /api/v1/states": []api.ListedState{},
+		"GET /api/v1/overview": api.Overview{Stops: stops, StopCount: 1103},
+	})
+	code, out, errs := run(t, "status", "--token", "x", "--server", server.URL)
+	if code != exitDone || errs != "" || strings.Count(out, "Stopped (paused)") != 100 ||
+		!strings.Contains(out, "\nand 1003 stops more: `muster status DEVICE` shows those of a device.\n") {
+		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
 }

@@ -105,36 +105,39 @@ func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
 	if err := s.set(ctx, env, fleet.ModeOn); err != nil {
 		return err
 	}
-	left, err := c.left(ctx, s)
+	left, count, err := c.left(ctx, s)
 	if err != nil {
 		return err
 	}
 	switch {
 	case !stopped:
 		fmt.Fprintf(env.Out, "Nothing to resume: %s was not stopped.\n", s.what)
-	case len(left) == 0:
+	case count == 0:
 		fmt.Fprintf(env.Out, "Resumed: what the templates ask for is written to %s again.\n", s.who)
 		return nil
 	default:
 		fmt.Fprintf(env.Out, "Resumed: the stop of %s has ended.\n", s.what)
 	}
-	if len(left) > 0 {
+	if count > 0 {
 		fmt.Fprintln(env.Out, "Still in force:")
-		printStops(env.Out, "  ", left)
+		printFirstStops(env.Out, "  ", left, count)
 	}
 	return nil
 }
 
-// left are the stops that still keep something from being written to the devices that the command named.
-func (c *resumeCommand) left(ctx context.Context, s setting) ([]api.ModeStop, error) {
-	if s.device.DeviceID != "" {
-		return stopsOfDevice(ctx, s.server, s.device.DeviceID)
+// left are the first stops that still keep something from being written to the devices that the command named, and how
+// many there are.
+func (c *resumeCommand) left(ctx context.Context, s setting) (first []api.ModeStop, count int, err error) {
+	switch {
+	case s.device.DeviceID != "":
+		first, err = stopsOfDevice(ctx, s.server, s.device.DeviceID)
+	case c.Tag != "":
+		first, err = stopsOfTag(ctx, s.server, c.Tag)
+	default:
+		overview, err := s.server.Overview(ctx)
+		return overview.Stops, overview.StopCount, err
 	}
-	overview, err := s.server.Overview(ctx)
-	if err != nil || c.Tag == "" {
-		return overview.Stops, err
-	}
-	return stopsOfTag(ctx, s.server, overview.Stops, c.Tag)
+	return first, len(first), err
 }
 
 // flag is how the same devices are named again.

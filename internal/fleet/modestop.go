@@ -43,13 +43,3 @@ func (r *Registry) compareStops(a, b ModeStop) int {
 	}
 	return CompareDevices(r.Devices[a.Scope.Device].Device, r.Devices[b.Scope.Device].Device)
 }
-
-// Carriers is how many devices carry a tag.
-func (r *Registry) Carriers(tag Tag) (carriers int) {
-	for _, device := range r.Devices {
-		if slices.Contains(device.Tags, tag) {
-			carriers++
-		}
-	}
-	return carriers
-}

@@ -52,8 +52,8 @@ func (s *server) applyPlan(r *request) (reply, error) {
 	})
 }
 
-// mayApply checks that the plan is the one that the caller read, and that the caller may consent to what they name. The
-// digest holds every key and class, so what is checked here is what Apply finds, or it answers conflict.
+// mayApply checks that the plan is the one that the caller read, and that the caller may consent to what they name.
+// The digest holds every key and class, so what is checked here is what Apply finds, or it answers conflict.
 func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) error {
 	end, err := s.planInTurn(r.Context())
 	if err != nil {
@@ -87,8 +87,11 @@ func mayConsent(who auth.Principal, changes []plan.Change, consent []string) err
 		for _, change := range changes {
 			if change.Key.Equal(parsed) && change.Class == plan.Held && !removes(change) {
 				return &fleet.Error{
-					Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", may not consent to " + change.Key.String() + ": " + change.Reason,
-					Hint: "Use a token with the role " + string(auth.Consent.Needs()) + ". An operator may consent to the removal of folders and devices only.",
+					Code: fleet.CodeForbidden,
+					Message: "this token's role, " + string(who.Role) + ", may not consent to " + change.Key.String() +
+						": " + change.Reason,
+					Hint: "Use a token with the role " + string(auth.Consent.Needs()) +
+						". An operator may consent to the removal of folders and devices only.",
 				}
 			}
 		}

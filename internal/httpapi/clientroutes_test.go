@@ -41,6 +41,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"undoRollout":       func(c *client.Client, ctx context.Context) { _, _ = c.UndoRollout(ctx, 1) },
 	"approveRollout":    func(c *client.Client, ctx context.Context) { _, _ = c.ApproveRollout(ctx, 1) },
 	"putRolloutWaves":   func(c *client.Client, ctx context.Context) { _, _ = c.PutRolloutWaves(ctx, 1, nil) },
+	"listStops":         func(c *client.Client, ctx context.Context) { _, _ = c.Stops(ctx, client.List{}) },
 	"listRevisions":     func(c *client.Client, ctx context.Context) { _, _ = c.Revisions(ctx, "x", client.List{}) },
 	"getRevision":       func(c *client.Client, ctx context.Context) { _, _ = c.Revision(ctx, "x", 1) },
 	"compareRevisions":  func(c *client.Client, ctx context.Context) { _, _ = c.CompareRevisions(ctx, "x", 1, 2) },

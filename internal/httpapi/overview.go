@@ -44,12 +44,16 @@ func (s *server) getOverview(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	counts := s.Overview.Counts()
+	counts, stops := s.Overview.Counts(), s.modeStops(registry)
 	out := api.Overview{
 		Devices: counts.Devices, Connections: counted(fleet.Connections(), counts.Connections), Configurations: counted(configurations, counts.Configurations),
 		Folders: api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{}, Receivers: []api.Receiver{},
-		Impairments: []api.Impairment{}, Stops: s.modeStops(r.Context(), registry),
+		Impairments: []api.Impairment{}, StopCount: len(stops), Stops: []api.ModeStop{},
 		Mode: string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
+	}
+	wire := s.wireStops(r.Context(), registry)
+	for _, stop := range stops[:min(len(stops), maxOverviewStops)] {
+		out.Stops = append(out.Stops, wire(stop))
 	}
 	if s.Rollouts != nil {
 		rollouts, err := s.Rollouts.Rollouts(r.Context())

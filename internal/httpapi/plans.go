@@ -19,15 +19,25 @@ type Plans interface {
 	// Apply does what the plan with this digest says, and answers once the daemon was read back, with what was done and
 	// what the plan still asks for. consent names held changes that may be made this once, keep what is to stay as it is.
 	// When the plan is another by now: conflict.
-	Apply(ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string) (done, waiting []plan.Change, err error)
+	Apply(
+		ctx context.Context, id fleet.DeviceID, digest string, consent, keep []string,
+	) (done, waiting []plan.Change, err error)
 }
 
 func (s *server) planRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/plan", name: "getDevicePlan", summary: "What would be changed on the device now, and why",
-			permission: auth.Read, reply: reflect.TypeFor[api.Plan](), handle: s.getPlan},
-		{method: http.MethodPost, path: Prefix + "/devices/{deviceID}/apply", name: "applyDevicePlan", summary: "Apply the plan that was looked at, with consent to what is held; gives the state that came of it, what was done and what still waits",
-			permission: auth.Apply, body: reflect.TypeFor[api.ApplyPlan](), reply: reflect.TypeFor[api.AppliedPlan](), volatile: true, conflicts: true, handle: s.applyPlan},
+		{
+			method: http.MethodGet, path: Prefix + "/devices/{deviceID}/plan", name: "getDevicePlan", permission: auth.Read,
+			summary: "What would be changed on the device now, and why",
+			reply:   reflect.TypeFor[api.Plan](), handle: s.getPlan,
+		},
+		{
+			method: http.MethodPost, path: Prefix + "/devices/{deviceID}/apply", name: "applyDevicePlan",
+			summary: "Apply the plan that was looked at, with consent to what is held; " +
+				"gives the state that came of it, what was done and what still waits",
+			permission: auth.Apply, body: reflect.TypeFor[api.ApplyPlan](), reply: reflect.TypeFor[api.AppliedPlan](),
+			volatile: true, conflicts: true, handle: s.applyPlan,
+		},
 	}
 }
 

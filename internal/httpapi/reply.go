@@ -27,8 +27,8 @@ type reply struct {
 	release  func() // gives back the memory that the answer takes; nil: it takes little
 }
 
-// held makes an answer that may be large, once there is memory for it. It is kept until the answer is written. The work may
-// be called more than once.
+// held makes an answer that may be large, once there is memory for it. It is kept until the answer is written. The
+// work may be called more than once.
 func (s *server) held(ctx context.Context, work func(context.Context) (reply, error)) (out reply, err error) {
 	if s.Memory == nil {
 		return work(ctx)

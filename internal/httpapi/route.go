@@ -14,9 +14,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// route is one method on one path: who may call it, what it takes and gives, and the handler that does it. The mux, the
-// permission check and the OpenAPI document are all made from it. huma's own decoding is not used: its statuses are not
-// the contract's (a wrong type is 400 here, 422 there), and lists are sent as they were encoded once.
+// route is one method on one path: who may call it, what it takes and gives, and the handler that does it. The mux,
+// the permission check and the OpenAPI document are all made from it. huma's own decoding is not used: its statuses
+// are not the contract's (a wrong type is 400 here, 422 there), and lists are sent as they were encoded once.
 type route struct {
 	method, path string
 	name         string // operationId
@@ -65,7 +65,10 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	if rt.off {
-		s.fail(w, r, &fleet.Error{Code: fleet.CodeUnavailable, Message: "this server does not have that", Hint: "Ask whoever runs it; another start of it may have it."})
+		s.fail(w, r, &fleet.Error{
+			Code: fleet.CodeUnavailable, Message: "this server does not have that",
+			Hint: "Ask those who run it; another start of it may have it.",
+		})
 		return
 	}
 	if rt.body != nil {
@@ -116,7 +119,9 @@ func roleMissing(who auth.Principal, permission auth.Permission, what string) er
 	if permission.Needs() != fleet.RoleAdmin { // there is none higher
 		hint += " or higher"
 	}
-	return &fleet.Error{Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", " + what, Hint: hint + "."}
+	return &fleet.Error{
+		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", " + what, Hint: hint + ".",
+	}
 }
 
 // unknown answers what no route takes: 405 when another method would do, else 404.

@@ -133,7 +133,8 @@ func (s *server) allRoutes() []route {
 	for _, of := range []func() []route{
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.consentRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
-		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.auditRoutes, s.pendingRoutes, s.overviewRoutes, s.metricRoutes,
+		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.auditRoutes,
+		s.pendingRoutes, s.overviewRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {
 		all = append(all, of()...)

@@ -25,8 +25,8 @@ type Settings interface {
 	PutFolderRoots(
 		ctx context.Context, tag fleet.Tag, roots []string, check func(current *[]string) error,
 	) ([]string, error)
-	// ModeStops are the modes that keep Muster from writing.
-	ModeStops(ctx context.Context) []fleet.ModeStop
+	// DatedStop is a mode that keeps Muster from writing with who set it and when, as far as that is known.
+	DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeStop
 }
 
 func (s *server) settingRoutes() []route {

@@ -17,8 +17,8 @@ const (
 	heldTime = 2 * time.Minute
 )
 
-// showStream is an answer that is never held as a whole. The document is written twice: for the ETag and the length, and
-// to the client.
+// showStream is an answer that is never held as a whole. The document is written twice: for the ETag and the length,
+// and to the client.
 func showStream(document Document) (reply, error) {
 	sum, length := sha256.New(), counter(0)
 	if err := document.buffered(io.MultiWriter(sum, &length)); err != nil {

@@ -1,6 +1,6 @@
-// Package memlimit bounds how much of the server's memory templates take, all of them together. Work that turns out small
-// runs freely. Work that needs more needs a part of the whole, and what needs more than a part needs all of it: it ends,
-// and begins again once it has that. Nothing waits for memory while others wait for it.
+// Package memlimit bounds how much of the server's memory templates take, all of them together. Work that turns out
+// small runs freely. Work that needs more needs a part of the whole, and what needs more than a part needs all of it:
+// it ends, and begins again once it has that. Nothing waits for memory while others wait for it.
 package memlimit
 
 import (
@@ -49,8 +49,8 @@ type Limit struct {
 // New makes a limit.
 func New() *Limit { return &Limit{parts: semaphore.NewWeighted(parts)} }
 
-// Do does work that may be large, and waits for memory. The work may be called up to three times: it ends with the error
-// that Take gives, and is called again.
+// Do does work that may be large, and waits for memory. The work may be called up to three times: it ends with the
+// error that Take gives, and is called again.
 func (l *Limit) Do(ctx context.Context, work func(context.Context) error) error {
 	release, err := l.Hold(ctx, work)
 	release()
@@ -74,7 +74,9 @@ func (l *Limit) TryDo(ctx context.Context, work func(context.Context) error) err
 	return err
 }
 
-func (l *Limit) do(ctx context.Context, acquire func(context.Context, int64) error, work func(context.Context) error) (release func(), err error) {
+func (l *Limit) do(
+	ctx context.Context, acquire func(context.Context, int64) error, work func(context.Context) error,
+) (release func(), err error) {
 	for held := int64(0); ; {
 		s := &share{limit: l, held: held}
 		err := work(context.WithValue(ctx, shareKey{}, s))

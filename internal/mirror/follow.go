@@ -10,7 +10,7 @@ import (
 
 const (
 	eventLimit  = 250                    // of one poll: with more than that waiting, reading the state again is cheaper
-	company     = 500 * time.Millisecond // what the next poll waits after an answer: a change at a daemon makes a handful of events
+	company     = 500 * time.Millisecond // from an answer to the next poll: a change makes a handful of events
 	settle      = 5 * time.Second        // from a scan's end to the summary that is told; about 2 s at an idle daemon
 	gapCost     = 5                      // of reading everything again, in readings of a configuration
 	bigDocument = 256 << 10              // bytes of a configuration from which on one is taken apart at a time
@@ -46,9 +46,9 @@ func (w *watcher) attend(ctx context.Context, d Daemon) error {
 
 var errRestarted = errors.New("the daemon has restarted")
 
-// firstContact reads everything once and gives the number of the last event before that. The status comes first because
-// it proves who answers; nothing in it is told by events. The events are asked for before the rest is read: a daemon
-// buffers them from the first request with the mask on, so that nothing falls in between.
+// firstContact reads everything once and gives the number of the last event before that. The status comes first
+// because it proves who answers; nothing in it is told by events. The events are asked for before the rest is read:
+// a daemon buffers them from the first request with the mask on, so that nothing falls in between.
 func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	if _, err := w.readStatus(ctx, d, nil); err != nil {
 		return 0, err
@@ -125,7 +125,8 @@ func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Dur
 	return since, nil
 }
 
-// gather lets further events come to the one that has come: each answer of its own costs both sides as much as one with all.
+// gather lets further events come to the one that has come: each answer of its own costs both sides as much as one
+// with all.
 func gather(ctx context.Context) {
 	timer := time.NewTimer(company)
 	defer timer.Stop()
@@ -146,7 +147,8 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 	for _, e := range events {
 		if e.ID <= since {
 			return 0, &fleet.Error{Code: fleet.CodeUnbelievable, During: "follow the events",
-				Message: "the numbers of the daemon's events run backwards", Hint: "Check that the address leads to one daemon only."}
+				Message: "the numbers of the daemon's events run backwards",
+				Hint:    "Check that the address leads to one daemon only."}
 		}
 		gap = gap || e.ID != since+1
 		saved = saved || e.Type == "ConfigSaved"

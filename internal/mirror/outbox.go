@@ -27,9 +27,9 @@ const (
 	noConfigBytes = 512
 )
 
-// outbox writes observations behind: those of a device are merged while they wait, those of many devices go to the sink
-// in groups. Configurations wait but for a moment, and each is kept: every one seen is a revision. It is bounded by the number of
-// devices and by the bytes of configurations, for which watchers ask with room.
+// outbox writes observations behind: those of a device are merged while they wait, those of many devices go to the
+// sink in groups. Configurations wait but for a moment, and each is kept: every one seen is a revision. It is
+// bounded by the number of devices and by the bytes of configurations, for which watchers ask with room.
 type outbox struct {
 	sink Sink
 	log  *slog.Logger
@@ -63,7 +63,8 @@ func (w waiting) size() int {
 
 func newOutbox(sink Sink, log *slog.Logger, told func(fleet.DeviceID, fleet.ObservedConfig)) *outbox {
 	return &outbox{
-		sink: sink, log: log, told: told, some: make(chan struct{}, 1), soon: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		sink: sink, log: log, told: told,
+		some: make(chan struct{}, 1), soon: make(chan struct{}, 1), now: make(chan struct{}, 1),
 		waiting: map[fleet.DeviceID][]waiting{}, drained: make(chan struct{}), dropped: map[fleet.DeviceID]bool{},
 	}
 }
@@ -208,8 +209,8 @@ func (b *outbox) run(ctx context.Context) {
 	}
 }
 
-// gather waits for company: for a while, for a moment when there are a few configurations, not at all in a crowd; after a
-// failure for the pause, whatever comes.
+// gather waits for company: for a while, for a moment when there are a few configurations, not at all in a crowd;
+// after a failure for the pause, whatever comes.
 func (b *outbox) gather(ctx context.Context, retry time.Duration, manyConfigs bool) {
 	soon, now := b.soon, b.now
 	if manyConfigs {
@@ -272,8 +273,8 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 	return nil
 }
 
-// writeSingly finds out whether the sink fails, or an observation that it cannot take: what one daemon says must not keep
-// what all others say from being kept. Such an observation is dropped after a few times.
+// writeSingly finds out whether the sink fails, or an observation that it cannot take: what one daemon says must not
+// keep what all others say from being kept. Such an observation is dropped after a few times.
 func (b *outbox) writeSingly(ctx context.Context, group []waiting, err error) error {
 	var refused []waiting
 	for i, w := range group {

@@ -33,8 +33,8 @@ func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status
 	return status, nil
 }
 
-// newlyProven is the certificate behind which the device has just answered, when that is not known yet: on first use it
-// is the pin.
+// newlyProven is the certificate behind which the device has just answered, when that is not known yet: on first use
+// it is the pin.
 func (w *watcher) newlyProven(d Daemon) (news *fleet.Certificate, firstUse bool) {
 	shown, proven := d.Shown()
 	if !proven {
@@ -159,8 +159,9 @@ func config(ctx context.Context, d ConfigReader) (read configRead, err error) {
 	return read, err
 }
 
-// configInTurn reads a configuration. A big one is ten times as large once it is taken apart, so the watchers do that in
-// turn, until release. Where the documents that wait for their turn take much memory already, this one is read anew then.
+// configInTurn reads a configuration. A big one is ten times as large once it is taken apart, so the watchers do that
+// in turn, until release. Where the documents that wait for their turn take much memory already, this one is read anew
+// then.
 func (w *watcher) configInTurn(ctx context.Context, d ConfigReader) (read configRead, release func(), err error) {
 	read, err = config(ctx, d)
 	size := int64(len(read.document))

@@ -65,5 +65,6 @@ func shownLabel(label string) string {
 
 func unusable(why string, err error) error {
 	return &fleet.Error{Code: fleet.CodeUnbelievable, During: "read the configuration", Err: err,
-		Message: "the configuration that the daemon gives is not believed: " + why, Hint: "Look at the daemon's own GUI and log."}
+		Message: "the configuration that the daemon gives is not believed: " + why,
+		Hint:    "Look at the daemon's own GUI and log."}
 }

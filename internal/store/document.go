@@ -30,7 +30,9 @@ func (s *Store) NewestDocument(ctx context.Context, id fleet.DeviceID) (fleet.Re
 }
 
 // RevisionDocument is Revision with a Document instead of the text, which may be large.
-func (s *Store) RevisionDocument(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, Document, error) {
+func (s *Store) RevisionDocument(
+	ctx context.Context, id fleet.DeviceID, number int64,
+) (fleet.Revision, Document, error) {
 	if _, err := s.registered(id); err != nil {
 		return fleet.Revision{}, Document{}, err
 	}

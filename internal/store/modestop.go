@@ -41,23 +41,19 @@ func (d *modeDecisions) of(scope fleet.ModeScope, mode fleet.Mode) (modeDecision
 	return decision, known && decision.mode == mode
 }
 
-// ModeStops are the modes that keep Muster from writing, with who set them and when. Where the audit cannot be read that
-// stays unknown: the stops themselves are always given.
-func (s *Store) ModeStops(ctx context.Context) []fleet.ModeStop {
-	stops := s.model.current().registry.ModeStops()
-	for i, stop := range stops {
-		decision, known := s.decisions.of(stop.Scope, stop.Mode)
-		if !known {
-			var err error
-			if decision, err = s.auditedDecision(ctx, stop.Scope, stop.Mode); err != nil {
-				s.log.Warn("who stopped Muster is not readable", logkey.Err(err))
-				continue
-			}
-			s.decisions.set(stop.Scope, decision)
+// DatedStop is a stop with who set it and when. Where the audit cannot be read that stays unknown.
+func (s *Store) DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeStop {
+	decision, known := s.decisions.of(stop.Scope, stop.Mode)
+	if !known {
+		var err error
+		if decision, err = s.auditedDecision(ctx, stop.Scope, stop.Mode); err != nil {
+			s.log.Warn("who stopped Muster is not readable", logkey.Err(err))
+			return stop
 		}
-		stops[i].Since, stops[i].By = decision.at, decision.who
+		s.decisions.set(stop.Scope, decision)
 	}
-	return stops
+	stop.Since, stop.By = decision.at, decision.who
+	return stop
 }
 
 // maxModeEntries bounds the entries of the audit that are read for one stop.

@@ -42,7 +42,11 @@ func TestAStopKnowsSinceWhenAndByWhom(t *testing.T) {
 
 		same := func(want ...string) {
 			t.Helper()
-			if got := who(s.ModeStops(t.Context())); !slices.Equal(got, want) {
+			stops := must(s.Registry(t.Context()))(t).ModeStops()
+			for i, stop := range stops {
+				stops[i] = s.DatedStop(t.Context(), stop)
+			}
+			if got := who(stops); !slices.Equal(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}

@@ -74,7 +74,8 @@ func (s *Store) Revisions(ctx context.Context, id fleet.DeviceID) ([]fleet.Revis
 	if _, err := s.registered(id); err != nil {
 		return nil, err
 	}
-	revisions, err := collect(ctx, pool{s.reads}, scanRevision, selectRevisions+` WHERE device_id = $1 ORDER BY number DESC`, string(id))
+	const all = selectRevisions + ` WHERE device_id = $1 ORDER BY number DESC`
+	revisions, err := collect(ctx, pool{s.reads}, scanRevision, all, string(id))
 	return revisions, failure("read revisions", err)
 }
 
@@ -106,8 +107,8 @@ func (t *tx) explain(id fleet.DeviceID, e *explanation) {
 	}
 }
 
-// causeOf is why a device has a new configuration: what was said about it before, which holds this once, else somebody at
-// the daemon. Why it had its first one nobody knows.
+// causeOf is why a device has a new configuration: what was explained before, which holds this once, else an edit at
+// the daemon. Why it had its first one is not known.
 func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 	e, ok := t.store.writer.explained[id]
 	switch {
@@ -120,9 +121,9 @@ func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 	return fleet.CauseDaemon
 }
 
-// ExplainRevision gives the newest revision of a device its cause, if that is this configuration, or the next one to be
-// kept that is: what observes and what knows the cause do not wait for one another. Of a device that is gone it keeps
-// nothing.
+// ExplainRevision gives the newest revision of a device its cause, if that is this configuration, or the next one to
+// be kept that is: what observes and what knows the cause do not wait for one another. Of a device that is gone it
+// keeps nothing.
 func (s *Store) ExplainRevision(ctx context.Context, id fleet.DeviceID, digest, cause string) error {
 	_, err := write(ctx, s, "explain revision", func(t *tx) (none struct{}, err error) {
 		n, err := t.affect(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
@@ -179,7 +180,9 @@ func (s *Store) revision(ctx context.Context, id fleet.DeviceID, text string, ar
 	return r, err
 }
 
-func (s *Store) document(ctx context.Context, id fleet.DeviceID, text string, args ...any) (fleet.Revision, Document, error) {
+func (s *Store) document(
+	ctx context.Context, id fleet.DeviceID, text string, args ...any,
+) (fleet.Revision, Document, error) {
 	var sealed []byte
 	r, err := scanRevisionAnd(s.reads.QueryRowContext(ctx, text, args...), &sealed)
 	if absent(err) {

@@ -21,7 +21,9 @@ const (
 var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
 
 // readBody reads the body of an answer within the limits.
-func (cn *conn) readBody(ctx context.Context, response *http.Response, k call, l Limits, big chan struct{}) ([]byte, error) {
+func (cn *conn) readBody(
+	ctx context.Context, response *http.Response, k call, l Limits, big chan struct{},
+) ([]byte, error) {
 	limit := k.maxBytes
 	if response.StatusCode != http.StatusOK {
 		limit = min(limit, l.SmallBytes) // an error text
@@ -36,7 +38,8 @@ func (cn *conn) readBody(ctx context.Context, response *http.Response, k call, l
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unbelievable("it sends a compressed answer although none was asked for")
 	}
-	b := body{paced: pacedReader{conn: cn.tcp, body: response.Body, wait: k.wait, began: time.Now(), limits: l}, limit: limit, big: big}
+	paced := pacedReader{conn: cn.tcp, body: response.Body, wait: k.wait, began: time.Now(), limits: l}
+	b := body{paced: paced, limit: limit, big: big}
 	if passed > 0 {
 		b.sifter, b.spare = &sifter{}, passed
 	}
@@ -77,23 +80,31 @@ func (b *body) read(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	b.size = int64(b.sift(b.first[:]))
+	var piece *[pieceBytes]byte
+	defer func() {
+		if piece != nil {
+			discard(piece)
+		}
+	}()
 	for {
 		if b.size > bigAnswer {
 			if err := b.waitForTurn(ctx); err != nil {
 				return nil, err
 			}
 		}
-		piece := pieces.Get().(*[pieceBytes]byte)
+		if piece == nil {
+			piece = pieces.Get().(*[pieceBytes]byte)
+		}
 		n, err := b.fill(piece[:])
 		kept := b.sift(piece[:n])
 		b.spare -= int64(n - kept)
-		b.hold(piece, kept)
+		piece = b.hold(piece, kept)
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
 		case b.size > b.limit, b.spare < 0:
 			return nil, tooLarge(b.limit)
-		case err != nil:
+		case errors.Is(err, io.EOF):
 			return b.whole(), nil
 		}
 	}
@@ -107,17 +118,17 @@ func (b *body) sift(p []byte) int {
 	return b.sifter.sift(p)
 }
 
-// hold keeps the first bytes of a piece, in the last part where that has room.
-func (b *body) hold(piece *[pieceBytes]byte, used int) {
+// hold keeps the first bytes of a piece, in the last part where that has room. It returns the piece if that is free.
+func (b *body) hold(piece *[pieceBytes]byte, used int) *[pieceBytes]byte {
 	b.size += int64(used)
 	if n := len(b.held); n > 0 && b.held[n-1].used+used <= pieceBytes {
 		last := &b.held[n-1]
 		copy(last.piece[last.used:], piece[:used])
 		last.used += used
-		discard(piece)
-		return
+		return piece
 	}
 	b.held = append(b.held, part{piece, used})
+	return nil
 }
 
 // discard gives a piece back, without what stood there: answers hold secrets.
@@ -173,8 +184,8 @@ func (b *body) release() {
 }
 
 // pacedReader cuts off a body that comes too slowly: after the grace, never less than the rate on average, and never
-// longer than the body's limit. The clock starts with the first byte: the header of a poll comes at once, its body when
-// there are events.
+// longer than the body's limit. The clock starts with the first byte: the header of a poll comes at once, its body
+// when there are events.
 type pacedReader struct {
 	conn   net.Conn
 	body   io.Reader

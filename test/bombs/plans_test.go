@@ -19,7 +19,7 @@ import (
 
 const (
 	fleetFolders = 200
-	bombLimit    = 2 * time.Minute // for one answer: the machine is busy, and the bombs come several at a time
+	bombLimit    = 10 * time.Minute // for one answer: the machine is busy, and the bombs come several at a time
 )
 
 // atATime is how often a bomb is evaluated, and asked about in a what-if, at once. The server makes two evaluations, and
@@ -152,13 +152,15 @@ func TestNoPlanOfABombMakesTheServerLarge(t *testing.T) {
 	s := server.Start(t, server.Options{Mode: fleet.ModeObserve})
 	b.register(t, s)
 	b.settled(t, s)
-	for range 3 { // the workers are warm, and what a good answer takes is no growth
-		evaluatesWell(t, s)
-		if _, err := s.Client.WhatIf(t.Context(), whatIfOf(planBomb{"set", "folders.*.label", `"fine"`})); err != nil {
-			t.Fatal(err)
+	idle := peak(t, s.PID(), func() { // the workers are warm, and what a good answer takes is no growth
+		for range 3 {
+			evaluatesWell(t, s)
+			fine := planBomb{"set", "folders.*.label", `"fine"`}
+			if _, err := s.Client.WhatIf(t.Context(), whatIfOf(fine)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	idle := memoryOf(t, s.PID(), "VmRSS:")
+	})
 	evaluations, whatIfs := atATime()
 	for name, bomb := range planBombs {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +185,8 @@ func TestNoPlanOfABombMakesTheServerLarge(t *testing.T) {
 	}
 }
 
-// atOnce asks n times at once. What is wrong with the template may be said.
+// atOnce asks n times at once. The server may answer that the template is wrong, or that a what-if took too long: one is
+// made at a time, and each is given up after two minutes.
 func atOnce(t *testing.T, n int, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), bombLimit)
@@ -191,7 +194,8 @@ func atOnce(t *testing.T, n int, ask func(context.Context) error) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			if err := ask(ctx); err != nil && fleet.CodeOf(err) != fleet.CodeInvalid {
+			err := ask(ctx)
+			if code := fleet.CodeOf(err); err != nil && code != fleet.CodeInvalid && code != fleet.CodeUnavailable {
 				t.Error(err)
 			}
 		})

@@ -22,7 +22,7 @@ import (
 
 // patience is for whatever has to come true by itself: an API that restarts after a gui change may take 18 s.
 const (
-	patience = 60 * time.Second
+	patience = 2 * time.Minute
 	interval = 50 * time.Millisecond
 )
 

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	waitLimit = 60 * time.Second
+	waitLimit = 2 * time.Minute
 	waitEvery = 20 * time.Millisecond
 )
 

@@ -57,10 +57,14 @@ func TestADaemonIsMirroredFieldByField(t *testing.T) {
 
 func compareStatus(t *testing.T, s *server.Server, d *daemon.Daemon) {
 	t.Helper()
-	got, err := s.Client.DeviceStatus(t.Context(), string(d.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
+	var got api.DeviceStatus
+	server.Until(t, func() string { // it is kept a moment after the device is online
+		var err error
+		if got, err = s.Client.DeviceStatus(t.Context(), string(d.ID)); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 	var want struct {
 		MyID, PathSeparator, Tilde string
 		CPUPercent                 float64

@@ -25,16 +25,16 @@ const (
 	longestRetry = 2 * time.Second
 )
 
-// bring sends the plan and what follows from it, until nothing is left to send and the daemon has saved it.
-func (e *Engine) bring(ctx context.Context, j *job) error {
+// sendAll sends the plan and what follows from it, until nothing is left to send and the daemon has saved it.
+func (e *Engine) sendAll(ctx context.Context, j *job) error {
 	for range maxRounds {
 		if !e.mayWrite(ctx, j) {
 			j.mode, j.halted = fleet.ModeObserve, true
 			return nil
 		}
-		if j.m.mem.countSent(j.plan.Sendable(), time.Now()) {
-			if err := e.think(ctx, j, false); err != nil {
-				return e.notThought(j, err)
+		if j.m.history.countSent(j.plan.Sendable(), time.Now()) {
+			if err := e.makePlan(ctx, j, false); err != nil {
+				return e.planFailed(j, err)
 			}
 		}
 		switch sendable := j.plan.Sendable(); {
@@ -61,9 +61,9 @@ func (e *Engine) send(ctx context.Context, j *job) error {
 		return err
 	}
 	a.step(StepAfterIntent)
-	defer j.hangUp()
+	defer j.closeSession()
 	if j.session == nil {
-		err = e.talk(ctx, j)
+		err = e.openSession(ctx, j)
 	}
 	if err == nil {
 		err = e.read(ctx, j)
@@ -96,7 +96,7 @@ type attempt struct {
 	acknowledged []stconfig.Key
 	rejected     []rejection
 	restarts     bool // the daemon's API
-	thoughtAgain bool // after the fresh read, which takes a while
+	replanned    bool // after the fresh read, which takes a while
 }
 
 // step names a step as it is reached.
@@ -158,9 +158,9 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 	if a.j.plan.Observed == a.j.digest && len(a.j.result.Ignores) == 0 {
 		return false, nil
 	}
-	a.thoughtAgain = true
-	if err := a.think(ctx, a.j, true); err != nil {
-		return true, cmp.Or(a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"), a.notThought(a.j, err))
+	a.replanned = true
+	if err := a.makePlan(ctx, a.j, true); err != nil {
+		return true, cmp.Or(a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"), a.planFailed(a.j, err))
 	}
 	if a.j.plan.Digest == a.planned.Digest {
 		return false, nil
@@ -168,19 +168,19 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 	return true, a.abandon(ctx, "the configuration changed meanwhile: planned again")
 }
 
-// write sends the narrow writes in order, until somebody stops Muster. A write that the daemon refuses keeps back those
-// that build on it; a failure that may pass ends them all, because nobody knows what the daemon took.
+// write sends the narrow writes in order, until a person stops Muster. A write that the daemon refuses keeps back those
+// that build on it; a failure that may pass ends them all, because it is not known what the daemon took.
 func (a *attempt) write(ctx context.Context) error {
 	for i, w := range a.writes() {
 		if a.buildsOnRejected(w) {
 			continue
 		}
 		if !a.mayWrite(ctx, a.j) {
-			return nil // somebody stopped Muster: what was written is read back, what is left waits
+			return nil // Muster was stopped: what was written is read back, what is left waits
 		}
-		a.j.m.mem.writesFolders(w.Keys, a.j.known.FolderErrors, time.Now())
+		a.j.m.history.writesFolders(w.Keys, a.j.known.FolderErrors, time.Now())
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))
-		err := a.call(ctx, w, i == 0 && !a.thoughtAgain)
+		err := a.call(ctx, w, i == 0 && !a.replanned)
 		if err != nil || w.Folder == "" { // ignore patterns that were saved say nothing of the configuration
 			a.answered(ctx, a.j, err)
 		}
@@ -257,7 +257,7 @@ func order(key stconfig.Key) int {
 // verify reads back, judges, and records the outcome. An error leaves the intent open: it is verified later.
 func (a *attempt) verify(ctx context.Context) error {
 	if a.record.moves() {
-		a.j.hangUp() // it holds the old access
+		a.j.closeSession() // it holds the old access
 	}
 	if err := a.settleAccess(ctx); err != nil {
 		return a.leaveOpen(a.orLost(ctx, err))
@@ -279,8 +279,8 @@ func (a *attempt) verify(ctx context.Context) error {
 	a.j.entries = entries
 	a.usedConsents(ctx)
 	a.j.sent = append(a.j.sent, a.planned.Sendable()...)
-	if err := a.think(ctx, a.j, len(patterns) > 0); err != nil {
-		return cmp.Or(a.finish(ctx, fleet.OutcomePartial, fleet.Reason(err), entries), a.notThought(a.j, err))
+	if err := a.makePlan(ctx, a.j, len(patterns) > 0); err != nil {
+		return cmp.Or(a.finish(ctx, fleet.OutcomePartial, fleet.Reason(err), entries), a.planFailed(a.j, err))
 	}
 	outcome, detail := a.judge()
 	a.step(StepBeforeOutcome)
@@ -289,8 +289,8 @@ func (a *attempt) verify(ctx context.Context) error {
 	}
 	a.j.entries = a.j.result.Entries
 	if a.stopUseless() {
-		if err := a.think(ctx, a.j, false); err != nil {
-			return a.notThought(a.j, err)
+		if err := a.makePlan(ctx, a.j, false); err != nil {
+			return a.planFailed(a.j, err)
 		}
 	}
 	return nil
@@ -335,12 +335,12 @@ func (a *attempt) judge() (fleet.Outcome, string) {
 // stopUseless stops the keys that it is of no use to write again: those that the daemon refused, and those that it took
 // and still shows otherwise.
 func (a *attempt) stopUseless() (stopped bool) {
-	mem := &a.j.m.mem
-	mem.mu.Lock()
-	defer mem.mu.Unlock()
+	h := &a.j.m.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, r := range a.rejected {
 		for _, key := range r.keys {
-			mem.stop(fleet.Stop{Key: key.String(), Kind: fleet.StopRejected, Reason: "the daemon refused it: " + r.reason, Observed: a.j.digest, Since: time.Now()})
+			h.stop(fleet.Stop{Key: key.String(), Kind: fleet.StopRejected, Reason: "the daemon refused it: " + r.reason, Observed: a.j.digest, Since: time.Now()})
 			stopped = true
 		}
 	}
@@ -351,9 +351,9 @@ func (a *attempt) stopUseless() (stopped bool) {
 		if !took || ok && !was.Sending().Equal(c.Sending()) {
 			continue
 		}
-		mem.unmoved[key]++
-		if mem.unmoved[key] >= unmovedAfter {
-			mem.stop(fleet.Stop{Key: key, Kind: fleet.StopUnmoved, Reason: "the daemon takes it and then shows another value", Observed: a.j.digest, Since: time.Now()})
+		h.unmoved[key]++
+		if h.unmoved[key] >= unmovedAfter {
+			h.stop(fleet.Stop{Key: key, Kind: fleet.StopUnmoved, Reason: "the daemon takes it and then shows another value", Observed: a.j.digest, Since: time.Now()})
 			stopped = true
 		}
 	}
@@ -406,8 +406,8 @@ func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail stri
 
 // leaveOpen remembers an intent whose outcome is not known.
 func (a *attempt) leaveOpen(err error) error {
-	a.j.m.mem.mu.Lock()
-	defer a.j.m.mem.mu.Unlock()
-	a.j.m.mem.unfinished = append(a.j.m.mem.unfinished, a.intent)
+	a.j.m.history.mu.Lock()
+	defer a.j.m.history.mu.Unlock()
+	a.j.m.history.unfinished = append(a.j.m.history.unfinished, a.intent)
 	return err
 }

@@ -26,12 +26,12 @@ func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := j.m.mem.lastRead()
+	before := j.m.history.lastRead()
 	err = e.observe(ctx, j)
 	if errors.Is(err, errNothingSeen) && j.known.Online {
 		err = e.read(ctx, j) // the mirror has it, and writes it behind
 	}
-	if j.m.mem.lastRead() != before {
+	if j.m.history.lastRead() != before {
 		e.enqueue(id)
 	}
 	if errors.Is(err, errNothingSeen) {
@@ -39,16 +39,16 @@ func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return j, e.think(ctx, j, j.known.Online)
+	return j, e.makePlan(ctx, j, j.known.Online)
 }
 
 // jobOf makes a job for a reader, without a document.
 func (e *Engine) jobOf(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	e.mu.Lock()
-	m := e.machines[id]
+	m := e.items[id]
 	e.mu.Unlock()
 	if m == nil {
-		m = newMachine(id)
+		m = newItem(id)
 	}
 	j, err := e.newJob(ctx, m)
 	if err != nil {
@@ -92,7 +92,7 @@ func (e *Engine) await(ctx context.Context, id fleet.DeviceID, r *request) (answ
 		e.mu.Unlock()
 		return false, &fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is not running yet, or shutting down"}
 	}
-	m := e.machine(id)
+	m := e.item(id)
 	m.requests = append(m.requests, r)
 	e.push(m)
 	e.mu.Unlock()

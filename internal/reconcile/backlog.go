@@ -1,6 +1,6 @@
 package reconcile
 
-// Backlog is how many devices wait to be looked at.
+// Backlog is how many devices wait in the queue.
 func (e *Engine) Backlog() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

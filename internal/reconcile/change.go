@@ -124,7 +124,7 @@ func sectionOf(text string) (stconfig.Key, error) {
 // first write, all of it is done again: what a person wrote there meanwhile is not written over.
 func (e *Engine) carryOut(ctx context.Context, j *job, c *change) error {
 	j.change = c
-	defer j.hangUp()
+	defer j.closeSession()
 	defer c.report()
 	for range changeTries {
 		if err := e.planAnew(ctx, j); err != nil {
@@ -142,7 +142,7 @@ func (e *Engine) carryOut(ctx context.Context, j *job, c *change) error {
 		}
 	}
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: c.what,
-		Message: "the daemon's configuration keeps changing: nothing was written", Hint: "Ask again when nobody edits it."}
+		Message: "the daemon's configuration keeps changing: nothing was written", Hint: "Ask again when no person edits it."}
 }
 
 // report makes the result of a change an answer that may wait: it holds no part of the documents, and its values only
@@ -156,7 +156,7 @@ func (c *change) report() {
 // planAnew plans from what the daemon has now.
 func (e *Engine) planAnew(ctx context.Context, j *job) error {
 	if j.session == nil {
-		if err := e.talk(ctx, j); err != nil {
+		if err := e.openSession(ctx, j); err != nil {
 			return err
 		}
 	}
@@ -353,7 +353,7 @@ func (e *Engine) takesBack(ctx context.Context, j *job) (string, error) {
 	}
 	t.doc = stconfig.Patch(j.doc, j.change.wanted)
 	t.digest = stconfig.Digest(t.doc)
-	if err := e.think(ctx, t, false); err != nil {
+	if err := e.makePlan(ctx, t, false); err != nil {
 		return "", err
 	}
 	for _, c := range j.change.wanted {

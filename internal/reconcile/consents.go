@@ -42,10 +42,10 @@ func (e *Engine) loadConsents(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range open {
-		m := e.machine(c.Device)
-		m.mem.mu.Lock()
-		m.mem.consents[c.Key] = c
-		m.mem.mu.Unlock()
+		m := e.item(c.Device)
+		m.history.mu.Lock()
+		m.history.consents[c.Key] = c
+		m.history.mu.Unlock()
 	}
 	return nil
 }
@@ -64,8 +64,8 @@ func (e *Engine) consentDigest(id fleet.DeviceID, c plan.Change) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// consented tells, for plan.Input, whether a person said yes to this very change.
-func (e *Engine) consented(m *machine) func(plan.Change) bool {
+// consented tells, for plan.Input, whether a person consented to this very change.
+func (e *Engine) consented(m *item) func(plan.Change) bool {
 	return func(c plan.Change) bool {
 		given, ok := e.answerTo(m, c)
 		return ok && given.Answer == fleet.AnswerConsent
@@ -73,15 +73,15 @@ func (e *Engine) consented(m *machine) func(plan.Change) bool {
 }
 
 // answerTo is the open answer to this very change of a device.
-func (e *Engine) answerTo(m *machine, c plan.Change) (fleet.Consent, bool) {
-	m.mem.mu.Lock()
-	defer m.mem.mu.Unlock()
-	given, ok := m.mem.consents[c.Key.String()]
+func (e *Engine) answerTo(m *item, c plan.Change) (fleet.Consent, bool) {
+	m.history.mu.Lock()
+	defer m.history.mu.Unlock()
+	given, ok := m.history.consents[c.Key.String()]
 	return given, ok && !given.Over(time.Now()) && given.Change == e.consentDigest(m.id, c)
 }
 
 // arm has an answer count in the plans to come, in the place of an earlier one to the key.
-func (m *memory) arm(c fleet.Consent) {
+func (m *history) arm(c fleet.Consent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.endConsents(func(old fleet.Consent) bool { return old.Key == c.Key && old.ID != c.ID })
@@ -90,8 +90,8 @@ func (m *memory) arm(c fleet.Consent) {
 
 // timeConsents records whether the device can be reached. Where that cannot be kept nothing changes, and the next look
 // tries again.
-func (e *Engine) timeConsents(ctx context.Context, m *machine, reachable bool) {
-	changed := m.mem.retimed(reachable, time.Now())
+func (e *Engine) timeConsents(ctx context.Context, m *item, reachable bool) {
+	changed := m.history.retimed(reachable, time.Now())
 	if len(changed) == 0 {
 		return
 	}
@@ -99,17 +99,17 @@ func (e *Engine) timeConsents(ctx context.Context, m *machine, reachable bool) {
 		e.log.Warn("times of consents not kept", logkey.Device, m.id, logkey.Err(err))
 		return
 	}
-	m.mem.mu.Lock()
-	defer m.mem.mu.Unlock()
+	m.history.mu.Lock()
+	defer m.history.mu.Unlock()
 	for _, c := range changed {
-		if m.mem.consents[c.Key].ID == c.ID {
-			m.mem.consents[c.Key] = c
+		if m.history.consents[c.Key].ID == c.ID {
+			m.history.consents[c.Key] = c
 		}
 	}
 }
 
 // retimed are the consents whose times change because the device can be reached, or cannot.
-func (m *memory) retimed(reachable bool, now time.Time) (changed []fleet.Consent) {
+func (m *history) retimed(reachable bool, now time.Time) (changed []fleet.Consent) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, was := range m.consents {
@@ -120,14 +120,14 @@ func (m *memory) retimed(reachable bool, now time.Time) (changed []fleet.Consent
 	return changed
 }
 
-func (m *memory) hasConsents() bool {
+func (m *history) hasConsents() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.consents) > 0
 }
 
 // endConsents forgets the consents that over picks; the store learns of it with closeConsents. The caller holds mu.
-func (m *memory) endConsents(over func(fleet.Consent) bool) (ended []int64) {
+func (m *history) endConsents(over func(fleet.Consent) bool) (ended []int64) {
 	for key, c := range m.consents {
 		if over(c) {
 			delete(m.consents, key)
@@ -144,34 +144,34 @@ func (a *attempt) usedConsents(ctx context.Context) {
 	for _, r := range a.rejected {
 		answered = append(answered, r.keys...)
 	}
-	mem := &a.j.m.mem
-	mem.mu.Lock()
-	used := mem.endConsents(func(c fleet.Consent) bool {
+	h := &a.j.m.history
+	h.mu.Lock()
+	used := h.endConsents(func(c fleet.Consent) bool {
 		return slices.ContainsFunc(answered, func(k stconfig.Key) bool { return k.String() == c.Key })
 	})
-	mem.overConsents = slices.DeleteFunc(mem.overConsents, func(id int64) bool { return slices.Contains(used, id) })
-	mem.mu.Unlock()
+	h.overConsents = slices.DeleteFunc(h.overConsents, func(id int64) bool { return slices.Contains(used, id) })
+	h.mu.Unlock()
 	if err := a.o.Store.CloseConsents(ctx, used, a.intent.ID); len(used) > 0 && err != nil {
 		a.log.Warn("used consents not closed", logkey.Device, a.j.m.id, logkey.Err(err))
-		mem.mu.Lock()
-		mem.overConsents = append(mem.overConsents, used...)
-		mem.mu.Unlock()
+		h.mu.Lock()
+		h.overConsents = append(h.overConsents, used...)
+		h.mu.Unlock()
 	}
 }
 
 // closeConsents has the store close what is over. Where that fails it is tried with the next look.
-func (e *Engine) closeConsents(ctx context.Context, m *machine) {
-	m.mem.mu.Lock()
-	over := m.mem.overConsents
-	m.mem.overConsents = nil
-	m.mem.mu.Unlock()
+func (e *Engine) closeConsents(ctx context.Context, m *item) {
+	m.history.mu.Lock()
+	over := m.history.overConsents
+	m.history.overConsents = nil
+	m.history.mu.Unlock()
 	if len(over) == 0 {
 		return
 	}
 	if err := e.o.Store.CloseConsents(ctx, over, 0); err != nil {
 		e.log.Warn("consents not closed", logkey.Device, m.id, logkey.Err(err))
-		m.mem.mu.Lock()
-		m.mem.overConsents = append(m.mem.overConsents, over...)
-		m.mem.mu.Unlock()
+		m.history.mu.Lock()
+		m.history.overConsents = append(m.history.overConsents, over...)
+		m.history.mu.Unlock()
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Contradictions are the keys for which a template and another one of the same devices ask different values, and who has
-// the last word. They are looked for on one device that carries a tag of the template.
+// the last word. They are searched for on one device that carries a tag of the template.
 func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []s
 		texts, err = x.contradictions(ctx)
 		return err
 	})
-	if err != nil { // of a template too, which is said where it applies
+	if err != nil { // of a template too: the device that it applies to says so
 		e.log.Info("not known whether templates contradict each other", logkey.Device, device, logkey.Err(err))
 		return nil
 	}

@@ -22,7 +22,7 @@ const (
 	ignoresEvery   = 15 * time.Minute      // ignore patterns are not in any event
 	factsPause     = time.Second           // versions of many devices come in together: they are taken in when it is quiet for so long,
 	factsLongest   = 15 * time.Second      // or when the first of them has waited for so long
-	fleetPause     = 50 * time.Microsecond // per device beyond smallFleet, between two looks at all of them
+	fleetPause     = 50 * time.Microsecond // per device beyond smallFleet, between two passes over all of them
 	smallFleet     = 1000
 )
 
@@ -33,16 +33,16 @@ type Engine struct {
 	seed maphash.Seed
 	held *heldChanges
 
-	mu       sync.Mutex // guards the rest, and of every machine what it says
-	wake     *sync.Cond
-	machines map[fleet.DeviceID]*machine
-	queue    []*machine
-	crowded  []*machine // those that wait until there is memory for them
-	views    map[*fleet.Registry]*view
-	factsDue *time.Timer // the facts of some device moved: look at all again
-	moved    time.Time   // when the first of them did
-	fleetDue *time.Timer // the registry changed while all were looked at just before
-	looked   time.Time   // when all were looked at last
+	mu               sync.Mutex // guards the rest, and of every item the fields that say so
+	wake             *sync.Cond
+	items            map[fleet.DeviceID]*item
+	queue            []*item
+	waitingForMemory []*item // those that wait until there is memory for them
+	views            map[*fleet.Registry]*view
+	factsDue         *time.Timer // the facts of some device changed: all are queued again
+	moved            time.Time   // when the first of them did
+	fleetDue         *time.Timer // the registry changed right after all were queued
+	queuedAll        time.Time   // when all were queued last
 
 	handedBytes int // of all documents that were handed over and wait
 	running     bool
@@ -60,7 +60,7 @@ func New(o Options) *Engine {
 		o.Memory = memlimit.New()
 	}
 	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(), held: newHeldChanges(),
-		machines: map[fleet.DeviceID]*machine{}, views: map[*fleet.Registry]*view{}}
+		items: map[fleet.DeviceID]*item{}, views: map[*fleet.Registry]*view{}}
 	e.wake = sync.NewCond(&e.mu)
 	o.Memory.Freed = e.memoryFreed
 	return e
@@ -86,7 +86,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.wake.Broadcast()
 	})
 	defer stop()
-	e.RegistryChanged() //nolint:contextcheck // it answers nobody: it only says that there is work
+	e.RegistryChanged() //nolint:contextcheck // it only queues work
 
 	var work sync.WaitGroup
 	slots := make(chan struct{}, e.o.Workers)
@@ -106,12 +106,12 @@ func (e *Engine) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// stop ends every timer, and answers whoever still waits.
+// stop ends every timer, and answers the requests that still wait.
 func (e *Engine) stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.running = false
-	for _, m := range e.machines {
+	for _, m := range e.items {
 		m.timer.stop()
 		m.answer(&fleet.Error{Code: fleet.CodeUnavailable, Message: "Muster is shutting down"})
 	}
@@ -124,7 +124,7 @@ func (e *Engine) stop() {
 }
 
 // next waits for a device that needs work; nil when ctx ended.
-func (e *Engine) next(ctx context.Context) *machine {
+func (e *Engine) next(ctx context.Context) *item {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for {
@@ -141,8 +141,8 @@ func (e *Engine) next(ctx context.Context) *machine {
 	}
 }
 
-// work looks after one device, and sees to it that it is looked at again when that is needed.
-func (e *Engine) work(ctx context.Context, m *machine) {
+// work makes one pass over a device, and queues the device again when that is needed.
+func (e *Engine) work(ctx context.Context, m *item) {
 	bounded, cancel := context.WithTimeout(ctx, workTime)
 	err := e.process(bounded, m)
 	cancel()
@@ -155,7 +155,7 @@ func (e *Engine) work(ctx context.Context, m *machine) {
 	}
 	switch {
 	case errors.Is(err, memlimit.ErrBusy):
-		e.crowd(m)
+		e.waitForMemory(m)
 	case err != nil:
 		m.failures++
 		pause := backoff(m.failures)
@@ -169,19 +169,19 @@ func (e *Engine) work(ctx context.Context, m *machine) {
 	}
 }
 
-// crowd has a device looked at again once memory was freed. Where others took none at all, that was a moment ago. The
+// waitForMemory queues a device again once memory was freed. Where others took none at all, that was a moment ago. The
 // caller holds mu.
-func (e *Engine) crowd(m *machine) {
-	e.crowded = append(e.crowded, m)
+func (e *Engine) waitForMemory(m *item) {
+	e.waitingForMemory = append(e.waitingForMemory, m)
 	m.timer.start(firstPause, func() { e.enqueue(m.id) })
 }
 
-// memoryFreed looks at the devices again that wait for memory.
+// memoryFreed queues the devices that wait for memory.
 func (e *Engine) memoryFreed() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	waiting := e.crowded
-	e.crowded = nil
+	waiting := e.waitingForMemory
+	e.waitingForMemory = nil
 	for _, m := range waiting {
 		m.timer.stop()
 		e.push(m)
@@ -197,15 +197,15 @@ func backoff(failures int) time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
-// enqueue has a device looked at.
+// enqueue queues a device.
 func (e *Engine) enqueue(id fleet.DeviceID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.push(e.machine(id))
+	e.push(e.item(id))
 }
 
-// push queues a machine, or notes that it has to be looked at once more. The caller holds mu.
-func (e *Engine) push(m *machine) {
+// push queues an item, or notes that it needs another pass. The caller holds mu.
+func (e *Engine) push(m *item) {
 	switch {
 	case m.working:
 		m.again = true
@@ -216,12 +216,12 @@ func (e *Engine) push(m *machine) {
 	}
 }
 
-// machine is the memory of a device, made when it is first needed. The caller holds mu.
-func (e *Engine) machine(id fleet.DeviceID) *machine {
-	m := e.machines[id]
+// item is the memory of a device, made when it is first needed. The caller holds mu.
+func (e *Engine) item(id fleet.DeviceID) *item {
+	m := e.items[id]
 	if m == nil {
-		m = newMachine(id)
-		e.machines[id] = m
+		m = newItem(id)
+		e.items[id] = m
 	}
 	return m
 }
@@ -234,14 +234,14 @@ func (e *Engine) AdmissionChanged(devices []fleet.DeviceID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range devices {
-		e.push(e.machine(id))
+		e.push(e.item(id))
 	}
 }
 
 // Online says that a daemon can be reached again, or that more is known of it.
 func (e *Engine) Online(id fleet.DeviceID) {
 	e.mu.Lock()
-	m := e.machine(id)
+	m := e.item(id)
 	moved := m.moved(e.o.Daemon.Known(id).Version)
 	if moved && e.running {
 		e.factsMoved()
@@ -255,12 +255,12 @@ func (e *Engine) Online(id fleet.DeviceID) {
 func (e *Engine) Offline(id fleet.DeviceID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if m := e.machines[id]; m != nil && m.mem.hasConsents() {
+	if m := e.items[id]; m != nil && m.history.hasConsents() {
 		e.push(m)
 	}
 }
 
-// factsMoved has all devices looked at soon, for programs that look at others. The caller holds mu.
+// factsMoved queues all devices soon, for programs that read other devices. The caller holds mu.
 func (e *Engine) factsMoved() {
 	switch {
 	case e.factsDue == nil:
@@ -280,7 +280,7 @@ func (e *Engine) factsMoved() {
 }
 
 // RegistryChanged says that devices, templates, tags or modes changed. Devices that it does not concern cost little; but
-// thousands of changes in a row do not have thousands of devices looked at each time.
+// thousands of changes in a row do not queue thousands of devices each time.
 func (e *Engine) RegistryChanged() {
 	registry, err := e.o.Store.Registry(context.Background())
 	if err != nil {
@@ -292,7 +292,7 @@ func (e *Engine) RegistryChanged() {
 	if e.fleetDue != nil {
 		return
 	}
-	if wait := time.Until(e.looked.Add(time.Duration(len(registry.Devices)-smallFleet) * fleetPause)); wait > 0 && e.running {
+	if wait := time.Until(e.queuedAll.Add(time.Duration(len(registry.Devices)-smallFleet) * fleetPause)); wait > 0 && e.running {
 		e.fleetDue = time.AfterFunc(wait, func() {
 			e.mu.Lock()
 			e.fleetDue = nil
@@ -301,11 +301,11 @@ func (e *Engine) RegistryChanged() {
 		})
 		return
 	}
-	e.looked = time.Now()
+	e.queuedAll = time.Now()
 	for id := range registry.Devices {
-		e.push(e.machine(id))
+		e.push(e.item(id))
 	}
-	for id, m := range e.machines {
+	for id, m := range e.items {
 		if registry.Devices[id] == nil {
 			e.push(m) // to be forgotten
 		}
@@ -315,11 +315,11 @@ func (e *Engine) RegistryChanged() {
 // SecretsChanged says that a secret of Muster's own was put or deleted.
 func (e *Engine) SecretsChanged() {
 	e.mu.Lock()
-	for _, m := range e.machines {
-		m.mem.forgetInputs()
+	for _, m := range e.items {
+		m.history.forgetInputs()
 	}
 	e.mu.Unlock()
-	e.RegistryChanged() //nolint:contextcheck // it answers nobody: it only says that there is work
+	e.RegistryChanged() //nolint:contextcheck // it only queues work
 }
 
 func (e *Engine) step(name string) {

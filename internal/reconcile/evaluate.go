@@ -117,12 +117,12 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 		x.warn("no device is registered: evaluated for a sample device, over a sample configuration")
 		return nil
 	}
-	j, err := x.newJob(ctx, newMachine(device))
+	j, err := x.newJob(ctx, newItem(device))
 	if err != nil {
 		return err
 	}
 	if j.device == nil { // not admitted yet
-		x.warn("evaluated over a sample configuration: the device was never looked at")
+		x.warn("evaluated over a sample configuration: its configuration was never read")
 		return nil
 	}
 	x.facts, x.fleet, x.out.Device = j.view.facts(device), j.view.all().fleet, device

@@ -24,7 +24,7 @@ const blamedFor = 2 * time.Minute
 func (e *Engine) FoldersSeen(id fleet.DeviceID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if m := e.machines[id]; m != nil && m.mem.watchesFolders() {
+	if m := e.items[id]; m != nil && m.history.watchesFolders() {
 		e.push(m)
 	}
 }
@@ -45,14 +45,14 @@ func faultyFolder(fault fleet.Stop) string {
 }
 
 // watchesFolders tells whether an error of a folder would be news.
-func (m *memory) watchesFolders() bool {
+func (m *history) watchesFolders() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.wrote) > 0 || len(m.faults()) > 0
 }
 
 // faults are the stops that are about folders in error. The caller holds mu.
-func (m *memory) faults() []fleet.Stop {
+func (m *history) faults() []fleet.Stop {
 	var faults []fleet.Stop
 	for _, s := range m.stops {
 		if s.Kind == fleet.StopFolder {
@@ -64,7 +64,7 @@ func (m *memory) faults() []fleet.Stop {
 }
 
 // writesFolders notes the folders that are about to be written to and are not in error yet.
-func (m *memory) writesFolders(keys []stconfig.Key, inError map[string]string, now time.Time) {
+func (m *history) writesFolders(keys []stconfig.Key, inError map[string]string, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, key := range keys {
@@ -83,7 +83,7 @@ func writtenFolder(key stconfig.Key) string {
 }
 
 // folderErrors are the errors of the folders that were written to, as one text.
-func (m *memory) folderErrors(inError map[string]string) string {
+func (m *history) folderErrors(inError map[string]string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var text strings.Builder
@@ -98,13 +98,13 @@ func (m *memory) folderErrors(inError map[string]string) string {
 // judgeFolders blames writes for the errors that folders have now. What it finds is durable before it is reported.
 func (e *Engine) judgeFolders(ctx context.Context, j *job) {
 	if known := e.o.Daemon.Known(j.m.id); known.Online {
-		j.m.mem.judgeFolders(known, time.Now())
+		j.m.history.judgeFolders(known, time.Now())
 		e.keepStops(context.WithoutCancel(ctx), j)
 	}
 }
 
 // judgeFolders blames writes for the errors that followed, and forgets what is over.
-func (m *memory) judgeFolders(known Known, now time.Time) {
+func (m *history) judgeFolders(known Known, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	inError := known.FolderErrors
@@ -135,13 +135,13 @@ func (m *memory) judgeFolders(known Known, now time.Time) {
 
 // unmendedFaults are the folders in error, without those that the plan changes: that may mend them.
 func (j *job) unmendedFaults() []fleet.Stop {
-	j.m.mem.mu.Lock()
-	defer j.m.mem.mu.Unlock()
+	j.m.history.mu.Lock()
+	defer j.m.history.mu.Unlock()
 	mended := map[string]bool{}
 	for _, c := range j.plan.Changes {
 		if folder := writtenFolder(c.Key); folder != "" && c.Class != plan.Skipped {
 			mended[faultOf(folder)] = true
 		}
 	}
-	return slices.DeleteFunc(j.m.mem.faults(), func(s fleet.Stop) bool { return mended[s.Key] })
+	return slices.DeleteFunc(j.m.history.faults(), func(s fleet.Stop) bool { return mended[s.Key] })
 }

@@ -22,7 +22,7 @@ func (e *Engine) conclude(j *job) {
 	if j.lost {
 		return
 	}
-	j.m.mem.keepWaiting(j.plan, func(c plan.Change) string { return e.consentDigest(j.m.id, c) })
+	j.m.history.keepWaiting(j.plan, func(c plan.Change) string { return e.consentDigest(j.m.id, c) })
 	e.rememberHeld(j)
 	e.report(j.m.id, j.findings())
 	if j.change == nil {
@@ -30,12 +30,12 @@ func (e *Engine) conclude(j *job) {
 	}
 }
 
-// maxWaiting is of how many changes of a device it is known between two looks at it that they wait.
+// maxWaiting is of how many changes of a device it is known between two passes that they wait.
 const maxWaiting = 1000
 
-// keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: nobody said
-// yes to the same change another day.
-func (m *memory) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
+// keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: a consent to
+// one change is none to the same change of another day.
+func (m *history) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.endConsents(func(given fleet.Consent) bool {
@@ -54,7 +54,7 @@ func (j *job) findings() plan.Findings {
 	if j.failed != nil && !errors.Is(j.failed, context.Canceled) {
 		f.Failure = fleet.Reason(j.failed)
 	}
-	if s, unsaved := j.m.mem.unsaved(); unsaved {
+	if s, unsaved := j.m.history.unsaved(); unsaved {
 		f.Unsaved, f.CannotSave = &s, s.Answers >= failedAfter
 	}
 	for _, d := range j.result.Doubts {
@@ -68,10 +68,10 @@ func (j *job) findings() plan.Findings {
 
 // stoppedKeys are the stops of the keys in the plan that are not written now.
 func (j *job) stoppedKeys() (stopped []fleet.Stop) {
-	j.m.mem.mu.Lock()
-	defer j.m.mem.mu.Unlock()
+	j.m.history.mu.Lock()
+	defer j.m.history.mu.Unlock()
 	for _, c := range j.plan.Changes {
-		if s, ok := j.m.mem.stops[c.Key.String()]; ok && c.Stopped && !c.Sendable() {
+		if s, ok := j.m.history.stops[c.Key.String()]; ok && c.Stopped && !c.Sendable() {
 			stopped = append(stopped, s)
 		}
 	}

@@ -39,8 +39,8 @@ func (e *Engine) answerWaiting(ctx context.Context, j *job) error {
 	if !answered && !kept {
 		return nil
 	}
-	if err := e.think(ctx, j, false); err != nil {
-		return e.notThought(j, err)
+	if err := e.makePlan(ctx, j, false); err != nil {
+		return e.planFailed(j, err)
 	}
 	return nil
 }
@@ -56,10 +56,10 @@ func (e *Engine) findAnswers(ctx context.Context, j *job) (found bool, err error
 		return false, err
 	}
 	for _, c := range recorded {
-		found = j.m.mem.armRecorded(c) || found
+		found = j.m.history.armRecorded(c) || found
 	}
 	e.timeConsents(ctx, j.m, j.known.Online)
-	if j.silent() != "" {
+	if j.blocked() != "" {
 		return found, nil
 	}
 	groups, err := e.o.Store.GroupConsents(ctx, j.m.id)
@@ -68,13 +68,13 @@ func (e *Engine) findAnswers(ctx context.Context, j *job) (found bool, err error
 	}
 	made, err := e.o.Store.PutConsents(ctx, e.fromGroups(j, groups))
 	for _, c := range made {
-		j.m.mem.arm(c)
+		j.m.history.arm(c)
 	}
 	return found || len(made) > 0, err
 }
 
 // armRecorded arms what the store has and the memory has not: an answer to a group.
-func (m *memory) armRecorded(c fleet.Consent) bool {
+func (m *history) armRecorded(c fleet.Consent) bool {
 	m.mu.Lock()
 	known := m.consents[c.Key].ID >= c.ID || slices.Contains(m.overConsents, c.ID)
 	m.mu.Unlock()
@@ -131,14 +131,14 @@ func (e *Engine) keepAnswered(ctx context.Context, j *job) (kept bool, err error
 	if err := e.read(ctx, j); err != nil {
 		return false, err
 	}
-	if j.entries, err = desired.Keep(j.entries, keep, withIgnores(j.doc, j.m.mem.lastIgnores())); err != nil {
+	if j.entries, err = desired.Keep(j.entries, keep, withIgnores(j.doc, j.m.history.lastIgnores())); err != nil {
 		return false, err
 	}
 	if err := e.o.Store.PutBaseEntries(ctx, j.m.id, j.entries); err != nil {
 		return false, err
 	}
-	j.m.mem.mu.Lock()
-	defer j.m.mem.mu.Unlock()
-	j.m.mem.endConsents(func(c fleet.Consent) bool { return slices.Contains(ids, c.ID) })
+	j.m.history.mu.Lock()
+	defer j.m.history.mu.Unlock()
+	j.m.history.endConsents(func(c fleet.Consent) bool { return slices.Contains(ids, c.ID) })
 	return true, nil
 }

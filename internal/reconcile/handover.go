@@ -9,7 +9,7 @@ const maxHandedBytes = 4 << 20 // of documents that wait for their devices' turn
 func (e *Engine) ConfigKept(id fleet.DeviceID, config fleet.ObservedConfig) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	m := e.machine(id)
+	m := e.item(id)
 	e.takeHanded(m)
 	if e.handedBytes+len(config.JSON) <= maxHandedBytes {
 		m.handed = &config
@@ -19,7 +19,7 @@ func (e *Engine) ConfigKept(id fleet.DeviceID, config fleet.ObservedConfig) {
 }
 
 // takeHanded takes the document that waits; nil when there is none. The caller holds mu.
-func (e *Engine) takeHanded(m *machine) *fleet.ObservedConfig {
+func (e *Engine) takeHanded(m *item) *fleet.ObservedConfig {
 	config := m.handed
 	if config != nil {
 		m.handed = nil

@@ -119,7 +119,7 @@ func (e *Engine) grouping(r *fleet.Registry) plan.Grouping {
 }
 
 // waitsForAnswer tells a held change that needs an answer of its own, and that no open answer is for.
-func (e *Engine) waitsForAnswer(m *machine, c plan.Change) bool {
+func (e *Engine) waitsForAnswer(m *item, c plan.Change) bool {
 	if c.Class != plan.Held || c.Stopped || c.Consented || c.Dependent {
 		return false
 	}
@@ -221,8 +221,8 @@ func (e *Engine) Wake(devices []fleet.DeviceID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range devices {
-		m := e.machine(id)
-		m.mem.forgetInputs()
+		m := e.item(id)
+		m.history.forgetInputs()
 		e.push(m)
 	}
 }

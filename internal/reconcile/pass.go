@@ -31,17 +31,17 @@ func (p Pass) Same(o Pass) bool {
 		slices.Equal(p.Waiting, o.Waiting)
 }
 
-// LastPass is the result of the last finished pass over a device. It asks nobody.
+// LastPass is the result of the last finished pass over a device. It asks no daemon.
 func (e *Engine) LastPass(id fleet.DeviceID) Pass {
 	e.mu.Lock()
-	m := e.machines[id]
+	m := e.items[id]
 	e.mu.Unlock()
 	if m == nil {
 		return Pass{}
 	}
-	m.mem.mu.Lock()
-	defer m.mem.mu.Unlock()
-	return m.mem.pass
+	m.history.mu.Lock()
+	defer m.history.mu.Unlock()
+	return m.history.pass
 }
 
 // passOf is the result of the job's plan.
@@ -60,11 +60,11 @@ func (e *Engine) passOf(j *job) Pass {
 }
 
 // passed keeps the result of a pass, and tells those who follow when it is another one.
-func (e *Engine) passed(m *machine, p Pass) {
-	m.mem.mu.Lock()
-	same := m.mem.pass.Same(p)
-	m.mem.pass = p
-	m.mem.mu.Unlock()
+func (e *Engine) passed(m *item, p Pass) {
+	m.history.mu.Lock()
+	same := m.history.pass.Same(p)
+	m.history.pass = p
+	m.history.mu.Unlock()
 	if !same && e.o.Passed != nil {
 		e.o.Passed(m.id)
 	}
@@ -74,9 +74,9 @@ func (e *Engine) passed(m *machine, p Pass) {
 // it nor the document changed.
 func (e *Engine) passedAgain(j *job) {
 	m := j.m
-	m.mem.mu.Lock()
-	p := m.mem.pass
-	m.mem.mu.Unlock()
+	m.history.mu.Lock()
+	p := m.history.pass
+	m.history.mu.Unlock()
 	if p.Observed == "" {
 		return
 	}

@@ -33,7 +33,7 @@ func (a *asking) patterns(ctx context.Context, j *job, folders []string, known m
 		patterns = map[string][]string{}
 	}
 	j.unread = map[string]string{}
-	for _, folder := range j.having(folders) {
+	for _, folder := range j.foldersPresent(folders) {
 		if _, read := known[folder]; read {
 			continue
 		}

@@ -52,7 +52,7 @@ func TestPatternsThatAreNotReadSayWhy(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := asking{Engine: &Engine{o: Options{Daemon: answering{ignores: c.ignores}}}}
 				j := c.job
-				j.m, j.doc = newMachine("x"), doc
+				j.m, j.doc = newItem("x"), doc
 				began := time.Now()
 				got := a.patterns(t.Context(), &j, append(names, "gone"), map[string][]string{"known": {"y"}})
 				if len(got) != c.read+1 || len(j.unread) != folders-c.read || !strings.Contains(j.unread[names[folders-1]], c.why) {

@@ -14,9 +14,9 @@ import (
 	"muster/internal/stconfig"
 )
 
-// process looks at a device, for the first person who waits or for nobody. An error may pass: the device is looked at
+// process makes a pass over a device, for the first request that waits, if there is any. After an error the device is queued
 // again after a pause.
-func (e *Engine) process(ctx context.Context, m *machine) error {
+func (e *Engine) process(ctx context.Context, m *item) error {
 	var r *request
 	e.mu.Lock()
 	handed := e.takeHanded(m)
@@ -30,7 +30,7 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 	if r != nil { // a request waits for the answer
 		limited = e.o.Memory.Do
 	}
-	err := limited(ctx, func(ctx context.Context) error { return e.look(ctx, m, r, handed) })
+	err := limited(ctx, func(ctx context.Context) error { return e.pass(ctx, m, r, handed) })
 	if r != nil && err != nil {
 		e.unanswered(ctx, m, r)
 	}
@@ -41,7 +41,7 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 		e.enqueue(m.id) // what templates make of the document as it is now
 		return nil      // the person has the error
 	}
-	if said(err) || r != nil && (fleet.CodeOf(err) == fleet.CodeConflict || fleet.CodeOf(err) == fleet.CodeNotFound) {
+	if isLasting(err) || r != nil && (fleet.CodeOf(err) == fleet.CodeConflict || fleet.CodeOf(err) == fleet.CodeNotFound) {
 		return nil // the person has been told, or reads it in the device's state
 	}
 	return err
@@ -49,23 +49,23 @@ func (e *Engine) process(ctx context.Context, m *machine) error {
 
 // unanswered takes a person's apply back that came to nothing: their consent must not go out at some later time, and what
 // else was to be done in this look is still to be done.
-func (e *Engine) unanswered(ctx context.Context, m *machine, r *request) {
-	m.mem.disarm(r)
+func (e *Engine) unanswered(ctx context.Context, m *item, r *request) {
+	m.history.disarm(r)
 	e.closeConsents(context.WithoutCancel(ctx), m)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.machines[m.id] == m { // else it was forgotten
+	if e.items[m.id] == m { // else it was forgotten
 		m.again = true
 	}
 }
 
-// said tells what is a template's fault, or a person's: it stays so until something changes.
-func said(err error) bool {
+// isLasting tells what is a template's fault, or a person's: it stays so until something changes.
+func isLasting(err error) bool {
 	code := fleet.CodeOf(err)
 	return code == fleet.CodeInvalid || code == fleet.CodeTooLarge || code == fleet.CodeMalformed
 }
 
-func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet.ObservedConfig) error {
+func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.ObservedConfig) error {
 	j, err := e.newJob(ctx, m)
 	if err != nil {
 		return err
@@ -86,11 +86,11 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 	if waiting, err := e.verifyUnfinished(ctx, j); waiting || err != nil {
 		return err
 	}
-	if r == nil && m.mem.settled(j) {
+	if r == nil && m.history.settled(j) {
 		e.passedAgain(j)
 		return nil
 	}
-	if r == nil && e.early(j) {
+	if r == nil && e.nothingToPlan(j) {
 		return nil
 	}
 	if j.entries, err = e.o.Store.BaseEntries(ctx, m.id); err != nil {
@@ -99,52 +99,52 @@ func (e *Engine) look(ctx context.Context, m *machine, r *request, handed *fleet
 	if r != nil && r.change != nil {
 		return e.carryOut(ctx, j, r.change)
 	}
-	_, unsaved := m.mem.unsaved()
+	_, unsaved := m.history.unsaved()
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !unsaved &&
-		!m.mem.restartState().required {
-		m.mem.keepWaiting(plan.Plan{}, nil)
+		!m.history.restartState().required {
+		m.history.keepWaiting(plan.Plan{}, nil)
 		e.held.put(m.id, nil)
 		e.report(m.id, plan.Findings{Result: plan.NoTemplates})
 		j.digest = j.known.Digest
-		m.mem.done(j)
+		m.history.done(j)
 		e.passed(m, e.passOf(j))
 		return nil
 	}
-	if over, err := e.seen(ctx, j); over || err != nil {
+	if over, err := e.load(ctx, j); over || err != nil {
 		return errors.Join(err, refuse(r, "the daemon was never read, or its configuration cannot be believed"))
 	}
-	if r == nil && m.mem.upToDate(j) {
+	if r == nil && m.history.upToDate(j) {
 		e.passedAgain(j)
 		return nil
 	}
-	m.mem.released(j)
+	m.history.released(j)
 	e.judgeFolders(ctx, j)
 	defer func() {
 		kept := context.WithoutCancel(ctx)
 		e.keepStops(kept, j)
 		e.closeConsents(kept, m)
 	}()
-	if err := e.think(ctx, j, j.known.Online); err != nil {
-		return e.notThought(j, err)
+	if err := e.makePlan(ctx, j, j.known.Online); err != nil {
+		return e.planFailed(j, err)
 	}
 	if r != nil {
-		if err := e.take(ctx, j, r); err != nil {
+		if err := e.applyApproved(ctx, j, r); err != nil {
 			return err
 		}
 	}
 	if err := e.answerWaiting(ctx, j); err != nil {
 		return err
 	}
-	if m.mem.countDrift(j.plan.Sendable(), j.digest, time.Now()) {
-		if err := e.think(ctx, j, false); err != nil {
-			return e.notThought(j, err)
+	if m.history.countDrift(j.plan.Sendable(), j.digest, time.Now()) {
+		if err := e.makePlan(ctx, j, false); err != nil {
+			return e.planFailed(j, err)
 		}
 	}
 	return e.act(ctx, j, r)
 }
 
-// seen takes the newest document; over says that there is none to plan from.
-func (e *Engine) seen(ctx context.Context, j *job) (over bool, err error) {
+// load takes the newest document; over says that there is none to plan from.
+func (e *Engine) load(ctx context.Context, j *job) (over bool, err error) {
 	switch err := e.observe(ctx, j); {
 	case errors.Is(err, errNothingSeen):
 		e.report(j.m.id, plan.Findings{Result: plan.NeverRead})
@@ -157,20 +157,20 @@ func (e *Engine) seen(ctx context.Context, j *job) (over bool, err error) {
 	}
 }
 
-// act does what the plan says, where that is allowed and possible, and says how the device stands.
+// act does what the plan says, where that is allowed and possible, and reports the result.
 func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	var err error
 	switch sendable := len(j.plan.Sendable()) > 0; {
 	case sendable && j.mode != fleet.ModeOn:
-		err = refuse(r, j.silent())
+		err = refuse(r, j.blocked())
 	case sendable && j.known.TooOld:
 		e.report(j.m.id, plan.Findings{Result: plan.TooOld})
-		j.m.mem.done(j)
-		return refuse(r, j.silent())
+		j.m.history.done(j)
+		return refuse(r, j.blocked())
 	case sendable && !j.known.Online:
-		err = refuse(r, j.silent())
+		err = refuse(r, j.blocked())
 	case sendable || j.maySave():
-		err = e.bring(ctx, j)
+		err = e.sendAll(ctx, j)
 	default:
 		err = e.keepEntries(ctx, j)
 	}
@@ -179,7 +179,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	}
 	j.failed = err
 	if j.halted && r != nil {
-		j.m.mem.disarm(r)
+		j.m.history.disarm(r)
 	}
 	e.judgeFolders(ctx, j)
 	e.conclude(j)
@@ -188,35 +188,35 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	}
 	j.report(r, e.consented(j.m))
 	if j.halted {
-		j.m.mem.forgetInputs() // what it was planned from holds no more: it is looked at anew when Muster goes on
+		j.m.history.forgetInputs() // what it was planned from holds no more: the next pass plans anew when Muster goes on
 		return nil
 	}
-	j.m.mem.done(j)
+	j.m.history.done(j)
 	if len(j.result.Ignores) > 0 && j.known.Online {
 		e.later(j.m, ignoresEvery)
 	}
 	return nil
 }
 
-// take is a person's apply: it holds for the plan that they saw only.
-func (e *Engine) take(ctx context.Context, j *job, r *request) error {
+// applyApproved is a person's apply: it holds for the plan that they saw only.
+func (e *Engine) applyApproved(ctx context.Context, j *job, r *request) error {
 	if r.digest != j.plan.Digest {
 		return &fleet.Error{Code: fleet.CodeConflict, Message: "the plan is another by now",
 			Hint: "Look at the plan again, then apply that one."}
 	}
-	if why := j.silent(); why != "" && len(r.consent) > 0 {
-		return refuse(r, why) // a consent must not go out at some later time, when nobody looks
+	if why := j.blocked(); why != "" && len(r.consent) > 0 {
+		return refuse(r, why) // a consent must not go out at some later time, when the person does not expect it
 	}
 	if err := e.choices(ctx, j, r); err != nil {
 		return err
 	}
 	memlimit.Settle(ctx) // what follows is done once
-	j.m.mem.allow()
+	j.m.history.clearStops()
 	if _, err := e.keepAnswered(ctx, j); err != nil {
 		return err
 	}
-	if err := e.think(ctx, j, j.known.Online); err != nil {
-		return e.notThought(j, err)
+	if err := e.makePlan(ctx, j, j.known.Online); err != nil {
+		return e.planFailed(j, err)
 	}
 	return nil
 }
@@ -252,20 +252,20 @@ func (e *Engine) choices(ctx context.Context, j *job, r *request) error {
 	answers, err := e.o.Store.PutConsents(ctx, answers)
 	for _, c := range answers {
 		r.armed = append(r.armed, c.ID)
-		j.m.mem.arm(c)
+		j.m.history.arm(c)
 	}
 	return err
 }
 
 // disarm forgets what an apply consented to.
-func (m *memory) disarm(r *request) {
+func (m *history) disarm(r *request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.endConsents(func(c fleet.Consent) bool { return slices.Contains(r.armed, c.ID) })
 }
 
-// silent is why nothing can be sent to the daemon now, "" when it can.
-func (j *job) silent() string {
+// blocked is why nothing can be sent to the daemon now, "" when it can.
+func (j *job) blocked() string {
 	switch {
 	case j.mode != fleet.ModeOn:
 		return "Muster only observes this device"
@@ -300,11 +300,11 @@ func (e *Engine) keepEntries(ctx context.Context, j *job) error {
 		return err
 	}
 	if j.digest != was {
-		if err := e.think(ctx, j, true); err != nil {
-			return e.notThought(j, err)
+		if err := e.makePlan(ctx, j, true); err != nil {
+			return e.planFailed(j, err)
 		}
 		if len(j.plan.Sendable()) > 0 && j.mode == fleet.ModeOn {
-			return e.bring(ctx, j)
+			return e.sendAll(ctx, j)
 		}
 	}
 	if err := e.o.Store.PutBaseEntries(ctx, j.m.id, j.result.Entries); err != nil {
@@ -322,20 +322,20 @@ func sameEntries(a, b []fleet.BaseEntry) bool {
 	})
 }
 
-// notThought says that no plan could be made. What is a template's fault stays so until something changes.
-func (e *Engine) notThought(j *job, err error) error {
+// planFailed says that no plan could be made. What is a template's fault stays so until something changes.
+func (e *Engine) planFailed(j *job, err error) error {
 	var known *fleet.Error
-	if j.change != nil || !said(err) || !errors.As(err, &known) {
+	if j.change != nil || !isLasting(err) || !errors.As(err, &known) {
 		return err
 	}
 	e.held.put(j.m.id, nil)
 	e.report(j.m.id, plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(err), Next: known.Hint})
-	j.m.mem.done(j)
+	j.m.history.done(j)
 	e.passed(j.m, Pass{Generation: j.view.registry.Generation, Observed: j.digest, Failed: fleet.Reason(err)})
 	return err
 }
 
-// refuse is the answer to a person whose apply cannot be done; nil when nobody waits.
+// refuse is the answer to a person whose apply cannot be done; nil without a request.
 func refuse(r *request, why string) error {
 	if r == nil {
 		return nil
@@ -343,9 +343,9 @@ func refuse(r *request, why string) error {
 	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why, Hint: "The state of the device says what to do about that."}
 }
 
-// early tells that there is nothing to plan from yet, before the store is asked: while a fleet is contacted for the first
-// time, most of it is looked at more than once.
-func (e *Engine) early(j *job) bool {
+// nothingToPlan tells that there is nothing to plan from yet, before the store is asked: while a fleet is contacted for the first
+// time, most devices are queued more than once.
+func (e *Engine) nothingToPlan(j *job) bool {
 	switch {
 	case j.known.NeverRead && len(j.templates) == 0:
 		e.report(j.m.id, plan.Findings{Result: plan.NoTemplates})
@@ -354,11 +354,11 @@ func (e *Engine) early(j *job) bool {
 		e.report(j.m.id, plan.Findings{Result: plan.NeverRead})
 		return true
 	}
-	return j.known.Unkept && j.m.mem.fresh()
+	return j.known.Unkept && j.m.history.neverPlanned()
 }
 
-// fresh tells that nothing was planned yet.
-func (m *memory) fresh() bool {
+// neverPlanned tells that nothing was planned yet.
+func (m *history) neverPlanned() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.print == fingerprint{}
@@ -366,22 +366,22 @@ func (m *memory) fresh() bool {
 
 // settled is upToDate by what the mirror says, before anything is read from the store: daemons tell their status every
 // minute, and most of them have nothing new.
-func (m *memory) settled(j *job) bool {
-	return j.known.Digest != "" && m.lookedAt(j.known.Digest, j.print)
+func (m *history) settled(j *job) bool {
+	return j.known.Digest != "" && m.isDone(j.known.Digest, j.print)
 }
 
-// upToDate tells whether this very state was looked at to its end.
-func (m *memory) upToDate(j *job) bool { return m.lookedAt(j.digest, j.print) }
+// upToDate tells whether this very state was reconciled to its end.
+func (m *history) upToDate(j *job) bool { return m.isDone(j.digest, j.print) }
 
-func (m *memory) lookedAt(digest string, print fingerprint) bool {
+func (m *history) isDone(digest string, print fingerprint) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	aged := m.ignores != nil && time.Since(m.ignoresAt) >= ignoresEvery
 	return m.observed == digest && m.print == print && !aged && !m.restart.required && m.stops[unsavedKey].Key == ""
 }
 
-// done notes that a state was looked at to its end.
-func (m *memory) done(j *job) {
+// done notes that a state was reconciled to its end.
+func (m *history) done(j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.print = j.print; m.forgotten == j.forgotten {
@@ -389,20 +389,20 @@ func (m *memory) done(j *job) {
 	}
 }
 
-// later has a device looked at after a while.
-func (e *Engine) later(m *machine, after time.Duration) {
+// later queues a device after a while.
+func (e *Engine) later(m *item, after time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	m.timer.start(after, func() { e.enqueue(m.id) })
 }
 
 // forget drops a device that is registered no more.
-func (e *Engine) forget(m *machine) {
+func (e *Engine) forget(m *item) {
 	e.mu.Lock()
 	m.timer.stop()
 	e.held.put(m.id, nil)
 	m.answer(fleet.NotFoundf("there is no device %s", m.id))
-	delete(e.machines, m.id)
+	delete(e.items, m.id)
 	e.mu.Unlock()
 	e.report(m.id, plan.Findings{Result: plan.Gone})
 }

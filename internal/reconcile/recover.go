@@ -13,7 +13,7 @@ import (
 	"muster/internal/stconfig"
 )
 
-// accessRetry is how often a daemon that was lost is looked for at its new access.
+// accessRetry is how often Muster tries to reach a lost daemon at its new access.
 const accessRetry = 10 * time.Second
 
 // findUnfinished remembers the intents that a crash left open. Nothing is planned for their devices before they are
@@ -26,41 +26,41 @@ func (e *Engine) findUnfinished(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, intent := range open {
-		m := e.machine(intent.Device)
-		m.mem.unfinished = append(m.mem.unfinished, intent)
+		m := e.item(intent.Device)
+		m.history.unfinished = append(m.history.unfinished, intent)
 		e.push(m)
 	}
 	return nil
 }
 
-// Verify takes an intent that somebody else began and whose outcome is not known.
+// Verify takes an intent that another process began and whose outcome is not known.
 func (e *Engine) Verify(intent fleet.Intent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	m := e.machine(intent.Device)
-	m.mem.mu.Lock()
-	m.mem.unfinished = append(m.mem.unfinished, intent)
-	m.mem.mu.Unlock()
+	m := e.item(intent.Device)
+	m.history.mu.Lock()
+	m.history.unfinished = append(m.history.unfinished, intent)
+	m.history.mu.Unlock()
 	e.push(m)
 }
 
 // verifyUnfinished reads the daemon to find out what became of open intents, and records it. Nothing is sent again: what
 // is still missing is in the next plan. waiting says that the daemon cannot be read now.
 func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, err error) {
-	mem := &j.m.mem
-	mem.mu.Lock()
-	open := mem.unfinished
-	mem.mu.Unlock()
+	h := &j.m.history
+	h.mu.Lock()
+	open := h.unfinished
+	h.mu.Unlock()
 	if len(open) == 0 {
 		return false, nil
 	}
 	last := open[len(open)-1]
 	if err := e.recoverAccess(ctx, j, last); err != nil {
-		e.sayUnverified(j, last, err)
+		e.reportUnverified(j, last, err)
 		return true, err
 	}
 	if !e.o.Daemon.Known(j.m.id).Online {
-		e.sayUnverified(j, last, &fleet.Error{Code: fleet.CodeUnavailable, Message: "it cannot be reached"})
+		e.reportUnverified(j, last, &fleet.Error{Code: fleet.CodeUnavailable, Message: "it cannot be reached"})
 		return true, nil
 	}
 	j.known.Online = true
@@ -75,13 +75,13 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 	if j.entries, err = desired.Finish(stored, withIgnores(j.doc, patterns), j.m.id, nil); err != nil {
 		return true, err
 	}
-	_, unsaved := mem.unsaved()
+	_, unsaved := h.unsaved()
 	outcome, detail := fleet.OutcomePartial, "verified after an interruption: something is still missing"
-	if thought := e.think(ctx, j, true); thought == nil && len(j.plan.Sendable()) == 0 && !unsaved {
+	if planErr := e.makePlan(ctx, j, true); planErr == nil && len(j.plan.Sendable()) == 0 && !unsaved {
 		outcome, detail = fleet.OutcomeApplied, "verified after an interruption"
 	}
 	for _, intent := range open {
-		mem.writesFolders(recordIn(intent).keys(), nil, time.Now())
+		h.writesFolders(recordIn(intent).keys(), nil, time.Now())
 		outcome, detail := outcome, detail
 		if intent.Cause == fleet.CauseRestore || intent.Cause == fleet.CauseAccept {
 			outcome, detail = restoredOr(j, intent)
@@ -91,9 +91,9 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		if err != nil && !gone {
 			return true, during("record outcome", err)
 		}
-		mem.mu.Lock()
-		mem.unfinished = mem.unfinished[1:]
-		mem.mu.Unlock()
+		h.mu.Lock()
+		h.unfinished = h.unfinished[1:]
+		h.mu.Unlock()
 		if gone {
 			continue
 		}
@@ -114,9 +114,9 @@ func restoredOr(j *job, intent fleet.Intent) (fleet.Outcome, string) {
 	return fleet.OutcomePartial, "the " + intent.Detail + " was interrupted: look at the configuration, and do again what is missing"
 }
 
-// sayUnverified says that the outcome of an intent is not known, because the daemon does not answer. When the intent was
+// reportUnverified says that the outcome of an intent is not known, because the daemon does not answer. When the intent was
 // to change how it is reached, and its API had the time to restart, that is the reason.
-func (e *Engine) sayUnverified(j *job, last fleet.Intent, why error) {
+func (e *Engine) reportUnverified(j *job, last fleet.Intent, why error) {
 	move := recordIn(last).Access
 	restarting := restartTime - time.Since(last.CreatedAt)
 	switch {

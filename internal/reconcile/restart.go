@@ -42,7 +42,7 @@ func (e *Engine) restart(ctx context.Context, j *job) {
 }
 
 func (j *job) mayNeedRestart() bool {
-	r := j.m.mem.restartState()
+	r := j.m.history.restartState()
 	for _, c := range j.sent {
 		if needsRestart(c.Key) {
 			return true
@@ -64,31 +64,31 @@ func (e *Engine) askRestart(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	told := j.m.mem.restartState().toldAt
+	told := j.m.history.restartState().toldAt
 	again := time.Since(told) >= restartAgain
-	j.m.mem.keepRestart(restarting{asked: true, required: required, toldAt: told})
+	j.m.history.keepRestart(restarting{asked: true, required: required, toldAt: told})
 	if !required || !again || !j.device.Settings.Restart || !e.mayWrite(ctx, j) {
 		return nil
 	}
-	j.m.mem.keepRestart(restarting{asked: true, required: true, toldAt: time.Now()})
+	j.m.history.keepRestart(restarting{asked: true, required: true, toldAt: time.Now()})
 	e.log.Info("daemon is told to start anew", logkey.Device, j.m.id)
 	return during("restart the daemon", session.Restart(ctx))
 }
 
-// mayWrite asks for the mode as it is at this moment: somebody may have stopped Muster, or deleted the device, since the job
+// mayWrite asks for the mode as it is at this moment: a person may have stopped Muster, or deleted the device, since the job
 // began.
 func (e *Engine) mayWrite(ctx context.Context, j *job) bool {
 	registry, err := e.o.Store.Registry(ctx)
 	return err == nil && registry.Devices[j.m.id] != nil && registry.ModeAt(j.view.registry, j.m.id) == fleet.ModeOn
 }
 
-func (m *memory) restartState() restarting {
+func (m *history) restartState() restarting {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.restart
 }
 
-func (m *memory) keepRestart(r restarting) {
+func (m *history) keepRestart(r restarting) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.restart = r
@@ -96,7 +96,7 @@ func (m *memory) keepRestart(r restarting) {
 
 // restartNeeded tells whether the daemon has to start anew, and who does that.
 func (j *job) restartNeeded() plan.Restart {
-	r := j.m.mem.restartState()
+	r := j.m.history.restartState()
 	switch {
 	case !r.required:
 		return plan.RestartNotNeeded

@@ -72,7 +72,7 @@ func TestARefusedApplyDoesNotSwallowAChange(t *testing.T) {
 	})
 }
 
-// A consent is for the apply that it was given with: not for a later moment, when nobody looks.
+// A consent is for the apply that it was given with: not for a later moment, when the person does not expect it.
 func TestAConsentEndsWithAnApplyThatFails(t *testing.T) {
 	in(t, func(t *testing.T) {
 		const key = "folders.photos-x4kd.path"

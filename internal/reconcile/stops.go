@@ -31,12 +31,12 @@ func (e *Engine) loadStops(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for id, stops := range all {
-		m := e.machine(id)
-		m.mem.mu.Lock()
+		m := e.item(id)
+		m.history.mu.Lock()
 		for _, s := range stops {
-			m.mem.stops[s.Key], m.mem.kept[s.Key] = s, s
+			m.history.stops[s.Key], m.history.kept[s.Key] = s, s
 		}
-		m.mem.mu.Unlock()
+		m.history.mu.Unlock()
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (e *Engine) loadStops(ctx context.Context) error {
 // keepStops has the store keep the stops of a device, when they are others than it has. Where that fails they hold in
 // this process all the same, and are kept with the next look.
 func (e *Engine) keepStops(ctx context.Context, j *job) {
-	stops, changed := j.m.mem.unkept(j.templates)
+	stops, changed := j.m.history.unkept(j.templates)
 	if !changed {
 		return
 	}
@@ -54,9 +54,9 @@ func (e *Engine) keepStops(ctx context.Context, j *job) {
 		}
 		return
 	}
-	j.m.mem.mu.Lock()
-	defer j.m.mem.mu.Unlock()
-	j.m.mem.kept = stops
+	j.m.history.mu.Lock()
+	defer j.m.history.mu.Unlock()
+	j.m.history.kept = stops
 }
 
 func compareStops(a, b fleet.Stop) int {
@@ -67,7 +67,7 @@ func compareStops(a, b fleet.Stop) int {
 }
 
 // unkept are the stops, with the templates that they are about, and whether the store has others.
-func (m *memory) unkept(templates []fleet.Template) (stops map[string]fleet.Stop, changed bool) {
+func (m *history) unkept(templates []fleet.Template) (stops map[string]fleet.Stop, changed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	digest := ""
@@ -93,12 +93,12 @@ func templatesDigest(templates []fleet.Template) string {
 }
 
 // stop stops a key. The caller holds mu.
-func (m *memory) stop(s fleet.Stop) { m.stops[s.Key] = s }
+func (m *history) stop(s fleet.Stop) { m.stops[s.Key] = s }
 
-// released begins a look: what was looked at before says nothing until this one is done. It forgets the stops that no
+// released begins a pass: the result of the one before counts no more. It forgets the stops that no
 // longer hold: the daemon's answers when its document changed by another hand, what alternated when anything that
-// templates look at changed, all of them when the templates changed.
-func (m *memory) released(j *job) {
+// templates read changed, all of them when the templates changed.
+func (m *history) released(j *job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.print != fingerprint{}
@@ -116,7 +116,7 @@ func (m *memory) released(j *job) {
 	m.observed, m.print = "", j.print
 }
 
-func (m *memory) releaseStops(templates, observed string, inputsMoved bool) {
+func (m *history) releaseStops(templates, observed string, inputsMoved bool) {
 	for key, s := range m.stops {
 		over := s.Templates != "" && s.Templates != templates && s.Kind.StopsKey()
 		switch s.Kind {

@@ -24,12 +24,12 @@ const (
 
 // answered notes how the daemon answered a write of its configuration, or that it could not save ignore patterns.
 func (e *Engine) answered(ctx context.Context, j *job, err error) {
-	if j.m.mem.answered(err, time.Now()) {
+	if j.m.history.answered(err, time.Now()) {
 		e.keepStops(context.WithoutCancel(ctx), j)
 	}
 }
 
-func (m *memory) answered(err error, now time.Time) (changed bool) {
+func (m *history) answered(err error, now time.Time) (changed bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was, unsaved := m.stops[unsavedKey]
@@ -63,7 +63,7 @@ func isSameAnswer(a, b string) bool {
 }
 
 // unsaved is the answer after which it is not known what the daemon has on its disk; none when there is none.
-func (m *memory) unsaved() (fleet.Stop, bool) {
+func (m *history) unsaved() (fleet.Stop, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, ok := m.stops[unsavedKey]
@@ -71,12 +71,12 @@ func (m *memory) unsaved() (fleet.Stop, bool) {
 }
 
 func (j *job) isUnsaved() bool {
-	_, unsaved := j.m.mem.unsaved()
+	_, unsaved := j.m.history.unsaved()
 	return unsaved
 }
 
 // maySave tells whether the daemon is to be asked now to save what it has.
-func (j *job) maySave() bool { return j.isUnsaved() && j.silent() == "" }
+func (j *job) maySave() bool { return j.isUnsaved() && j.blocked() == "" }
 
 // writes are those of the plan. A plan without changes is sent where the daemon did not save what it has: that is one
 // write, which changes nothing.

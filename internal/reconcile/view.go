@@ -161,7 +161,7 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 	return print
 }
 
-// sumSystem stands for what the guard judges paths by.
+// sumSystem is a digest of what the guard judges paths by.
 func (e *Engine) sumSystem(s fleet.System) uint64 {
 	return e.sum(s.OS, s.PathSeparator, s.Tilde, e.sumTexts(s.Directories))
 }

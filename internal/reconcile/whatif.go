@@ -155,13 +155,13 @@ func forAll(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 // it only counts under the present one.
 func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, error) {
 	w.Engine.mu.Lock()
-	m := w.machines[id]
+	m := w.items[id]
 	w.Engine.mu.Unlock()
-	fresh := newMachine(id)
+	fresh := newItem(id)
 	if m == nil {
 		m = fresh
 	} else if v == w.then {
-		fresh.mem.ignores = m.mem.lastIgnores()
+		fresh.history.ignores = m.history.lastIgnores()
 		m = fresh
 	}
 	j := &job{m: m, current: v.registry, view: v, mode: v.registry.ModeOf(id), device: v.registry.Devices[id],
@@ -183,22 +183,22 @@ func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, er
 	if err != nil {
 		return j, err
 	}
-	if err := j.take(ctx, observed); err != nil {
+	if err := j.setDocument(ctx, observed); err != nil {
 		return j, err
 	}
-	if err := w.think(ctx, j, false); err != nil || v == w.now {
+	if err := w.makePlan(ctx, j, false); err != nil || v == w.now {
 		return j, err
 	}
-	known := m.mem.lastIgnores()
+	known := m.history.lastIgnores()
 	patterns := w.asking.patterns(ctx, j, j.result.Ignores, known)
 	if len(patterns) == len(known) && len(j.unread) == 0 {
 		return j, nil
 	}
-	m.mem.ignores = patterns // of a machine that is forgotten with the answer
-	return j, w.think(ctx, j, false)
+	m.history.ignores = patterns // of an item that is forgotten with the answer
+	return j, w.makePlan(ctx, j, false)
 }
 
-// reported tells what is said of a device, from what ends the whole.
+// reported tells an error that belongs to a device from one that ends the whole request.
 func reported(err error) bool {
 	if errors.Is(err, errNothingSeen) {
 		return true

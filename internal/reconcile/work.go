@@ -20,9 +20,9 @@ import (
 	"muster/internal/template"
 )
 
-// job is one look at a device: what it is planned from, and what came of it.
+// job is one pass over a device: what it is planned from, and its result.
 type job struct {
-	m         *machine
+	m         *item
 	device    *fleet.Registered
 	current   *fleet.Registry
 	view      *view // of the generation that the device is admitted to
@@ -46,21 +46,21 @@ type job struct {
 	plan   plan.Plan
 	sent   []plan.Change // of all attempts
 	failed error         // what ended the last attempt, and may pass
-	halted bool          // somebody stopped Muster meanwhile
+	halted bool          // Muster was stopped meanwhile
 
 	outcome fleet.Outcome // of the last intent
 	detail  string        // of that outcome
-	lost    bool          // it answers no more since its access was changed, which has been said
+	lost    bool          // it answers no more since its access was changed, which was reported
 }
 
-// talk opens a session; what the job reads from then on goes through it.
-func (e *Engine) talk(ctx context.Context, j *job) (err error) {
+// openSession opens a session; what the job reads from then on goes through it.
+func (e *Engine) openSession(ctx context.Context, j *job) (err error) {
 	j.session, err = e.o.Daemon.Session(ctx, j.m.id)
 	return err
 }
 
-// hangUp ends the session.
-func (j *job) hangUp() {
+// closeSession ends the session.
+func (j *job) closeSession() {
 	if j.session != nil {
 		j.session.Close()
 		j.session = nil
@@ -71,7 +71,7 @@ func (j *job) hangUp() {
 var errNothingSeen = errors.New("never read")
 
 // newJob reads what is known of a device; the device is nil when it is not registered.
-func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
+func (e *Engine) newJob(ctx context.Context, m *item) (*job, error) {
 	current, err := e.o.Store.Registry(ctx)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
 		return nil, err
 	}
 	j := &job{m: m, current: current, view: v, mode: current.ModeAt(v.registry, m.id), device: current.Devices[m.id],
-		known: e.o.Daemon.Known(m.id), forgotten: m.mem.timesForgotten()}
+		known: e.o.Daemon.Known(m.id), forgotten: m.history.timesForgotten()}
 	if j.device == nil {
 		return j, nil
 	}
@@ -89,7 +89,7 @@ func (e *Engine) newJob(ctx context.Context, m *machine) (*job, error) {
 		j.templates = append(j.templates, t.Template)
 	}
 	j.print = e.fingerprint(v, m.id, j.mode, j.known, current.RootsOf(m.id))
-	j.print.folders = m.mem.folderErrors(j.known.FolderErrors)
+	j.print.folders = m.history.folderErrors(j.known.FolderErrors)
 	return j, nil
 }
 
@@ -103,16 +103,16 @@ func (e *Engine) observe(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	j.m.mem.mu.Lock()
-	stale := observed.SeenAt.Before(j.m.mem.readAt) && observed.Digest != j.m.mem.read
-	j.m.mem.mu.Unlock()
+	j.m.history.mu.Lock()
+	stale := observed.SeenAt.Before(j.m.history.readAt) && observed.Digest != j.m.history.read
+	j.m.history.mu.Unlock()
 	if stale {
 		if !j.known.Online {
 			return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon's newest configuration is not kept yet"}
 		}
 		return e.read(ctx, j)
 	}
-	return j.take(ctx, observed)
+	return j.setDocument(ctx, observed)
 }
 
 // newest is the configuration that was kept last.
@@ -136,17 +136,17 @@ func (e *Engine) read(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	if err := j.take(ctx, observed); err != nil {
+	if err := j.setDocument(ctx, observed); err != nil {
 		return err
 	}
-	j.m.mem.mu.Lock()
-	j.m.mem.readAt, j.m.mem.read = before, observed.Digest
-	j.m.mem.mu.Unlock()
+	j.m.history.mu.Lock()
+	j.m.history.readAt, j.m.history.read = before, observed.Digest
+	j.m.history.mu.Unlock()
 	return nil
 }
 
 // lastRead is the digest of what was read last.
-func (m *memory) lastRead() string {
+func (m *history) lastRead() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.read
@@ -155,9 +155,9 @@ func (m *memory) lastRead() string {
 // smallDocument is how many bytes of a document take no part of the memory for large ones.
 const smallDocument = 64 << 10
 
-// take makes a document the one that is planned from, if it can be believed. One that says the same as the one at hand
+// setDocument makes a document the one that is planned from, if it can be believed. One that says the same as the one at hand
 // is not taken apart again.
-func (j *job) take(ctx context.Context, observed fleet.ObservedConfig) error {
+func (j *job) setDocument(ctx context.Context, observed fleet.ObservedConfig) error {
 	if observed.Digest != "" && observed.Digest == j.digest && j.doc.Exists() {
 		return nil
 	}
@@ -179,14 +179,14 @@ func (j *job) take(ctx context.Context, observed fleet.ObservedConfig) error {
 	return nil
 }
 
-// think folds and plans from the document and the entries that the job holds. Ignore patterns that templates name are
+// makePlan folds and plans from the document and the entries that the job holds. Ignore patterns that templates name are
 // read when live, and taken as last read otherwise.
-func (e *Engine) think(ctx context.Context, j *job, live bool) error {
+func (e *Engine) makePlan(ctx context.Context, j *job, live bool) error {
 	if j.change != nil {
 		return e.planChange(ctx, j)
 	}
 	secrets := e.newSecrets(ctx)
-	patterns := j.m.mem.lastIgnores()
+	patterns := j.m.history.lastIgnores()
 	var fold desired.Input
 	for attempt := 0; ; attempt++ {
 		fold = desired.Input{
@@ -222,7 +222,7 @@ func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 		Secret:     secrets.text,
 		SamePhrase: e.samePhrase(j.entries, j.m.id),
 		Consent:    e.consented(j.m),
-		Stopped:    j.m.mem.stopped,
+		Stopped:    j.m.history.stopped,
 	}
 	for _, s := range j.result.Skipped {
 		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
@@ -280,7 +280,7 @@ func membersOf(v stconfig.Value) []stconfig.Member {
 // readIgnores reads the patterns of these folders, where the device has them. What cannot be read stays unknown.
 func (e *Engine) readIgnores(ctx context.Context, j *job, folders []string) map[string][]string {
 	patterns := map[string][]string{}
-	for _, folder := range j.having(folders) {
+	for _, folder := range j.foldersPresent(folders) {
 		lines, err := e.ignoresOf(ctx, j, folder)
 		if err != nil {
 			e.log.Info("ignore patterns not read", logkey.Device, j.m.id, logkey.Folder, folder, logkey.Err(err))
@@ -288,14 +288,14 @@ func (e *Engine) readIgnores(ctx context.Context, j *job, folders []string) map[
 		}
 		patterns[folder] = lines
 	}
-	j.m.mem.mu.Lock()
-	j.m.mem.ignores, j.m.mem.ignoresAt = patterns, time.Now()
-	j.m.mem.mu.Unlock()
+	j.m.history.mu.Lock()
+	j.m.history.ignores, j.m.history.ignoresAt = patterns, time.Now()
+	j.m.history.mu.Unlock()
 	return patterns
 }
 
-// having are those of the folders that the device has.
-func (j *job) having(folders []string) []string {
+// foldersPresent are those of the folders that the device has.
+func (j *job) foldersPresent(folders []string) []string {
 	has := map[string]bool{}
 	for folder := range j.doc.Get("folders").Values() {
 		has[folder.Get("id").Str()] = true
@@ -310,7 +310,7 @@ func (e *Engine) ignoresOf(ctx context.Context, j *job, folder string) ([]string
 	return e.o.Daemon.Ignores(ctx, j.m.id, folder)
 }
 
-func (m *memory) lastIgnores() map[string][]string {
+func (m *history) lastIgnores() map[string][]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ignores

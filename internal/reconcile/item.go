@@ -18,8 +18,8 @@ const (
 	unmovedAfter    = 2         // times that a daemon took a write and showed another value
 )
 
-// machine is one device.
-type machine struct {
+// item is one device.
+type item struct {
 	id fleet.DeviceID
 
 	// guarded by Engine.mu
@@ -28,9 +28,9 @@ type machine struct {
 	timer                  timer
 	requests               []*request
 	version                [3]string             // os, architecture and version, as last seen by Online
-	handed                 *fleet.ObservedConfig // kept a moment ago; nil when it was looked at, or is to be read from the store
+	handed                 *fleet.ObservedConfig // kept a moment ago; nil when a pass has it, or when it is to be read from the store
 
-	mem memory
+	history history
 }
 
 // request is work that a person waits for: an apply of the plan that they saw, or a change of their own.
@@ -48,15 +48,15 @@ type request struct {
 	sent, waiting []plan.Change // what was done, and what was not; to be read after done
 }
 
-func newMachine(id fleet.DeviceID) *machine {
-	return &machine{id: id, mem: memory{
+func newItem(id fleet.DeviceID) *item {
+	return &item{id: id, history: history{
 		stops: map[string]fleet.Stop{}, kept: map[string]fleet.Stop{}, consents: map[string]fleet.Consent{}, drifts: map[string][]time.Time{},
 		driftSeen: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{}, wrote: map[string]time.Time{},
 	}}
 }
 
 // answer tells everybody who waits for an apply how it went. The caller holds Engine.mu.
-func (m *machine) answer(err error) {
+func (m *item) answer(err error) {
 	for _, r := range m.requests {
 		r.done <- err
 	}
@@ -64,14 +64,14 @@ func (m *machine) answer(err error) {
 }
 
 // moved tells whether the daemon is another than when this was asked last. The caller holds Engine.mu.
-func (m *machine) moved(v fleet.Version) bool {
+func (m *item) moved(v fleet.Version) bool {
 	is := [3]string{v.OS, v.Arch, v.Version}
 	moved := is != m.version
 	m.version = is
 	return moved
 }
 
-// timer is at most one pending look at a device.
+// timer queues a device later, at most once.
 type timer struct{ t *time.Timer }
 
 func (t *timer) start(after time.Duration, f func()) {
@@ -86,14 +86,14 @@ func (t *timer) stop() {
 	}
 }
 
-// memory is what is remembered of a device between two looks at it. It is lost with the process, but for the stops and
+// history is what is remembered of a device between two passes. It is lost with the process, but for the stops and
 // the consents.
-type memory struct {
+type history struct {
 	mu sync.Mutex // guards the rest
 
 	print     fingerprint // of what was planned from last
 	observed  string      // digest of the document that was planned from last; "": look again
-	forgotten int         // how often that was said
+	forgotten int         // how often forgetInputs was called
 
 	readAt time.Time // when the daemon was last read here
 	read   string    // digest of what was read
@@ -103,7 +103,7 @@ type memory struct {
 
 	stops     map[string]fleet.Stop    // keys not to be written now
 	kept      map[string]fleet.Stop    // the stops that the store has
-	consents  map[string]fleet.Consent // held changes that a person said yes to, by key
+	consents  map[string]fleet.Consent // held changes that a person consented to, by key
 	drifts    map[string][]time.Time   // when a person set a key back
 	driftSeen map[string]string        // digest of the document in which a key's drift was counted, until it is corrected
 	sent      map[string][]sentValue   // the last two values sent at a key, newest last
@@ -118,28 +118,28 @@ type memory struct {
 	unfinished []fleet.Intent // left open by a crash or a lost connection
 }
 
-func (m *memory) forgetInputs() {
+func (m *history) forgetInputs() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.observed = ""
 	m.forgotten++
 }
 
-func (m *memory) timesForgotten() int {
+func (m *history) timesForgotten() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.forgotten
 }
 
 // stopped says why a key is not to be written now, for plan.Input.
-func (m *memory) stopped(key stconfig.Key) string {
+func (m *history) stopped(key stconfig.Key) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.stops[key.String()].Reason
 }
 
-// allow takes a person's apply: what stopped the keys of the plan's changes is forgotten.
-func (m *memory) allow() {
+// clearStops takes a person's apply: what stopped the keys of the plan's changes is forgotten.
+func (m *history) clearStops() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.stops, func(_ string, s fleet.Stop) bool { return s.Kind.StopsKey() })
@@ -149,7 +149,7 @@ func (m *memory) allow() {
 }
 
 // countDrift notes that a person set these keys back in a document, once per document, and stops what is contended.
-func (m *memory) countDrift(changes []plan.Change, observed string, now time.Time) (contended bool) {
+func (m *history) countDrift(changes []plan.Change, observed string, now time.Time) (contended bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range changes {
@@ -161,7 +161,7 @@ func (m *memory) countDrift(changes []plan.Change, observed string, now time.Tim
 		recent := slices.DeleteFunc(m.drifts[key], func(t time.Time) bool { return now.Sub(t) >= contendedWithin })
 		m.drifts[key] = append(recent, now)
 		if len(m.drifts[key]) >= contendedAfter {
-			reason := "somebody at the daemon set it back three times within an hour"
+			reason := "a person at the daemon set it back three times within an hour"
 			if by := c.Introducer(); by != "" {
 				reason = "the introducer " + by + " added it again three times within an hour, and templates have revoked it"
 			}
@@ -179,7 +179,7 @@ type sentValue struct {
 }
 
 // countSent notes the values that are about to be sent, and stops what alternates.
-func (m *memory) countSent(changes []plan.Change, now time.Time) (unstable bool) {
+func (m *history) countSent(changes []plan.Change, now time.Time) (unstable bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range changes {

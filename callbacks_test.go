@@ -21,21 +21,23 @@ import (
 // app; a call that is new or gone has to be written down here.
 var wired = map[string][]string{
 	"internal/discovery": {"internal/mirror", "internal/syncthing"},
-	"internal/mirror": {"internal/discovery", "internal/health", "internal/pending", "internal/reconcile", "internal/rollout",
+	"internal/mirror": {"internal/discovery", "internal/health", "internal/pending", "internal/reconcile",
+		"internal/rollout",
 		"internal/store", "internal/syncthing"},
 	"internal/notify":  {"internal/health", "internal/mirror", "internal/store"},
 	"internal/pending": {"internal/mirror", "internal/reconcile", "internal/store", "internal/syncthing"},
 	"internal/reconcile": {"internal/health", "internal/mirror", "internal/rollout", "internal/sandbox", "internal/store",
 		"internal/syncthing"},
 	"internal/rollout": {"internal/event", "internal/health", "internal/mirror", "internal/reconcile", "internal/store"},
-	"internal/store": {"internal/discovery", "internal/health", "internal/mirror", "internal/pending", "internal/reconcile",
+	"internal/store": {"internal/discovery", "internal/health", "internal/mirror", "internal/pending",
+		"internal/reconcile",
 		"internal/rollout"},
 	"internal/syncthing": {"internal/discovery"},
 }
 
-// Pairs of rooms that call each other. No pair is to be added: one of the two rooms can give a result instead of calling,
-// or a third room can hold what both need. The rewrite of reconcile and rollout removes the pairs with these two; those
-// with the store come from its callback Committed.
+// Pairs of rooms that call each other. No pair is to be added: one of the two rooms can give a result instead of
+// calling, or a third room can hold what both need. The rewrite of reconcile and rollout removes the pairs with these
+// two; those with the store come from its callback Committed.
 var callsBothWays = [][2]string{
 	{"internal/discovery", "internal/mirror"},
 	{"internal/discovery", "internal/syncthing"},
@@ -122,7 +124,8 @@ func wiredCalls(t *testing.T) map[string]map[string]bool {
 
 func loadApp(t *testing.T) (*wiring, []*ast.File) {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles", "./internal/app").Output()
+	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles",
+		"./internal/app").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

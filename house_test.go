@@ -37,8 +37,10 @@ var mayAlsoImport = map[string][]string{
 
 // Rooms that a whole ring must not see although they lie further in.
 var neverImports = map[string][]string{
-	"api":              {"internal/store", "internal/syncthing", "internal/sandbox", "internal/mirror", "internal/reconcile"},
-	"client":           {"internal/store", "internal/syncthing", "internal/sandbox", "internal/mirror", "internal/reconcile"},
+	"api": {"internal/store", "internal/syncthing", "internal/sandbox", "internal/mirror",
+		"internal/reconcile"},
+	"client": {"internal/store", "internal/syncthing", "internal/sandbox", "internal/mirror",
+		"internal/reconcile"},
 	"internal/stsim":   {"internal/store", "internal/sandbox", "internal/mirror", "internal/reconcile"},
 	"internal/httpapi": {"internal/store", "internal/seal", "internal/sandbox", "internal/syncthing"},
 }
@@ -87,7 +89,8 @@ func allowed(from, to string) bool {
 	if ringOf(to) < ringOf(from) {
 		return true
 	}
-	return ringOf(to) == ringOf(from) && (to == "internal/fleet" || to == "internal/logkey" || slices.Contains(mayAlsoImport[from], to))
+	return ringOf(to) == ringOf(from) && (to == "internal/fleet" || to == "internal/logkey" ||
+		slices.Contains(mayAlsoImport[from], to))
 }
 
 // room is the first folder of a package of ours ("cmd", "test", "api") or the first below internal; "" for others.

@@ -1,5 +1,6 @@
 // Package api holds the wire types of the REST API, shared by server, client and command line. They carry exactly the
-// fields of the interface contract, or of the paths beyond it, and no behaviour; the OpenAPI document is made from them.
+// fields of the interface contract, or of the paths beyond it, and no behaviour; the OpenAPI document is made from
+// them.
 package api
 
 import "encoding/json"
@@ -88,7 +89,8 @@ type DeviceSettings struct {
 	Restart    bool   `json:"restart" doc:"Muster may restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }
 
-// DeviceSettingsStored is the answer to a PUT on a device's settings, which are in force then, as far as there is no warning.
+// DeviceSettingsStored is the answer to a PUT on a device's settings, which are in force then, as far as there is no
+// warning.
 type DeviceSettingsStored struct {
 	DeviceSettings
 	Warning string `json:"warning,omitempty" doc:"Only there when the mode could not be kept, so that a restart would forget it, or when the server was started with a stricter one"`

@@ -6,9 +6,9 @@ type Folder struct {
 	Label  string `json:"label" doc:"The label that most devices use"`
 }
 
-// FolderSummary is one device's numbers of one folder, as its daemon counts them: global is the newest state that it knows
-// of from all devices, local what it has, need what it still lacks. Daemons before 2.0 count 128 bytes for every directory
-// and symlink.
+// FolderSummary is one device's numbers of one folder, as its daemon counts them: global is the newest state that it
+// knows of from all devices, local what it has, need what it still lacks. Daemons before 2.0 count 128 bytes for every
+// directory and symlink.
 type FolderSummary struct {
 	Device            string `json:"device" doc:"ID of the device whose numbers these are"`
 	Folder            string `json:"folder" doc:"ID of the folder"`

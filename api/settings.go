@@ -1,12 +1,13 @@
 package api
 
-// ModeSetting says whether Muster writes to devices: of the whole fleet, or of the devices with a tag. The strictest of
-// fleet, tags and device wins.
+// ModeSetting says whether Muster writes to devices: of the whole fleet, or of the devices with a tag. The strictest
+// of fleet, tags and device wins.
 type ModeSetting struct {
 	Mode string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
 }
 
-// ModeSwitched is the mode of the fleet, or the answer to a PUT of a mode: it is in force as far as there is no warning.
+// ModeSwitched is the mode of the fleet, or the answer to a PUT of a mode: it is in force as far as there is no
+// warning.
 type ModeSwitched struct {
 	ModeSetting
 	Warning string `json:"warning,omitempty" doc:"Only there when the mode could not be kept, so that a restart would forget it, or when the server was started with a stricter one"`

@@ -20,7 +20,8 @@ func TestTimeAlwaysHasThreeDigitsAndZ(t *testing.T) {
 		"another zone":    {time.Date(2026, 11, 20, 22, 11, 55, 1e6, east), `"2026-11-20T21:11:55.001Z"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, marshal := range []func(any) ([]byte, error){json.Marshal, func(v any) ([]byte, error) { return jsonv2.Marshal(v) }} {
+			for _, marshal := range []func(any) ([]byte, error){json.Marshal,
+				func(v any) ([]byte, error) { return jsonv2.Marshal(v) }} {
 				got, err := marshal(Time{one.at})
 				if err != nil || string(got) != one.want {
 					t.Errorf("got %s, %v; want %s", got, err, one.want)

@@ -9,8 +9,8 @@ import (
 	"muster/api"
 )
 
-// Audit is who did what, newest first: at most limit entries, 0 for as many as the server gives, older than the one with
-// the ID before, 0 for the newest.
+// Audit is who did what, newest first: at most limit entries, 0 for as many as the server gives, older than the one
+// with the ID before, 0 for the newest.
 func (c *Client) Audit(ctx context.Context, before int64, limit int) ([]api.AuditEntry, error) {
 	query := url.Values{}
 	if before > 0 {

@@ -1,12 +1,12 @@
-// Package client calls Muster's REST API. The command line and the end-to-end tests use it, so it stays honest. It knows
-// HTTP and the wire types; what an answer means is the caller's business.
+// Package client calls Muster's REST API. The command line and the end-to-end tests use it, so it stays honest. It
+// knows HTTP and the wire types; what an answer means is the caller's business.
 //
-// Every method makes one request, a list by pages several, and ends with its context. Device IDs may be in any spelling
-// that Syncthing takes; tags, folder IDs and names are given as they are and encoded here. What fails is
+// Every method makes one request, a list by pages several, and ends with its context. Device IDs may be in any
+// spelling that Syncthing takes; tags, folder IDs and names are given as they are and encoded here. What fails is
 //
-//   - an *Error, when the server answered with another status than 2xx: Status is that, and Problem says what is wrong and
-//     what to do. 404: what the path names is not there. 403: the token's role may not do that. 409: it was done in the
-//     meantime, or something else is in the way. 412: a Condition is not met. 422: the input is not valid.
+//   - an *Error, when the server answered with another status than 2xx: Status is that, and Problem says what is wrong
+//     and what to do. 404: what the path names is not there. 403: the token's role may not do that. 409: it was done in
+//     the meantime, or something else is in the way. 412: a Condition is not met. 422: the input is not valid.
 //   - a *fleet.Error of the code unavailable, when no server could be reached, or its answer broke off;
 //   - the context's error, when that ended first.
 //
@@ -52,8 +52,8 @@ type Client struct {
 // OnWarning has the warnings told that come with answers to writes. Set it before the first call.
 func (c *Client) OnWarning(tell func(text string)) { c.onWarning = tell }
 
-// New calls the server at an address like "http://127.0.0.1:2525", which may have a path before /api. An answer may take
-// two minutes. An address that is none is invalid; nothing is sent yet.
+// New calls the server at an address like "http://127.0.0.1:2525", which may have a path before /api. An answer may
+// take two minutes. An address that is none is invalid; nothing is sent yet.
 func New(server, token string) (*Client, error) {
 	return NewWith(server, token, &http.Client{Timeout: defaultTimeout})
 }
@@ -180,7 +180,8 @@ type answer struct {
 }
 
 // call does one request; into may be nil, or a *[]byte for the body as it is. at is a path with its query.
-func (c *Client) call(ctx context.Context, method, at string, body, into any, conditions ...Condition) (answer, error) {
+func (c *Client) call(ctx context.Context, method, at string, body, into any, conditions ...Condition) (answer,
+	error) {
 	var send io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -219,7 +220,8 @@ func (c *Client) call(ctx context.Context, method, at string, body, into any, co
 func (c *Client) read(resp *http.Response, into any) error {
 	content, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the server's answer broke off", Hint: "Try again.", Err: err}
+		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the server's answer broke off", Hint: "Try again.",
+			Err: err}
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return failed(resp, content)
@@ -232,7 +234,8 @@ func (c *Client) read(resp *http.Response, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		return &fleet.Error{Code: fleet.CodeInternal, Message: "the server's answer is not understood", Hint: "Is it a Muster server of this version?", Err: err}
+		return &fleet.Error{Code: fleet.CodeInternal, Message: "the server's answer is not understood",
+			Hint: "Is it a Muster server of this version?", Err: err}
 	}
 	return nil
 }
@@ -246,8 +249,10 @@ func failed(resp *http.Response, content []byte) error {
 			Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode),
 			Detail: "the server answered " + resp.Status, Hint: "Is it a Muster server? Look at the address.",
 		}
-		if resp.StatusCode == http.StatusBadRequest && bytes.Contains(content, []byte("HTTP request to an HTTPS server")) { // as net/http says it
-			e.Problem.Detail, e.Problem.Hint = "the server speaks TLS only", "Write https:// instead of http:// before its address."
+		// as net/http says it
+		if resp.StatusCode == http.StatusBadRequest && bytes.Contains(content, []byte("HTTP request to an HTTPS server")) {
+			e.Problem.Detail, e.Problem.Hint = "the server speaks TLS only",
+				"Write https:// instead of http:// before its address."
 		}
 	}
 	return e
@@ -269,9 +274,11 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &untrusted):
 		out.Message, out.Err = "the certificate of the server at "+c.base.Redacted()+" is not trusted", untrusted.Err
-		out.Hint = "Give its certificate, or its issuer's, with --ca or MUSTER_CA. One that the server made itself is in its home folder, in tls.pem."
+		out.Hint = "Give its certificate, or its issuer's, with --ca or MUSTER_CA. One that the server made itself is in " +
+			"its home folder, in tls.pem."
 	case errors.Is(err, http.ErrSchemeMismatch):
-		out.Message, out.Hint = "the server at "+c.base.Redacted()+" does not speak TLS", "Write http:// instead of https:// if that is meant."
+		out.Message, out.Hint = "the server at "+c.base.Redacted()+" does not speak TLS",
+			"Write http:// instead of https:// if that is meant."
 	}
 	return out
 }

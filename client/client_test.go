@@ -38,10 +38,12 @@ func TestAProblemComesBackAsAnErrorWithItsMeaning(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	var meaning *fleet.Error
-	if !errors.As(err, &meaning) || meaning.Code != fleet.CodeInvalid || meaning.Hint != "mend it" || meaning.Traceback != "trace" {
+	if !errors.As(err, &meaning) || meaning.Code != fleet.CodeInvalid || meaning.Hint != "mend it" ||
+		meaning.Traceback != "trace" {
 		t.Fatalf("got %+v", meaning)
 	}
-	if want := (fleet.Detail{Field: "template", Line: 3, Column: 7, Message: "unexpected end"}); len(meaning.Details) != 1 || meaning.Details[0] != want {
+	if want := (fleet.Detail{Field: "template", Line: 3, Column: 7,
+		Message: "unexpected end"}); len(meaning.Details) != 1 || meaning.Details[0] != want {
 		t.Errorf("got %+v, want %+v", meaning.Details, want)
 	}
 	if want := "the text is no template; template line 3, column 7: unexpected end"; err.Error() != want {
@@ -51,11 +53,16 @@ func TestAProblemComesBackAsAnErrorWithItsMeaning(t *testing.T) {
 
 func TestAnErrorNamesThePlaceOnce(t *testing.T) {
 	for want, problem := range map[string]api.Problem{
-		"got a colon (template line 3, column 7)":         {Detail: "got a colon", Errors: []api.ProblemDetail{{Field: "template", Line: 3, Column: 7, Message: "got a colon"}}},
-		"apiPort is a port number":                        {Detail: "apiPort is a port number", Errors: []api.ProblemDetail{{Field: "apiPort", Message: "apiPort is a port number"}}},
-		"this is no device ID: too short":                 {Detail: "this is no device ID: too short", Errors: []api.ProblemDetail{{Location: "path.deviceID", Message: "too short"}}},
-		"limit is a number (query.limit)":                 {Detail: "limit is a number", Errors: []api.ProblemDetail{{Location: "query.limit", Message: "limit is a number"}}},
-		"the body lacks both; key is needed; op: missing": {Detail: "the body lacks both", Errors: []api.ProblemDetail{{Field: "key", Message: "key is needed"}, {Field: "op", Message: "missing"}}},
+		"got a colon (template line 3, column 7)": {Detail: "got a colon",
+			Errors: []api.ProblemDetail{{Field: "template", Line: 3, Column: 7, Message: "got a colon"}}},
+		"apiPort is a port number": {Detail: "apiPort is a port number",
+			Errors: []api.ProblemDetail{{Field: "apiPort", Message: "apiPort is a port number"}}},
+		"this is no device ID: too short": {Detail: "this is no device ID: too short",
+			Errors: []api.ProblemDetail{{Location: "path.deviceID", Message: "too short"}}},
+		"limit is a number (query.limit)": {Detail: "limit is a number",
+			Errors: []api.ProblemDetail{{Location: "query.limit", Message: "limit is a number"}}},
+		"the body lacks both; key is needed; op: missing": {Detail: "the body lacks both",
+			Errors: []api.ProblemDetail{{Field: "key", Message: "key is needed"}, {Field: "op", Message: "missing"}}},
 		"Not Found": {},
 	} {
 		if got := (&Error{Status: http.StatusNotFound, Problem: problem}).Error(); got != want {
@@ -69,8 +76,10 @@ func TestAnswersOfOtherServersAreToldApart(t *testing.T) {
 		answer http.HandlerFunc
 		want   fleet.Code
 	}{
-		"a proxy's page": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) }, fleet.CodeUnavailable},
-		"a page":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") }, fleet.CodeInternal},
+		"a proxy's page": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusBadGateway) },
+			fleet.CodeUnavailable},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") },
+			fleet.CodeInternal},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}, fleet.CodeInternal},
@@ -142,7 +151,8 @@ func TestAServerThatLeadsInCirclesIsLeft(t *testing.T) {
 
 func TestSegmentsAreEncoded(t *testing.T) {
 	for segment, want := range map[string]string{
-		"a/b": "a%2Fb", "a b": "a%20b", "100%": "100%25", ".": "%2E", "..": "%2E%2E", "a.b": "a.b", "ü": "%C3%BC", "a?b#c": "a%3Fb%23c",
+		"a/b": "a%2Fb", "a b": "a%20b", "100%": "100%25", ".": "%2E", "..": "%2E%2E", "a.b": "a.b", "ü": "%C3%BC",
+		"a?b#c": "a%3Fb%23c",
 	} {
 		if got := path("tags", segment); got != prefix+"/tags/"+want {
 			t.Errorf("%q: got %s, want %s", segment, got, want)

@@ -27,9 +27,10 @@ func (c *Client) DeviceETag(ctx context.Context, id string) (device api.Device, 
 	return device, got.header.Get("ETag"), nil
 }
 
-// PutDevice creates or replaces a device, and gives it as it is stored. A nil APIKey keeps the stored one and is 422 for a
-// new device; every other field that is nil becomes its default. The token has to be an administrator's.
-func (c *Client) PutDevice(ctx context.Context, id string, device api.PutDevice, conditions ...Condition) (stored api.Device, created bool, err error) {
+// PutDevice creates or replaces a device, and gives it as it is stored. A nil APIKey keeps the stored one and is 422
+// for a new device; every other field that is nil becomes its default. The token has to be an administrator's.
+func (c *Client) PutDevice(ctx context.Context, id string, device api.PutDevice,
+	conditions ...Condition) (stored api.Device, created bool, err error) {
 	got, err := c.call(ctx, http.MethodPut, path("devices", id), device, &stored, conditions...)
 	return stored, err == nil && got.status == http.StatusCreated, err
 }
@@ -60,20 +61,21 @@ func (c *Client) States(ctx context.Context, l List) ([]api.ListedState, error) 
 	return list[api.ListedState](ctx, c, path("states"), l)
 }
 
-// DeviceConfig is the configuration last seen, a JSON object with the daemon's own names, secrets masked; 404 before it was
-// read.
+// DeviceConfig is the configuration last seen, a JSON object with the daemon's own names, secrets masked; 404 before
+// it was read.
 func (c *Client) DeviceConfig(ctx context.Context, id string) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, path("devices", id, "config"))
 }
 
-// DevicePlan is what would be changed on the device now; without changes it is empty. 404 before its configuration was read.
+// DevicePlan is what would be changed on the device now; without changes it is empty. 404 before its configuration was
+// read.
 func (c *Client) DevicePlan(ctx context.Context, id string) (api.Plan, error) {
 	return get[api.Plan](ctx, c, path("devices", id, "plan"))
 }
 
-// ApplyPlan applies the plan that was looked at, with consent to what is held, and answers when the daemon was read back:
-// with the state that came of it, what was done and what waits. 409: the plan is another by now, or cannot be acted on;
-// 403: the consent needs another role.
+// ApplyPlan applies the plan that was looked at, with consent to what is held, and answers when the daemon was read
+// back: with the state that came of it, what was done and what waits. 409: the plan is another by now, or cannot be
+// acted on; 403: the consent needs another role.
 func (c *Client) ApplyPlan(ctx context.Context, id string, plan api.ApplyPlan) (api.AppliedPlan, error) {
 	return send[api.AppliedPlan](ctx, c, http.MethodPost, path("devices", id, "apply"), plan)
 }

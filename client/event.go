@@ -27,9 +27,10 @@ type EventFilter struct {
 }
 
 // Events follows what happens, and hands each event over as it comes. after is the ID of the last event seen, 0 for
-// what happens from now on. It ends with ctx, when each returns an error, which it gives back, or when the stream ends,
-// which streams do by themselves after a while: then it is nil, and the last ID leads on.
-func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, each func(api.Event) error) (last int64, err error) {
+// what happens from now on. It ends with ctx, when each returns an error, which it gives back, or when the stream
+// ends, which streams do by themselves after a while: then it is nil, and the last ID leads on.
+func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, each func(api.Event) error) (last int64,
+	err error) {
 	query := url.Values{"type": filter.Types, "device": filter.Devices, "tag": filter.Tags}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+path("events")+"?"+query.Encode(), nil)
 	if err != nil {
@@ -78,7 +79,8 @@ func readEvents(from io.Reader, last int64, each func(api.Event) error) (int64, 
 			}
 			var event api.Event
 			if err := json.Unmarshal([]byte(data), &event); err != nil {
-				return last, &fleet.Error{Code: fleet.CodeInternal, Message: "the server's event is not understood", Hint: "Is it a Muster server of this version?", Err: err}
+				return last, &fleet.Error{Code: fleet.CodeInternal, Message: "the server's event is not understood",
+					Hint: "Is it a Muster server of this version?", Err: err}
 			}
 			data = ""
 			if err := each(event); err != nil {

@@ -11,8 +11,8 @@ func (c *Client) Folders(ctx context.Context, l List) ([]api.Folder, error) {
 	return list[api.Folder](ctx, c, path("folders"), l)
 }
 
-// FolderSummaries are the numbers of a folder, one entry per device that shares it, sorted by device ID. 404: no device's
-// current configuration has a folder of that ID.
+// FolderSummaries are the numbers of a folder, one entry per device that shares it, sorted by device ID. 404: no
+// device's current configuration has a folder of that ID.
 func (c *Client) FolderSummaries(ctx context.Context, folder string) ([]api.FolderSummary, error) {
 	return get[[]api.FolderSummary](ctx, c, path("folders", folder))
 }

@@ -12,8 +12,8 @@ func (c *Client) Pending(ctx context.Context, l List) ([]api.Pending, error) {
 	return list[api.Pending](ctx, c, path("pending"), l)
 }
 
-// AcceptPending lets something in, by its ID in the list, and answers when the daemon was read back. 404: it does not ask
-// any more; 422: a folder that the daemon does not have needs a path.
+// AcceptPending lets something in, by its ID in the list, and answers when the daemon was read back. 404: it does not
+// ask any more; 422: a folder that the daemon does not have needs a path.
 func (c *Client) AcceptPending(ctx context.Context, id string, how api.AcceptPending) error {
 	_, err := c.call(ctx, http.MethodPost, path("pending", id, "accept"), how, nil)
 	return err

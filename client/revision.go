@@ -22,8 +22,9 @@ func (c *Client) CompareRevisions(ctx context.Context, id string, from, to int64
 	return get[api.RevisionDiff](ctx, c, path("devices", id, "revisions", number(from), "diff", number(to)))
 }
 
-// RestoreRevision brings a device, or a section of its configuration, back to one of them, through plan and guard. While
-// something of it is held, nothing is sent and Done is false: send it again with the digest of the plan and the consent.
+// RestoreRevision brings a device, or a section of its configuration, back to one of them, through plan and guard.
+// While something of it is held, nothing is sent and Done is false: send it again with the digest of the plan and the
+// consent.
 func (c *Client) RestoreRevision(ctx context.Context, id string, n int64, what api.Restore) (api.Restored, error) {
 	return send[api.Restored](ctx, c, http.MethodPost, path("devices", id, "revisions", number(n), "restore"), what)
 }

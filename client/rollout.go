@@ -41,13 +41,14 @@ func (c *Client) steerRollout(ctx context.Context, id int64, verb string) (api.R
 	return send[api.RolloutDetail](ctx, c, http.MethodPost, path("rollouts", number(id), verb), nil)
 }
 
-// ApproveRollout lets a rollout over many devices begin. 403: the approval needs another role; 409: another person has to
-// approve it, or it needs none.
+// ApproveRollout lets a rollout over many devices begin. 403: the approval needs another role; 409: another person has
+// to approve it, or it needs none.
 func (c *Client) ApproveRollout(ctx context.Context, id int64) (api.RolloutDetail, error) {
 	return c.steerRollout(ctx, id, "approve")
 }
 
 // PutRolloutWaves makes the waves anew that are not admitted yet.
 func (c *Client) PutRolloutWaves(ctx context.Context, id int64, waves []string) (api.RolloutDetail, error) {
-	return send[api.RolloutDetail](ctx, c, http.MethodPut, path("rollouts", number(id), "waves"), api.RolloutWaves{Waves: &waves})
+	return send[api.RolloutDetail](ctx, c, http.MethodPut, path("rollouts", number(id), "waves"),
+		api.RolloutWaves{Waves: &waves})
 }

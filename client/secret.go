@@ -13,7 +13,8 @@ func (c *Client) Secrets(ctx context.Context) ([]api.Secret, error) {
 }
 
 // PutSecret creates or changes a secret; devices whose templates use it get the new value.
-func (c *Client) PutSecret(ctx context.Context, name string, put api.PutSecret) (secret api.Secret, created bool, err error) {
+func (c *Client) PutSecret(ctx context.Context, name string, put api.PutSecret) (secret api.Secret, created bool,
+	err error) {
 	got, err := c.call(ctx, http.MethodPut, path("secrets", name), put, &secret)
 	return secret, err == nil && got.status == http.StatusCreated, err
 }

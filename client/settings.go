@@ -14,8 +14,10 @@ func (c *Client) DeviceSettings(ctx context.Context, id string) (api.DeviceSetti
 
 // PutDeviceSettings changes settings of a device; what is nil stays. They are in force also where the answer
 // has a warning.
-func (c *Client) PutDeviceSettings(ctx context.Context, id string, settings api.PutDeviceSettings, conditions ...Condition) (api.DeviceSettingsStored, error) {
-	return send[api.DeviceSettingsStored](ctx, c, http.MethodPut, path("devices", id, "settings"), settings, conditions...)
+func (c *Client) PutDeviceSettings(ctx context.Context, id string, settings api.PutDeviceSettings,
+	conditions ...Condition) (api.DeviceSettingsStored, error) {
+	return send[api.DeviceSettingsStored](ctx, c, http.MethodPut, path("devices", id, "settings"), settings,
+		conditions...)
 }
 
 // TagMode says whether Muster writes to the devices with a tag: "on", "observe" or "paused".

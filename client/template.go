@@ -30,14 +30,15 @@ func (c *Client) TemplateETag(ctx context.Context, id int64) (template api.Templ
 	return template, got.header.Get("ETag"), nil
 }
 
-// CreateTemplate creates a template; the server gives the ID, which is never used again. 422 names what does not compile,
-// with line and column. Without a tag it applies to nobody.
+// CreateTemplate creates a template; the server gives the ID, which is never used again. 422 names what does not
+// compile, with line and column. Without a tag it applies to nobody.
 func (c *Client) CreateTemplate(ctx context.Context, template api.PutTemplate) (api.Template, error) {
 	return send[api.Template](ctx, c, http.MethodPost, path("templates"), template)
 }
 
 // PutTemplate replaces a template; Op, Key and Template are needed. 404: there is none of that ID.
-func (c *Client) PutTemplate(ctx context.Context, id int64, template api.PutTemplate, conditions ...Condition) (api.Template, error) {
+func (c *Client) PutTemplate(ctx context.Context, id int64, template api.PutTemplate,
+	conditions ...Condition) (api.Template, error) {
 	return send[api.Template](ctx, c, http.MethodPut, path("templates", number(id)), template, conditions...)
 }
 
@@ -69,7 +70,8 @@ func (c *Client) EvaluateTemplate(ctx context.Context, id int64, device string) 
 }
 
 // EvaluateNewTemplate is EvaluateTemplate for a template that is not stored.
-func (c *Client) EvaluateNewTemplate(ctx context.Context, template api.EvaluateTemplate, device string) (api.Evaluation, error) {
+func (c *Client) EvaluateNewTemplate(ctx context.Context, template api.EvaluateTemplate,
+	device string) (api.Evaluation, error) {
 	return send[api.Evaluation](ctx, c, http.MethodPost, path("templates", "evaluate")+forDevice(device), template)
 }
 

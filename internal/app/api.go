@@ -30,7 +30,8 @@ type secrets struct {
 	engine *reconcile.Engine
 }
 
-func (s secrets) PutSecret(ctx context.Context, put fleet.PutSecret) (secret fleet.StoredSecret, created bool, err error) {
+func (s secrets) PutSecret(ctx context.Context, put fleet.PutSecret) (secret fleet.StoredSecret, created bool,
+	err error) {
 	if secret, created, err = s.Store.PutSecret(ctx, put); err == nil {
 		s.engine.SecretsChanged()
 	}

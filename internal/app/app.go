@@ -107,12 +107,13 @@ type App struct {
 	listener  net.Listener
 	url       string
 
-	latest     sync.Mutex // makes one step of looking at a snapshot and telling what is in it
-	nonePaused bool       // by the fleet or a tag, after the last commit; false before the first; for committed, of which one runs at a time
+	latest sync.Mutex // makes one step of looking at a snapshot and telling what is in it
+	// by the fleet or a tag, after the last commit; false before the first; for committed, of which one runs at a time
+	nonePaused bool
 }
 
-// New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts the
-// engines.
+// New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts
+// the engines.
 func New(ctx context.Context, o Options) (_ *App, err error) {
 	a := &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")}, failed: make(chan error, 1)}
 	defer func() {
@@ -225,7 +226,8 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		return err
 	}
 	a.engine = reconcile.New(reconcile.Options{
-		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: run, Secrets: a.store,
+		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: run,
+		Secrets:   a.store,
 		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
 		Applied: a.applied, Found: a.found, Passed: func(id fleet.DeviceID) { a.runner.DeviceChanged(id) },
 	})
@@ -237,11 +239,13 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Consents: consents{a.engine, a.store},
 		Trust:    trust{a.store, a.mirror},
 		WhatIf:   whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
-		Memory: memory, Checker: checker{run, a.engine}, Evaluator: evaluations{a.engine}, Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
+		Memory: memory, Checker: checker{run, a.engine}, Evaluator: evaluations{a.engine},
+		Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: revisions{a.store, a.engine},
 		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: a.inbox,
-		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(), Measured: measured.Served,
+		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(),
+		Measured: measured.Served,
 	})
 	return a.start(ctx, run, handler)
 }
@@ -278,7 +282,8 @@ func (a *App) start(ctx context.Context, run evaluator, handler http.Handler) er
 	a.life.background("health", a.monitor.Run, a.fail)
 	server := &http.Server{
 		Handler: closeWhenCrowded(handler), ConnContext: withConn,
-		HTTP2:             &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: pingTimeout},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
+			WriteByteTimeout: pingTimeout},
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}

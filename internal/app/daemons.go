@@ -44,8 +44,8 @@ func (d daemons) Session(ctx context.Context, id fleet.DeviceID) (reconcile.Sess
 	return session{opened, id, d.mirror, d.store, d.mirror.Hold(id)}, nil
 }
 
-// session passes the configurations that it reads through the mirror. It writes only while this server holds the lock of
-// its database: another server may write to the same daemon.
+// session passes the configurations that it reads through the mirror. It writes only while this server holds the lock
+// of its database: another server may write to the same daemon.
 type session struct {
 	*syncthing.Session
 	id      fleet.DeviceID
@@ -108,7 +108,8 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	if snapshot == nil {
 		return reconcile.Known{}
 	}
-	known := reconcile.Known{Online: snapshot.Connection == fleet.Online, Address: snapshot.Address, TooOld: snapshot.TooOld, Digest: snapshot.Digest,
+	known := reconcile.Known{Online: snapshot.Connection == fleet.Online, Address: snapshot.Address,
+		TooOld: snapshot.TooOld, Digest: snapshot.Digest,
 		NeverRead: snapshot.Digest == "", Unkept: snapshot.Unkept}
 	if host, _, err := net.SplitHostPort(snapshot.Address); err == nil {
 		known.Address = host
@@ -125,8 +126,8 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	return known
 }
 
-// TryAccess asks the daemon something with another API key or at another port, over a connection of its own. It goes only
-// to the certificate behind which the device answered last, or where a person said that the device is.
+// TryAccess asks the daemon something with another API key or at another port, over a connection of its own. It goes
+// only to the certificate behind which the device answered last, or where a person said that the device is.
 func (d daemons) TryAccess(ctx context.Context, id fleet.DeviceID, access fleet.Access) error {
 	registry, err := d.store.Registry(ctx)
 	if err != nil {

@@ -19,8 +19,10 @@ var (
 		template fleet.Template
 		tag      fleet.Tag
 	}{
-		{fleet.Template{Label: "No relays", Priority: 10, Op: fleet.OpSet, Key: "options.relaysEnabled", Text: "false\n"}, "demo"},
-		{fleet.Template{Label: "Slow line in Lima", Priority: 20, Op: fleet.OpMerge, Key: "options", Text: "{\n  # KiB/s\n  maxSendKbps: 2000\n  maxRecvKbps: 8000\n}\n"}, "site:lima"},
+		{fleet.Template{Label: "No relays", Priority: 10, Op: fleet.OpSet, Key: "options.relaysEnabled", Text: "false\n"},
+			"demo"},
+		{fleet.Template{Label: "Slow line in Lima", Priority: 20, Op: fleet.OpMerge, Key: "options",
+			Text: "{\n  # KiB/s\n  maxSendKbps: 2000\n  maxRecvKbps: 8000\n}\n"}, "site:lima"},
 		{fleet.Template{Label: "Price list, read-only everywhere", Priority: 30, Op: fleet.OpMerge, Key: "folders.price-list", Text: `def template(device):
     return {
         "label": "Price list",
@@ -44,7 +46,8 @@ func startDemo(ctx context.Context, s *store.Store, n int) (*stsim.Farm, error) 
 	}
 	if len(registry.Devices) > 0 {
 		return nil, &fleet.Error{
-			Code: fleet.CodeConflict, Message: fmt.Sprintf("the demo wants a home of its own, this one has %d devices", len(registry.Devices)),
+			Code: fleet.CodeConflict, Message: fmt.Sprintf("the demo wants a home of its own, this one has %d devices",
+				len(registry.Devices)),
 			Hint: "Leave out --home: the demo then keeps its data in a temporary folder.",
 		}
 	}
@@ -76,7 +79,8 @@ func registerDemo(ctx context.Context, s *store.Store, farm *stsim.Farm) error {
 	for i, daemon := range farm.Daemons() {
 		group.Go(func() error {
 			_, _, err := s.PutDevice(ctx, fleet.Device{
-				ID: daemon.ID(), Label: daemon.Name(), APIKey: fleet.NewSecret(daemon.APIKey()), APIAddress: daemon.Host(), APIPort: daemon.Port(),
+				ID: daemon.ID(), Label: daemon.Name(), APIKey: fleet.NewSecret(daemon.APIKey()), APIAddress: daemon.Host(),
+				APIPort: daemon.Port(),
 			}, nil)
 			if err != nil {
 				return fmt.Errorf("register a simulated daemon: %w", err)

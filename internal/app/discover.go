@@ -57,7 +57,8 @@ func (n neighbours) Connections(ctx context.Context, daemon fleet.DeviceID) ([]b
 	return n.ask(ctx, daemon, (*syncthing.Client).Connections)
 }
 
-func (n neighbours) ask(ctx context.Context, id fleet.DeviceID, what func(*syncthing.Client, context.Context) ([]byte, error)) ([]byte, error) {
+func (n neighbours) ask(ctx context.Context, id fleet.DeviceID,
+	what func(*syncthing.Client, context.Context) ([]byte, error)) ([]byte, error) {
 	daemon, err := n.app.mirror.Daemon(id)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ type evaluator struct {
 
 func (e evaluator) Evaluate(ctx context.Context, text string, in template.Input) (made template.Result, err error) {
 	evaluate := func(ctx context.Context) error {
-		made, err = e.pool.Evaluate(ctx, sandbox.Request{Text: text, Device: in.Device, Config: in.Config, Fleet: in.Fleet, Secrets: in.Secrets})
+		made, err = e.pool.Evaluate(ctx, sandbox.Request{Text: text, Device: in.Device, Config: in.Config, Fleet: in.Fleet,
+			Secrets: in.Secrets})
 		return err
 	}
 	if memlimit.Limited(ctx) {

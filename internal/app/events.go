@@ -19,8 +19,8 @@ import (
 // type. The first of a burst waits for nothing.
 const newsPause = 50 * time.Millisecond
 
-// news tells whoever follows the events what the engines learn and do. Callbacks of the engines only mark a device; what
-// is told is how it stands when its turn comes, so that a burst costs little and the last word is true.
+// news tells whoever follows the events what the engines learn and do. Callbacks of the engines only mark a device;
+// what is told is how it stands when its turn comes, so that a burst costs little and the last word is true.
 type news struct {
 	hub      *event.Hub
 	log      *slog.Logger
@@ -59,7 +59,8 @@ func (a *App) newNews() *news {
 		snapshot: func(id fleet.DeviceID) *mirror.Snapshot { return a.mirror.Snapshot(id) },
 		state:    states{a}.State,
 		pending:  func(id fleet.DeviceID) []fleet.Pending { return a.inbox.Of(id) },
-		wake:     make(chan struct{}, 1), marks: map[fleet.DeviceID]mark{}, told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
+		wake:     make(chan struct{}, 1), marks: map[fleet.DeviceID]mark{},
+		told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
 	}
 }
 
@@ -67,7 +68,8 @@ func (a *App) newNews() *news {
 func (n *news) mirrored(id fleet.DeviceID, aspect mirror.Aspect) {
 	var m mark
 	for of, mark := range map[mirror.Aspect]mark{
-		mirror.ConnectionChanged: newStanding, mirror.StatusChanged: newStatus, mirror.FoldersChanged: newFolders, mirror.ConfigChanged: newConfig,
+		mirror.ConnectionChanged: newStanding, mirror.StatusChanged: newStatus, mirror.FoldersChanged: newFolders,
+		mirror.ConfigChanged: newConfig,
 	} {
 		if aspect&of != 0 {
 			m |= mark
@@ -173,7 +175,8 @@ func (n *news) compare(ctx context.Context, standing map[fleet.DeviceID]bool) {
 	}
 	for id, is := range now.Devices {
 		was := before.Devices[id]
-		if was == is || was != nil && was.Device == is.Device && was.Settings == is.Settings && slices.Equal(was.Tags, is.Tags) {
+		if was == is || was != nil && was.Device == is.Device && was.Settings == is.Settings &&
+			slices.Equal(was.Tags, is.Tags) {
 			continue
 		}
 		tags := is.Tags

@@ -29,7 +29,8 @@ type newsroom struct {
 }
 
 func newNewsroom() *newsroom {
-	r := &newsroom{reg: &fleet.Registry{}, snapshots: map[fleet.DeviceID]*mirror.Snapshot{}, states: map[fleet.DeviceID]fleet.State{}}
+	r := &newsroom{reg: &fleet.Registry{}, snapshots: map[fleet.DeviceID]*mirror.Snapshot{},
+		states: map[fleet.DeviceID]fleet.State{}}
 	r.news = &news{
 		hub: event.NewHub(event.Options{}), log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1),
 		marks: map[fleet.DeviceID]mark{}, told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
@@ -209,7 +210,8 @@ func TestEachAspectIsToldOnce(t *testing.T) {
 		r.news.mirrored("B", mirror.ConnectionChanged)
 		r.news.mirrored("A", mirror.ConfigChanged|mirror.FoldersChanged)
 		r.news.mirrored("A", mirror.ConnectionChanged)
-		if got, want := published(), []string{"device A[x] online", "config A[x] d1", "folder A[x] f", "folder A[x] g"}; !slices.Equal(got, want) {
+		if got, want := published(), []string{"device A[x] online", "config A[x] d1", "folder A[x] f",
+			"folder A[x] g"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 
@@ -232,7 +234,8 @@ func TestWhoAsksToBeLetInIsCounted(t *testing.T) {
 		r := newNewsroom()
 		r.put("A", "x")
 		r.news.pending = func(fleet.DeviceID) []fleet.Pending {
-			return []fleet.Pending{{Device: "A", From: "B"}, {Device: "A", From: "C", Folder: "f"}, {Device: "A", From: "D", Folder: "f"}}
+			return []fleet.Pending{{Device: "A", From: "B"}, {Device: "A", From: "C", Folder: "f"},
+				{Device: "A", From: "D", Folder: "f"}}
 		}
 		events, err := r.news.hub.Subscribe(event.Filter{Types: []event.Type{event.TypePending}}, event.Latest)
 		if err != nil {
@@ -244,7 +247,8 @@ func TestWhoAsksToBeLetInIsCounted(t *testing.T) {
 			r.news.asked("A")
 		}
 		batch, err := events.Next(t.Context())
-		if err != nil || string(batch[0].Data) != `{"devices":1,"folders":2}` || !slices.Equal(batch[0].Tags, []fleet.Tag{"x"}) {
+		if err != nil || string(batch[0].Data) != `{"devices":1,"folders":2}` ||
+			!slices.Equal(batch[0].Tags, []fleet.Tag{"x"}) {
 			t.Errorf("got %s, %v", batch[0].Data, err)
 		}
 	})

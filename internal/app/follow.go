@@ -57,10 +57,11 @@ func (a *App) committed(changed fleet.Committed) {
 	}
 }
 
-// pauseOrResume puts anew whom a mode of the fleet or of a tag stops or no longer stops from being watched. As long as no
-// such mode pauses anything that is nobody; a device's own mode comes with the device.
+// pauseOrResume puts anew whom a mode of the fleet or of a tag stops or no longer stops from being watched. As long as
+// no such mode pauses anything that is nobody; a device's own mode comes with the device.
 func (a *App) pauseOrResume(registry *fleet.Registry) {
-	pausing := registry.Mode == fleet.ModePaused || slices.Contains(slices.Collect(maps.Values(registry.TagModes)), fleet.ModePaused)
+	pausing := registry.Mode == fleet.ModePaused || slices.Contains(slices.Collect(maps.Values(registry.TagModes)),
+		fleet.ModePaused)
 	if !pausing && a.nonePaused {
 		return
 	}
@@ -108,8 +109,8 @@ func (a *App) configKept(id fleet.DeviceID, config fleet.ObservedConfig) {
 	a.withLatest(id, func(s *mirror.Snapshot) { a.rollup.SetSummaries(id, s.Summaries) })
 }
 
-// withLatest tells somebody what is known of a device. Watcher, reconciler and outbox each call it after a change: whoever
-// comes last has the latest, so that nothing older is laid over it.
+// withLatest tells somebody what is known of a device. Watcher, reconciler and outbox each call it after a change:
+// whoever comes last has the latest, so that nothing older is laid over it.
 func (a *App) withLatest(id fleet.DeviceID, tell func(*mirror.Snapshot)) {
 	a.latest.Lock()
 	defer a.latest.Unlock()

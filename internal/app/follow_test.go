@@ -17,7 +17,8 @@ func TestWatchersFollowTheModesOfTheFleetAndOfTags(t *testing.T) {
 			return &fleet.Registered{Device: fleet.Device{ID: id}, Tags: tags, Settings: fleet.DeviceSettings{Mode: mode}}
 		}
 		return &fleet.Registry{Mode: mode, TagModes: tags, Devices: map[fleet.DeviceID]*fleet.Registered{
-			"a": device("a", fleet.ModeOn, ofA...), "b": device("b", fleet.ModeOn, "office"), "c": device("c", fleet.ModePaused, "office"),
+			"a": device("a", fleet.ModeOn, ofA...), "b": device("b", fleet.ModeOn, "office"),
+			"c": device("c", fleet.ModePaused, "office"),
 		}}
 	}
 	away := map[fleet.Tag]fleet.Mode{"away": fleet.ModePaused}
@@ -36,9 +37,11 @@ func TestWatchersFollowTheModesOfTheFleetAndOfTags(t *testing.T) {
 		{"and no more", registry(fleet.ModeOn, away), []fleet.DeviceID{"a"}, []fleet.DeviceID{"c"}},
 		{"and again", registry(fleet.ModeObserve, away, "away"), []fleet.DeviceID{"a"}, []fleet.DeviceID{"a", "c"}},
 		{"the tag resumes", registry(fleet.ModeOn, nil, "away"), []fleet.DeviceID{"a"}, []fleet.DeviceID{"c"}},
-		{"a tag observes", registry(fleet.ModeOn, map[fleet.Tag]fleet.Mode{"office": fleet.ModeObserve}), nil, []fleet.DeviceID{"c"}},
+		{"a tag observes", registry(fleet.ModeOn, map[fleet.Tag]fleet.Mode{"office": fleet.ModeObserve}), nil,
+			[]fleet.DeviceID{"c"}},
 		{"the fleet pauses", registry(fleet.ModePaused, nil), []fleet.DeviceID{"a", "b"}, []fleet.DeviceID{"a", "b", "c"}},
-		{"the fleet resumes, a tag still pauses", registry(fleet.ModeOn, map[fleet.Tag]fleet.Mode{"office": fleet.ModePaused}),
+		{"the fleet resumes, a tag still pauses", registry(fleet.ModeOn,
+			map[fleet.Tag]fleet.Mode{"office": fleet.ModePaused}),
 			[]fleet.DeviceID{"a"}, []fleet.DeviceID{"b", "c"}},
 		{"the tag resumes, too", registry(fleet.ModeOn, nil), []fleet.DeviceID{"b"}, []fleet.DeviceID{"c"}},
 	} {

@@ -47,7 +47,8 @@ func TestStopGivesUpOnAPartThatDoesNotEnd(t *testing.T) {
 func TestAPartThatEndsByItselfIsReported(t *testing.T) {
 	l := &lifecycle{log: slog.New(slog.DiscardHandler)}
 	failed := make(chan error, 1)
-	l.background("fragile", func(context.Context) error { return errors.New("no more") }, func(err error) { failed <- err })
+	l.background("fragile", func(context.Context) error { return errors.New("no more") },
+		func(err error) { failed <- err })
 	if err := <-failed; err == nil {
 		t.Error("the failure was lost")
 	}

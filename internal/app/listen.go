@@ -43,7 +43,8 @@ func listen(o Options, descriptors budget.Descriptors) (listener net.Listener, s
 	}
 	plain, err := net.Listen("tcp", o.Listen)
 	if err != nil {
-		return nil, "", &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("cannot listen on %s: %v", o.Listen, err),
+		return nil, "", &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("cannot listen on %s: %v", o.Listen,
+			err),
 			Hint: listenHint(err), Err: err}
 	}
 	plain = boundClients(plain, descriptors.API, descriptors.APIReserve)
@@ -92,7 +93,8 @@ func serverCertificate(o Options, host string) (tls.Certificate, error) {
 	if o.TLSCert != "" {
 		certificate, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
 		if err != nil {
-			return tls.Certificate{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "--tls-cert and --tls-key do not load: " + err.Error(),
+			return tls.Certificate{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "--tls-cert and --tls-key do not load: " +
+				err.Error(),
 				Hint: "Give a certificate and the key that belongs to it, both in PEM."}
 		}
 		return certificate, nil
@@ -102,14 +104,17 @@ func serverCertificate(o Options, host string) (tls.Certificate, error) {
 	if err == nil && time.Until(certificate.Leaf.NotAfter) > certificateRenew {
 		for _, name := range o.AllowHosts {
 			if certificate.Leaf.VerifyHostname(name) != nil {
-				o.Log.Warn("the generated certificate does not name an allowed host: remove tls.pem from the home folder to have a new one made", logkey.Address, name)
+				o.Log.Warn("the generated certificate does not name an allowed host: remove tls.pem from the home folder to "+
+					"have a new one made", logkey.Address, name)
 			}
 		}
 		return certificate, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return tls.Certificate{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "the generated certificate tls.pem does not load: " + err.Error(),
-			Hint: "Remove tls.pem from the home folder to have a new one made; clients that trusted the old one must trust the new one."}
+		return tls.Certificate{}, &fleet.Error{Code: fleet.CodeInvalid,
+			Message: "the generated certificate tls.pem does not load: " + err.Error(),
+			Hint: "Remove tls.pem from the home folder to have a new one made; clients that trusted the old one must trust " +
+				"the new one."}
 	}
 	return generateCertificate(path, slices.Concat(addressesOf(host), o.AllowHosts))
 }

@@ -15,8 +15,8 @@ const (
 	nearbyShift = time.Minute // then others come first, so that in time everybody is asked
 )
 
-// nearby knows which daemons to ask about a device. Thousands of devices without an address ask all the time: the fleet
-// is walked once a second for all of them, and each gets a short list.
+// nearby knows which daemons to ask about a device. Thousands of devices without an address ask all the time: the
+// fleet is walked once a second for all of them, and each gets a short list.
 type nearby struct {
 	snapshots func() []*mirror.Snapshot
 	registry  func() (*fleet.Registry, error)
@@ -36,8 +36,8 @@ type groups struct {
 	devices  map[fleet.DeviceID]*fleet.Registered
 }
 
-// of lists daemons that are online: those that have a folder of the device come first, then those that carry one of its
-// tags, then any.
+// of lists daemons that are online: those that have a folder of the device come first, then those that carry one of
+// its tags, then any.
 func (n *nearby) of(about fleet.DeviceID) []fleet.DeviceID {
 	g := n.groups()
 	chosen, seen := make([]fleet.DeviceID, 0, mostNearby), map[fleet.DeviceID]bool{about: true}
@@ -71,7 +71,8 @@ func (n *nearby) groups() *groups {
 	return n.made
 }
 
-// walk puts the fleet into groups. Which daemons come first is the same for everybody, as their answers serve everybody.
+// walk puts the fleet into groups. Which daemons come first is the same for everybody, as their answers serve
+// everybody.
 func (n *nearby) walk(now time.Time) *groups {
 	g := &groups{at: now, byTag: map[fleet.Tag][]fleet.DeviceID{}, byFolder: map[string][]fleet.DeviceID{},
 		folders: map[fleet.DeviceID][]fleet.FolderLabel{}}

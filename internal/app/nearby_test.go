@@ -20,7 +20,8 @@ type crowd struct {
 }
 
 func newCrowd(n int) *crowd {
-	c := &crowd{registry: fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}, now: time.Unix(1_700_000_000, 0)}
+	c := &crowd{registry: fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}},
+		now: time.Unix(1_700_000_000, 0)}
 	for i := range n {
 		c.add(fleet.DeviceID(fmt.Sprintf("D%04d", i)), fleet.Online)
 	}

@@ -11,7 +11,8 @@ import (
 
 // newInbox makes what keeps an eye on devices and folders that ask to be let in.
 func (a *App) newInbox(d daemons) *pending.Inbox {
-	return pending.New(pending.Options{Daemon: askers{d, a.engine}, Mode: managed{a}.mode, Log: a.log, Changed: a.news.asked})
+	return pending.New(pending.Options{Daemon: askers{d, a.engine}, Mode: managed{a}.mode, Log: a.log,
+		Changed: a.news.asked})
 }
 
 // askers lets the inbox talk to daemons.
@@ -44,6 +45,7 @@ func (d askers) DismissPending(ctx context.Context, id fleet.DeviceID, asks flee
 	return client.DismissPending(ctx, asks)
 }
 
-func (d askers) Amend(ctx context.Context, id fleet.DeviceID, what string, change func(stconfig.Value) (stconfig.Value, error)) error {
+func (d askers) Amend(ctx context.Context, id fleet.DeviceID, what string,
+	change func(stconfig.Value) (stconfig.Value, error)) error {
 	return d.engine.Amend(ctx, id, reconcile.Amendment{What: what, Cause: fleet.CauseAccept, Change: change})
 }

@@ -34,7 +34,8 @@ func (a *App) newRunner(ctx context.Context, evaluator rollout.Evaluator) (*roll
 	}
 	runner := rollout.New(rollout.Options{
 		Store: a.store, Fleet: managed{a}, Evaluator: evaluator, Log: a.log, Step: a.o.Step,
-		SoakTime: soak, ProgressDeadline: a.o.ProgressDeadline, Waves: waves, ApprovalThreshold: threshold, FourEyes: a.o.FourEyes,
+		SoakTime: soak, ProgressDeadline: a.o.ProgressDeadline, Waves: waves, ApprovalThreshold: threshold,
+		FourEyes: a.o.FourEyes,
 		Changed: func(r fleet.Rollout) {
 			a.rolledOut(r)
 			a.news.publish(event.TypeRollout, "", nil, httpapi.RolloutEvent(r, a.registry()))

@@ -22,7 +22,8 @@ func (a *App) registry() *fleet.Registry {
 // facts are what health needs of others to say how a device stands.
 func (a *App) facts(id fleet.DeviceID) health.Facts {
 	return health.Facts{
-		Registry: a.registry(), Snapshot: a.mirror.Snapshot(id), Shortage: a.budget.Reason(), LockLost: a.store.LockLost() != nil,
+		Registry: a.registry(), Snapshot: a.mirror.Snapshot(id), Shortage: a.budget.Reason(),
+		LockLost: a.store.LockLost() != nil,
 	}
 }
 

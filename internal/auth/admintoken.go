@@ -67,8 +67,10 @@ func RenewAdminToken(ctx context.Context, store TokenStore, home string) (create
 
 func homeUnusable(what string, err error) error {
 	return &fleet.Error{
-		Code: fleet.CodeUnavailable, Message: "cannot " + what + " " + AdminTokenFile + " in the home folder: " + err.Error(),
-		Hint: "Look whether the folder belongs to the user that runs Muster and its disk has room, or give another one with --home.", Err: err,
+		Code: fleet.CodeUnavailable, Message: "cannot " + what + " " + AdminTokenFile + " in the home folder: " +
+			err.Error(),
+		Hint: "Look whether the folder belongs to the user that runs Muster and its disk has room, or give another one " +
+			"with --home.", Err: err,
 	}
 }
 

@@ -48,7 +48,8 @@ func (m *memory) DeleteToken(_ context.Context, name string) error {
 func TestPermissionsAreCumulative(t *testing.T) {
 	order := []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin}
 	for permission, want := range map[Permission]int{
-		Read: 0, WriteTags: 1, Apply: 1, Stop: 1, WriteTemplates: 2, Approve: 3, WriteDevices: 3, WriteSettings: 3, ManageTokens: 3,
+		Read: 0, WriteTags: 1, Apply: 1, Stop: 1, WriteTemplates: 2, Approve: 3, WriteDevices: 3, WriteSettings: 3,
+		ManageTokens: 3,
 	} {
 		for i, role := range order {
 			if got := (Principal{Role: role}).May(permission); got != (i >= want) {
@@ -87,7 +88,8 @@ func TestADeletedTokenIsGoneAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, ok, err := tokens.Principal(t.Context(), secret); !ok || err != nil || p != (Principal{Name: "ci", Role: fleet.RoleOperator}) {
+	if p, ok, err := tokens.Principal(t.Context(), secret); !ok || err != nil ||
+		p != (Principal{Name: "ci", Role: fleet.RoleOperator}) {
 		t.Fatalf("got %+v, %t, %v", p, ok, err)
 	}
 	if err := tokens.Delete(t.Context(), "ci"); err != nil {
@@ -146,7 +148,8 @@ func TestATokenTravelsInEitherHeader(t *testing.T) {
 	}
 	a := NewAuthenticator(tokens)
 	for _, r := range []*http.Request{
-		request("Authorization", "Bearer "+secret), request("Authorization", "bearer  "+secret), request("X-API-Key", secret),
+		request("Authorization", "Bearer "+secret), request("Authorization", "bearer  "+secret),
+		request("X-API-Key", secret),
 	} {
 		if p, err := a.Authenticate(r); err != nil || p.Name != "ci" {
 			t.Errorf("%v: got %+v, %v", r.Header, p, err)
@@ -154,8 +157,9 @@ func TestATokenTravelsInEitherHeader(t *testing.T) {
 	}
 	for name, r := range map[string]*http.Request{
 		"none": request("", ""), "blank": request("Authorization", ""), "basic": request("Authorization", "Basic "+secret),
-		"bare": request("Authorization", secret), "cut off": request("X-API-Key", secret[:len(secret)-1]), "upper": request("X-API-Key", strings.ToUpper(secret)),
-		"hash": request("X-API-Key", hashOf(secret)),
+		"bare": request("Authorization", secret), "cut off": request("X-API-Key", secret[:len(secret)-1]),
+		"upper": request("X-API-Key", strings.ToUpper(secret)),
+		"hash":  request("X-API-Key", hashOf(secret)),
 	} {
 		p, err := a.Authenticate(r)
 		var e *fleet.Error

@@ -7,7 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-const howToAuthenticate = "Send `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`. The first administrator's token is in the file admin-token in the server's home."
+const howToAuthenticate = "Send `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`. The first administrator's " +
+	"token is in the file admin-token in the server's home."
 
 // Authenticator finds out who sends a request.
 type Authenticator struct{ tokens *Tokens }
@@ -17,8 +18,8 @@ func NewAuthenticator(tokens *Tokens) *Authenticator {
 	return &Authenticator{tokens: tokens}
 }
 
-// Authenticate is who sends the request. The error is unauthorized without a token or with one that is not known. Wrong
-// tokens are not counted: a token has 256 bits, and many programs behind one address may share an old one.
+// Authenticate is who sends the request. The error is unauthorized without a token or with one that is not known.
+// Wrong tokens are not counted: a token has 256 bits, and many programs behind one address may share an old one.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	secret, err := credential(r)
 	if err != nil {

@@ -53,7 +53,8 @@ func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
 }
 
 // Create makes a token and is the only place where its text is ever seen.
-func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secret string, token fleet.Token, err error) {
+func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secret string, token fleet.Token,
+	err error) {
 	if err := fleet.ValidateTokenName(name); err != nil {
 		return "", fleet.Token{}, err
 	}
@@ -66,8 +67,9 @@ func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secr
 	token = newToken(name, role, secret)
 	switch err := t.store.CreateToken(ctx, token); {
 	case fleet.CodeOf(err) == fleet.CodeConflict:
-		return "", fleet.Token{}, &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("there is a token %q already", name),
-			Hint: "Choose another name, or revoke that one first.", Err: err}
+		return "", fleet.Token{}, &fleet.Error{Code: fleet.CodeConflict,
+			Message: fmt.Sprintf("there is a token %q already", name),
+			Hint:    "Choose another name, or revoke that one first.", Err: err}
 	case err != nil:
 		return "", fleet.Token{}, err
 	}
@@ -98,7 +100,8 @@ func (t *Tokens) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// stale has the tokens read again before they are used, if the store can be read. deleted is one that is gone for sure.
+// stale has the tokens read again before they are used, if the store can be read. deleted is one that is gone for
+// sure.
 func (t *Tokens) stale(deleted string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,8 +132,9 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 // patience is how long somebody with a known token waits for the tokens to be read.
 const patience = 2 * time.Second
 
-// all are the tokens by hash, among which one is looked for. While they cannot be read, or not in time, one that was known
-// last is known: who stops Muster because its database is away must not be kept from it. Of another nobody can say.
+// all are the tokens by hash, among which one is looked for. While they cannot be read, or not in time, one that was
+// known last is known: who stops Muster because its database is away must not be kept from it. Of another nobody can
+// say.
 func (t *Tokens) all(ctx context.Context, hash string) (map[string]fleet.Token, error) {
 	t.mu.Lock()
 	known, fresh, at := t.byHash, t.fresh, t.changes
@@ -171,7 +175,8 @@ func wellFormed(secret string) bool {
 }
 
 func newToken(name string, role fleet.Role, secret string) fleet.Token {
-	return fleet.Token{Name: name, Role: role, Hash: hashOf(secret), CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	return fleet.Token{Name: name, Role: role, Hash: hashOf(secret),
+		CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
 func hashOf(secret string) string {

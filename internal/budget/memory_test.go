@@ -17,7 +17,8 @@ func TestTheLowestMemoryLimitOfTheContainerCounts(t *testing.T) {
 		"a slice with a lower limit than its service": {map[string]string{
 			"proc/self/cgroup": "0::/system.slice/muster.service\n",
 			"sys/fs/cgroup/system.slice/muster.service/memory.max": "1073741824\n",
-			"sys/fs/cgroup/system.slice/memory.max":                "268435456\n", "sys/fs/cgroup/memory.max": "max\n"}, 256 << 20},
+			"sys/fs/cgroup/system.slice/memory.max":                "268435456\n", "sys/fs/cgroup/memory.max": "max\n"},
+			256 << 20},
 		"version 1": {map[string]string{
 			"proc/self/cgroup":                           "12:cpu,cpuacct:/x\n5:memory:/docker/abc\n",
 			"sys/fs/cgroup/memory/memory.limit_in_bytes": "134217728\n"}, 128 << 20},

@@ -45,7 +45,8 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 		}
 		return showPlan(ctx, server, device, state, planView{out: env.Out, all: c.All})
 	}
-	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent, Keep: c.Keep})
+	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent,
+		Keep: c.Keep})
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeConflict:
 		return notApplied(err, c.Device)
@@ -71,9 +72,10 @@ type planView struct {
 	all bool // the daemon's defaults, too
 }
 
-// showPlan prints the stops that concern a device, what would be changed on it, and the command that answers what waits
-// for a person. What goes by itself needs no command.
-func showPlan(ctx context.Context, server *client.Client, device api.Device, state api.DeviceState, view planView) error {
+// showPlan prints the stops that concern a device, what would be changed on it, and the command that answers what
+// waits for a person. What goes by itself needs no command.
+func showPlan(ctx context.Context, server *client.Client, device api.Device, state api.DeviceState,
+	view planView) error {
 	out := view.out
 	stops, err := stopsOfDevice(ctx, server, device.DeviceID)
 	if err != nil {
@@ -140,8 +142,8 @@ func whenWritable(online, stopped bool) string {
 	return ""
 }
 
-// answers prints the command that applies what is held, and tells whether anything is held. A daemon that can be written
-// to only later is not written to by any command now.
+// answers prints the command that applies what is held, and tells whether anything is held. A daemon that can be
+// written to only later is not written to by any command now.
 func (p *painter) answers(device api.Device, made api.Plan, later string) (held bool) {
 	short, _, _ := strings.Cut(device.DeviceID, "-")
 	command, returns := "muster apply "+short+" --digest "+made.Digest, false

@@ -132,10 +132,12 @@ func hintFor(e *fleet.Error, answer *client.Error) string {
 
 // commandsForPaths puts a command in the place of a request in the hints of the server.
 var commandsForPaths = strings.NewReplacer(
-	"GET /api/v1/devices lists all; PUT registers one.", "`muster status --all` lists all; `muster enroll` registers one.",
+	"GET /api/v1/devices lists all; PUT registers one.",
+	"`muster status --all` lists all; `muster enroll` registers one.",
 	"GET /api/v1/rollouts lists all.", "`muster rollout list` lists all.",
 	"GET /api/v1/consents lists what waits: answer that.", "`muster consents` shows what waits: answer that.",
-	"GET consents, or `muster consents`, lists what waits now: answer that.", "`muster consents` shows what waits now: answer that.",
+	"GET consents, or `muster consents`, lists what waits now: answer that.",
+	"`muster consents` shows what waits now: answer that.",
 	"GET /api/v1/consents/given shows what became of it.", "`muster consents --given` shows what became of it.",
 	"GET /api/v1/pending lists what does.", "`muster pending list` lists what does.",
 	"GET /api/v1/secrets lists all.", "`muster secret list` lists all.",

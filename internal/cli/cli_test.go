@@ -25,9 +25,10 @@ func run(t *testing.T, args ...string) (code int, out, errs string) {
 }
 
 func TestAnErrorIsSaidOnceWithItsPlaceAndWhatToDo(t *testing.T) {
-	local := &fleet.Error{Code: fleet.CodeInvalid, Message: "two things are wrong", Hint: "Mend them.", Details: []fleet.Detail{
-		{Field: "a", Message: "a is wrong"}, {Field: "template", Line: 3, Column: 7, Message: "unexpected end"},
-	}}
+	local := &fleet.Error{Code: fleet.CodeInvalid, Message: "two things are wrong", Hint: "Mend them.",
+		Details: []fleet.Detail{
+			{Field: "a", Message: "a is wrong"}, {Field: "template", Line: 3, Column: 7, Message: "unexpected end"},
+		}}
 	answer := &client.Error{Status: http.StatusUnprocessableEntity, Problem: api.Problem{
 		Detail: "unexpected end", Hint: "Mend it.", Traceback: "Traceback: line 3",
 		Errors: []api.ProblemDetail{{Field: "template", Line: 3, Column: 7, Message: "unexpected end"}},
@@ -45,7 +46,8 @@ func TestAnErrorIsSaidOnceWithItsPlaceAndWhatToDo(t *testing.T) {
 			"muster: two things are wrong\n  a: a is wrong\n  template line 3, column 7: unexpected end\nMend them.\n"},
 		"an answer": {answer, exitRefused,
 			"muster: unexpected end (template line 3, column 7)\nTraceback: line 3\nMend it.\n"},
-		"a wrong token": {&client.Error{Status: http.StatusUnauthorized, Problem: api.Problem{Detail: "not known", Hint: "Send a header."}}, exitRefused,
+		"a wrong token": {&client.Error{Status: http.StatusUnauthorized,
+			Problem: api.Problem{Detail: "not known", Hint: "Send a header."}}, exitRefused,
 			"muster: not known\n" + howToGiveAToken + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +68,8 @@ func TestServeRefusesFlagsThatMakeNoSense(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--home="}, {"--demo=-1"}, {"--keep-revisions=0"}, {"--keep-for=0s"}, {"--soak=-1s"}, {"--notify-after=-1s"},
 		{"--tls-cert", file}, {"--tls-key", file}, {"--tls=off", "--tls-cert", file, "--tls-key", file},
-		{"--smtp=mail.example"}, {"--notify-mail-from=a@example.org"}, {"--allow-host=http://name"}, {"--allow-host=name:2525"},
+		{"--smtp=mail.example"}, {"--notify-mail-from=a@example.org"}, {"--allow-host=http://name"},
+		{"--allow-host=name:2525"},
 	} {
 		before := flags[0]
 		if strings.HasPrefix(before, "--home") {
@@ -76,7 +79,8 @@ func TestServeRefusesFlagsThatMakeNoSense(t *testing.T) {
 		}
 		code, out, errs := run(t, append([]string{"serve", before}, flags...)...)
 		if lines := strings.Count(errs, "\n"); code != exitRefused || out != "" || lines != 2 {
-			t.Errorf("%v: got %d and\n%s%swant a line that says what is wrong and one that says what to do", flags, code, out, errs)
+			t.Errorf("%v: got %d and\n%s%swant a line that says what is wrong and one that says what to do", flags, code, out,
+				errs)
 		}
 	}
 	left, err := os.ReadDir(home)
@@ -87,7 +91,8 @@ func TestServeRefusesFlagsThatMakeNoSense(t *testing.T) {
 
 func TestEveryCommandExplainsItselfAndItsFlags(t *testing.T) {
 	for _, command := range []string{
-		"", "serve", "enroll", "plan", "status", "apply", "token create", "token list", "token revoke", "stop", "resume", "rollout list", "rollout show",
+		"", "serve", "enroll", "plan", "status", "apply", "token create", "token list", "token revoke", "stop", "resume",
+		"rollout list", "rollout show",
 		"rollout approve", "rollout waves", "consents", "consent", "pending accept", "secret put", "sim", "version",
 	} {
 		code, out, errs := run(t, append(strings.Fields(command), "--help")...)
@@ -110,8 +115,10 @@ func TestNothingIsSimulatedForNoDaemon(t *testing.T) {
 }
 
 func TestASecretThatCannotBeReadSaysWhatToDo(t *testing.T) {
-	for name, flags := range map[string][]string{"empty": nil, "absent": {"--file", filepath.Join(t.TempDir(), "absent")}} {
-		code, _, errs := run(t, append([]string{"secret", "put", "x", "--token", "x", "--server", "http://127.0.0.1:1"}, flags...)...)
+	for name, flags := range map[string][]string{"empty": nil, "absent": {"--file",
+		filepath.Join(t.TempDir(), "absent")}} {
+		code, _, errs := run(t, append([]string{"secret", "put", "x", "--token", "x", "--server", "http://127.0.0.1:1"},
+			flags...)...)
 		if code != exitRefused || strings.Count(errs, "\n") != 2 {
 			t.Errorf("%s: got %d %s", name, code, errs)
 		}

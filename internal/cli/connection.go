@@ -21,7 +21,8 @@ import (
 // callLimit is how long one answer of the server may take.
 const callLimit = 2 * time.Minute
 
-const howToGiveAToken = "Give --token (or MUSTER_TOKEN), or --muster-home (or MUSTER_HOME) with the --home of a server on this machine. " +
+const howToGiveAToken = "Give --token (or MUSTER_TOKEN), or --muster-home (or MUSTER_HOME) with the --home of a " +
+	"server on this machine. " +
 	"If no administrator has one any more, start the server with --new-admin-token."
 
 // connection is how client commands find the server and prove who asks.
@@ -74,7 +75,8 @@ func (c *connection) trusted() (*x509.CertPool, error) {
 }
 
 func noCertificate(why string) error {
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: "--ca cannot be used: " + why, Hint: "Give a file with the server's certificate, or its issuer's, in PEM."}
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "--ca cannot be used: " + why,
+		Hint: "Give a file with the server's certificate, or its issuer's, in PEM."}
 }
 
 func noToken(home string, err error) error {

@@ -75,7 +75,8 @@ func TestTheOtherSchemeIsNamed(t *testing.T) {
 		strings.Replace(plain.URL, "http:", "https:", 1):  "Write http://",
 		strings.Replace(secure.URL, "https:", "http:", 1): "Write https://",
 	} {
-		if code, _, errs := run(t, "token", "list", "--token", "x", "--server", server); code != exitRefused || !strings.Contains(errs, want) {
+		if code, _, errs := run(t, "token", "list", "--token", "x", "--server", server); code != exitRefused ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%s: got %d and\n%s", server, code, errs)
 		}
 	}
@@ -102,13 +103,15 @@ func TestAStopOfAMistypedTagIsRefused(t *testing.T) {
 	server := answering(t, map[string]any{
 		"PUT /api/v1/tags/new/settings":  api.ModeSwitched{},
 		"GET /api/v1/tags/ofice/devices": []api.Device{}, "GET /api/v1/tags/new/devices": []api.Device{},
-		"GET /api/v1/tags/ofice/settings": api.ModeSetting{Mode: "on"}, "GET /api/v1/tags/new/settings": api.ModeSetting{Mode: "on"},
-		"GET /api/v1/tags": []string{"office", "server"},
+		"GET /api/v1/tags/ofice/settings": api.ModeSetting{Mode: "on"},
+		"GET /api/v1/tags/new/settings":   api.ModeSetting{Mode: "on"},
+		"GET /api/v1/tags":                []string{"office", "server"},
 	})
 	connected := []string{"--token", "x", "--server", server.URL}
 	for _, verb := range []string{"stop", "resume"} {
 		code, out, errs := run(t, append([]string{verb, "--tag", "ofice"}, connected...)...)
-		want := "muster: no device carries the tag \"ofice\"\nNothing was changed. Did you mean `muster " + verb + " --tag 'office'`?"
+		want := "muster: no device carries the tag \"ofice\"\nNothing was changed. Did you mean `muster " + verb +
+			" --tag 'office'`?"
 		if code != exitRefused || out != "" || !strings.HasPrefix(errs, want) {
 			t.Errorf("%s: got %d and\n%s%swant\n%s", verb, code, out, errs, want)
 		}
@@ -138,10 +141,12 @@ func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
 	connected := []string{"--token", "x", "--server", server.URL}
 	t.Setenv("MUSTER_TAG", "office")
 	t.Setenv("MUSTER_DEVICE", "x")
-	if code, out, errs := run(t, append([]string{"stop"}, connected...)...); code != exitRefused || !strings.Contains(errs, "PUT /api/v1/configurator") {
+	if code, out, errs := run(t, append([]string{"stop"}, connected...)...); code != exitRefused ||
+		!strings.Contains(errs, "PUT /api/v1/configurator") {
 		t.Errorf("got %d and\n%s%swant the whole fleet stopped, whatever the environment says", code, out, errs)
 	}
-	if code, _, errs := run(t, append([]string{"stop", "--tag", "office"}, connected...)...); code != exitDone || errs != "" {
+	if code, _, errs := run(t, append([]string{"stop", "--tag", "office"}, connected...)...); code != exitDone ||
+		errs != "" {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
 	file := write(t, t.TempDir(), "plan.hjson", `{
@@ -157,14 +162,18 @@ func TestATagThatNoDeviceCarriesIsWarnedOf(t *testing.T) {
 func TestAStopLeavesWhatIsPaused(t *testing.T) {
 	paused, label := api.ModeSetting{Mode: "paused"}, []api.Device{{DeviceID: idNAS, Label: "nas"}}
 	server := answering(t, map[string]any{ // and takes no PUT
-		"GET /api/v1/configurator": paused, "GET /api/v1/tags/office/settings": paused, "GET /api/v1/tags/office/devices": label,
-		"GET /api/v1/devices": label, "GET /api/v1/devices/" + idNAS + "/settings": api.DeviceSettings{Mode: "paused"},
+		"GET /api/v1/configurator": paused, "GET /api/v1/tags/office/settings": paused,
+		"GET /api/v1/tags/office/devices": label,
+		"GET /api/v1/devices":             label, "GET /api/v1/devices/" + idNAS +
+			"/settings": api.DeviceSettings{Mode: "paused"},
 	})
 	for args, who := range map[string]string{
-		"stop": "any device", "stop --tag office": `devices with the tag "office"`, "stop --device nas": "device nas (P56IOI7)",
+		"stop": "any device", "stop --tag office": `devices with the tag "office"`,
+		"stop --device nas": "device nas (P56IOI7)",
 	} {
 		code, out, errs := run(t, append(strings.Fields(args), "--token", "x", "--server", server.URL)...)
-		if code != exitDone || errs != "" || !strings.HasPrefix(out, "Stopped before: the mode is paused and stays so, nothing is written to "+who+". `muster resume") {
+		if code != exitDone || errs != "" || !strings.HasPrefix(out,
+			"Stopped before: the mode is paused and stays so, nothing is written to "+who+". `muster resume") {
 			t.Errorf("%s: got %d and\n%s%s", args, code, out, errs)
 		}
 	}

@@ -17,7 +17,8 @@ type deviceCommand struct {
 	Trust deviceTrustCommand `cmd:"" help:"Show the certificate that a device's API shows beside the pinned one, and take it."`
 }
 
-// deviceTrustCommand's answers are given on the command line only: in the environment they would be a trust in everything.
+// deviceTrustCommand's answers are given on the command line only: in the environment they would be a trust in
+// everything.
 type deviceTrustCommand struct {
 	connection
 	Device      string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
@@ -36,7 +37,8 @@ type presented struct {
 	trust  api.DeviceTrust
 }
 
-// Run shows one device's certificates, or those of all devices with a tag that changed, and takes what a person trusts.
+// Run shows one device's certificates, or those of all devices with a tag that changed, and takes what a person
+// trusts.
 func (c *deviceTrustCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {
@@ -44,9 +46,11 @@ func (c *deviceTrustCommand) Run(ctx context.Context, env *environment) error {
 	}
 	switch {
 	case (c.Device == "") == (c.Tag == ""):
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "whose certificate is meant?", Hint: "Name a device, or give --tag TAG."}
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "whose certificate is meant?",
+			Hint: "Name a device, or give --tag TAG."}
 	case c.Tag != "" && c.Fingerprint != "":
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "a fingerprint is that of one device", Hint: "Name the device instead of --tag."}
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "a fingerprint is that of one device",
+			Hint: "Name the device instead of --tag."}
 	case c.Tag != "":
 		return c.many(ctx, env, server)
 	}
@@ -57,7 +61,8 @@ func (c *deviceTrustCommand) Run(ctx context.Context, env *environment) error {
 	return c.one(ctx, env, server, device)
 }
 
-func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *client.Client, device api.Device) error {
+func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *client.Client,
+	device api.Device) error {
 	trust, err := server.DeviceTrust(ctx, device.DeviceID)
 	if err != nil {
 		return err
@@ -79,13 +84,15 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 	switch {
 	case shown == "":
 		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "no certificate of this device was seen yet",
-			Hint: "`muster status " + quoted(c.Device) + "` says why. `muster enroll` on its machine pins the certificate beforehand."}
+			Hint: "`muster status " + quoted(c.Device) +
+				"` says why. `muster enroll` on its machine pins the certificate beforehand."}
 	case shown == trust.Pinned.Fingerprint && trust.Origin == string(fleet.PinGiven):
 		fmt.Fprintln(env.Out, "There is nothing to do: it shows the pinned certificate.")
 		return nil
 	case c.Yes && c.Fingerprint == "" && onAnybodysWord(trust.Presented.FoundBy):
-		return &fleet.Error{Code: fleet.CodeConflict, Message: "the address was found on anybody's word: --yes alone would trust anybody",
-			Hint: "Give the fingerprint of the daemon's own certificate with --fingerprint. " + howToCompare}
+		return &fleet.Error{Code: fleet.CodeConflict,
+			Message: "the address was found on anybody's word: --yes alone would trust anybody",
+			Hint:    "Give the fingerprint of the daemon's own certificate with --fingerprint. " + howToCompare}
 	}
 	if !c.Yes && c.Fingerprint == "" {
 		fmt.Fprintln(env.Out, howToCompare)
@@ -96,8 +103,8 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 	return take(ctx, env, server, presented{device, trust})
 }
 
-// many takes renewed certificates only: where the device was found on anybody's word, or has no pin yet, each fingerprint
-// has to be compared.
+// many takes renewed certificates only: where the device was found on anybody's word, or has no pin yet, each
+// fingerprint has to be compared.
 func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server *client.Client) error {
 	devices, err := server.Devices(ctx, client.List{Tag: c.Tag})
 	if err != nil {
@@ -167,7 +174,8 @@ func ask(env *environment, question string) error {
 	case "y", "yes":
 		return nil
 	}
-	return &fleet.Error{Code: fleet.CodeConflict, Message: "nothing was changed", Hint: "Answer y, or give --fingerprint or --yes."}
+	return &fleet.Error{Code: fleet.CodeConflict, Message: "nothing was changed",
+		Hint: "Answer y, or give --fingerprint or --yes."}
 }
 
 // printTrust shows old and new certificate, and what can be told from them.
@@ -212,7 +220,8 @@ func describeCertificate(c api.Certificate) string {
 
 // origins say what a pin is worth.
 var origins = map[string]string{
-	string(fleet.PinFirstUse):  "trusted on first use: whether the daemon or somebody on the way answered then is not known",
+	string(fleet.PinFirstUse): "trusted on first use: whether the daemon or somebody on the way answered then is not " +
+		"known",
 	string(fleet.PinGiven):     "given by an administrator, or by enroll on the daemon's machine",
 	string(fleet.PinForgotten): "forgotten by an administrator",
 }

@@ -25,15 +25,16 @@ type enrollCommand struct {
 	Wait    time.Duration `help:"How long to wait until the server has seen the daemon; 0 does not wait." default:"30s"`
 }
 
-// Run registers the daemon whose home it reads with the certificate that its API has to show, tags it, and waits until the
-// server has seen it. Run again it mends the pin of a daemon that made itself another certificate.
+// Run registers the daemon whose home it reads with the certificate that its API has to show, tags it, and waits until
+// the server has seen it. Run again it mends the pin of a daemon that made itself another certificate.
 func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 	daemon, err := readSyncthingHome(c.Home)
 	if err != nil {
 		return err
 	}
 	if c.Label != nil && strings.TrimSpace(*c.Label) == "" {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the label is blank", Hint: "Give one, or leave --label out: the stored one stays."}
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the label is blank",
+			Hint: "Give one, or leave --label out: the stored one stays."}
 	}
 	for _, tag := range c.Tag {
 		if _, err := fleet.ParseTag(tag); err != nil {
@@ -85,7 +86,8 @@ func (c *enrollCommand) register(
 		return server.PutDevice(ctx, id, body)
 	}
 	if daemon.Pin == "" {
-		fmt.Fprintln(env.Err, "The daemon has no https-cert.pem yet: unless a certificate is pinned already, the first one that is "+
+		fmt.Fprintln(env.Err, "The daemon has no https-cert.pem yet: unless a certificate is pinned already, the first "+
+			"one that is "+
 			"shown at its address is trusted.")
 		return server.PutDevice(ctx, id, body)
 	}
@@ -100,8 +102,8 @@ func (c *enrollCommand) register(
 	return stored, created, err
 }
 
-// registration is what the server is told. An address that the server cannot reach is refused here, where the person can
-// still do something about it.
+// registration is what the server is told. An address that the server cannot reach is refused here, where the person
+// can still do something about it.
 func (c *enrollCommand) registration(daemon *localDaemon) (api.PutDevice, error) {
 	key, host, port := daemon.APIKey.Reveal(), c.Address, int64(daemon.Port)
 	switch {

@@ -21,7 +21,8 @@ func daemonHome(t *testing.T, gui string) string {
 	home := t.TempDir()
 	write(t, home, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("any")})))
 	write(t, home, "https-cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("other")})))
-	write(t, home, "config.xml", `<configuration><gui enabled="true"><address>`+gui+`</address><apikey>k</apikey></gui></configuration>`)
+	write(t, home, "config.xml",
+		`<configuration><gui enabled="true"><address>`+gui+`</address><apikey>k</apikey></gui></configuration>`)
 	return home
 }
 
@@ -63,10 +64,12 @@ func TestEnrollWritesNothingBeforeEverythingIsRight(t *testing.T) {
 		flags []string
 		says  string
 	}{
-		"no home":            {[]string{"--home", t.TempDir(), "--server", address}, "config.xml"},
-		"no address":         {[]string{"--home", elsewhere, "--server", address}, "host and port"},
-		"no scheme":          {[]string{"--home", home, "--server", strings.TrimPrefix(address, "http://")}, "looks like http://"},
-		"a tag that is none": {[]string{"--home", home, "--server", address, "--tag", "good", "--tag", "a\tb"}, "control characters"},
+		"no home":    {[]string{"--home", t.TempDir(), "--server", address}, "config.xml"},
+		"no address": {[]string{"--home", elsewhere, "--server", address}, "host and port"},
+		"no scheme": {[]string{"--home", home, "--server", strings.TrimPrefix(address, "http://")},
+			"looks like http://"},
+		"a tag that is none": {[]string{"--home", home, "--server", address, "--tag", "good", "--tag", "a\tb"},
+			"control characters"},
 		"a blank label":      {[]string{"--home", home, "--server", address, "--label", ""}, "the label is blank"},
 		"a label of blanks":  {[]string{"--home", home, "--server", address, "--label", "  "}, "the label is blank"},
 		"a server elsewhere": {[]string{"--home", home, "--server", "http://muster.example"}, "--address"},
@@ -93,14 +96,17 @@ func TestEnrollSaysWhatStaysAndNotWhatPasses(t *testing.T) {
 		wait      string
 		out, errs string
 	}{
-		"at once":       {[]api.DeviceState{before, there}, "60s", "Online: configuration inSync\n", ""},
-		"at last":       {[]api.DeviceState{before, away, away, away, there}, "60s", "Online: configuration inSync\n", "unreachable: nothing listens\n"},
+		"at once": {[]api.DeviceState{before, there}, "60s", "Online: configuration inSync\n", ""},
+		"at last": {[]api.DeviceState{before, away, away, away, there}, "60s", "Online: configuration inSync\n",
+			"unreachable: nothing listens\n"},
 		"does not wait": {[]api.DeviceState{away}, "0s", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, written := registry(t, test.states...)
-			code, out, errs := run(t, "enroll", "--token", "x", "--server", address, "--home", home, "--tag", "office,site", "--wait", test.wait)
-			if want := "Updated \"nas\", ID, at 127.0.0.1:8384\n" + test.out; code != exitDone || out != want || errs != test.errs {
+			code, out, errs := run(t, "enroll", "--token", "x", "--server", address, "--home", home, "--tag", "office,site",
+				"--wait", test.wait)
+			if want := "Updated \"nas\", ID, at 127.0.0.1:8384\n" + test.out; code != exitDone || out != want ||
+				errs != test.errs {
 				t.Errorf("got %d and\n%s%swant\n%s%s", code, out, errs, want, test.errs)
 			}
 			if got := strings.Join(written()[1:], " "); got != "office site" {
@@ -112,8 +118,9 @@ func TestEnrollSaysWhatStaysAndNotWhatPasses(t *testing.T) {
 
 func TestWhoIsNotOnlineIsSaidToBeRegistered(t *testing.T) {
 	for want, last := range map[string]api.DeviceState{
-		"the daemon is registered, but not online after 30s: nothing listens": {Reason: "nothing listens", Next: "Start the daemon."},
-		"the daemon is registered, but not online after 30s":                  {},
+		"the daemon is registered, but not online after 30s: nothing listens": {Reason: "nothing listens",
+			Next: "Start the daemon."},
+		"the daemon is registered, but not online after 30s": {},
 	} {
 		var e *fleet.Error
 		if err := notOnline(last, 30*time.Second); !errors.As(err, &e) || e.Error() != want || e.Hint == "" {

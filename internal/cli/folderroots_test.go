@@ -66,7 +66,8 @@ func TestFolderRootsAreListedAddedAndRemoved(t *testing.T) {
 	}
 }
 
-// TestARootOfEverythingIsWarnedOf covers a root that contains every path of the machine: authors put folders anywhere then.
+// TestARootOfEverythingIsWarnedOf covers a root that contains every path of the machine: authors put folders anywhere
+// then.
 func TestARootOfEverythingIsWarnedOf(t *testing.T) {
 	url, _ := rootsServer(t)
 	for root, warned := range map[string]bool{

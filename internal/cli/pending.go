@@ -38,7 +38,8 @@ func (c *pendingListCommand) Run(ctx context.Context, env *environment) error {
 		if p.FromLabel != "" {
 			from = p.FromLabel
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%v\n", p.ID, printable(p.Label), p.Kind, printable(what), printable(from), p.Since)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%v\n", p.ID, printable(p.Label), p.Kind, printable(what), printable(from),
+			p.Since)
 	}
 	return table.Flush()
 }

@@ -140,10 +140,12 @@ func readWhatIf(file string, stdin io.Reader) (body api.WhatIf, err error) {
 
 // unreadable is an error about a file that a flag names; the cause names the file.
 func unreadable(err error) error {
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is not readable: " + err.Error(), Hint: "Give a file, or - for standard input."}
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is not readable: " + err.Error(),
+		Hint: "Give a file, or - for standard input."}
 }
 
-// parseWhatIf reads JSON, or else HJSON. A field that is not known is an error here, because it would not reach the server.
+// parseWhatIf reads JSON, or else HJSON. A field that is not known is an error here, because it would not reach the
+// server.
 func parseWhatIf(text []byte) (body api.WhatIf, err error) {
 	if !json.Valid(text) {
 		options := hjson.DefaultDecoderOptions()
@@ -185,7 +187,8 @@ var kinds = map[jsontext.Kind]string{
 }
 
 func notAPlan(why string) error {
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is no plan: " + why, Hint: "`muster plan --help` shows an example."}
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "the file is no plan: " + why,
+		Hint: "`muster plan --help` shows an example."}
 }
 
 // coloured tells whether colours help whoever reads.

@@ -65,9 +65,13 @@ var sample = api.WhatIfPlan{
 		{DeviceID: "CCCCCCC-D", Label: "lap", Changes: []api.PlannedChange{
 			{Key: "options.natEnabled", From: raw("true"), To: raw("false"), Templates: []int64{9}, Class: "free"}}},
 		{DeviceID: "DDDDDDD-E", Changes: []api.PlannedChange{
-			{Key: "folders.old", From: raw(`{"id":"old"}`), To: raw("null"), Class: "held", Reason: "the folder would be taken from the device"},
-			{Key: "folders.new", From: raw("null"), To: raw(`{"id":"new","label":"a label that is so long that it does not fit beside","path":"/x"}`), Templates: []int64{1, 9}, Class: "free"},
-			{Key: "options.listenAddresses", From: raw(`["default"]`), To: raw("null"), Class: "skipped", Reason: "unknown there"}},
+			{Key: "folders.old", From: raw(`{"id":"old"}`), To: raw("null"), Class: "held",
+				Reason: "the folder would be taken from the device"},
+			{Key: "folders.new", From: raw("null"),
+				To:        raw(`{"id":"new","label":"a label that is so long that it does not fit beside","path":"/x"}`),
+				Templates: []int64{1, 9}, Class: "free"},
+			{Key: "options.listenAddresses", From: raw(`["default"]`), To: raw("null"), Class: "skipped",
+				Reason: "unknown there"}},
 			Dropped: []api.PlannedChange{{Key: "options.maxSendKbps"}}},
 	},
 }
@@ -107,7 +111,8 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 	out.Reset()
 	held := sample
 	held.Approval = "this change touches 2 devices, more than the approval threshold of 1 (--approval-threshold)"
-	if err := printWhatIf(&painter{w: &out}, held); err != nil || !strings.Contains(out.String(), "It would wait for an admin's approval: "+held.Approval+".\n") {
+	if err := printWhatIf(&painter{w: &out}, held); err != nil ||
+		!strings.Contains(out.String(), "It would wait for an admin's approval: "+held.Approval+".\n") {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()
@@ -115,7 +120,8 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 		t.Errorf("got %v\n%s", err, out.String())
 	}
 	out.Reset()
-	if err := printWhatIf(&painter{w: &out, colour: true}, sample); err != nil || !strings.Contains(out.String(), "\x1b[33m  ~ options.natEnabled") {
+	if err := printWhatIf(&painter{w: &out, colour: true}, sample); err != nil ||
+		!strings.Contains(out.String(), "\x1b[33m  ~ options.natEnabled") {
 		t.Errorf("got no colours: %v\n%s", err, out.String())
 	}
 	if coloured("auto", &out) || !coloured("always", &out) || coloured("never", os.Stdout) {
@@ -124,10 +130,12 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 }
 
 func TestALongLabelIsCut(t *testing.T) {
-	if got := nameOf(api.DeviceEffect{DeviceID: "AAAAAAA-B", Label: strings.Repeat("ü", 41)}); got != strings.Repeat("ü", 39)+"… (AAAAAAA)" {
+	if got := nameOf(api.DeviceEffect{DeviceID: "AAAAAAA-B", Label: strings.Repeat("ü", 41)}); got != strings.Repeat("ü",
+		39)+"… (AAAAAAA)" {
 		t.Errorf("got %q", got)
 	}
-	if got := nameOf(api.DeviceEffect{DeviceID: "AAAAAAA-B", Label: strings.Repeat("ü", 40)}); got != strings.Repeat("ü", 40)+" (AAAAAAA)" {
+	if got := nameOf(api.DeviceEffect{DeviceID: "AAAAAAA-B", Label: strings.Repeat("ü", 40)}); got != strings.Repeat("ü",
+		40)+" (AAAAAAA)" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -142,7 +150,8 @@ func TestPlanAsksTheServer(t *testing.T) {
 		if sent = r.Method + " " + r.URL.Path + " " + body.String(); strings.Contains(sent, `"deleted":[5]`) {
 			w.Header().Set("Content-Type", api.ProblemType)
 			w.WriteHeader(http.StatusUnprocessableEntity)
-			_ = json.NewEncoder(w).Encode(api.Problem{Status: 422, Detail: "there is no template 5", Hint: "Name templates by their id."})
+			_ = json.NewEncoder(w).Encode(api.Problem{Status: 422, Detail: "there is no template 5",
+				Hint: "Name templates by their id."})
 			return
 		}
 		_ = json.NewEncoder(w).Encode(sample)
@@ -164,16 +173,19 @@ func TestPlanAsksTheServer(t *testing.T) {
 			t.Errorf("got %d %s %s, sent %s", code, out, err, sent)
 		}
 	}
-	if code, _, err := run("templates: {deleted: [5]}", "-f", file); code != exitRefused || !strings.Contains(err, "there is no template 5") || !strings.Contains(err, "Name templates by their id.") {
+	if code, _, err := run("templates: {deleted: [5]}", "-f", file); code != exitRefused ||
+		!strings.Contains(err, "there is no template 5") || !strings.Contains(err, "Name templates by their id.") {
 		t.Errorf("got %d %s", code, err)
 	}
-	if code, _, err := run("templates: {removed: [5]}", "-f", file); code != exitRefused || !strings.Contains(err, "removed") {
+	if code, _, err := run("templates: {removed: [5]}", "-f", file); code != exitRefused ||
+		!strings.Contains(err, "removed") {
 		t.Errorf("got %d %s", code, err)
 	}
 	if code, out, _ := run("{}", "-f", file, "--json"); code != 0 || !json.Valid([]byte(out)) {
 		t.Errorf("got %d %s", code, out)
 	}
-	if code, _, err := run("{}", "-f", filepath.Join(t.TempDir(), "none")); code != exitRefused || !strings.Contains(err, "not readable") {
+	if code, _, err := run("{}", "-f", filepath.Join(t.TempDir(), "none")); code != exitRefused ||
+		!strings.Contains(err, "not readable") {
 		t.Errorf("got %d %s", code, err)
 	}
 }

@@ -93,7 +93,8 @@ func (p *painter) summary(made api.WhatIfPlan) {
 		p.line(bold, "Nothing would change.")
 		return
 	}
-	p.line(bold, fmt.Sprintf("%s would change: %s, %s.", counted(t.Devices, "device"), counted(t.Folders, "folder"), counted(t.Keys, "key")))
+	p.line(bold, fmt.Sprintf("%s would change: %s, %s.", counted(t.Devices, "device"), counted(t.Folders, "folder"),
+		counted(t.Keys, "key")))
 	if made.Approval != "" {
 		p.line(yellow, "It would wait for an admin's approval: "+made.Approval+".")
 	}

@@ -105,7 +105,8 @@ func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment) error {
 	return c.steer(ctx, env, (*client.Client).UndoRollout)
 }
 
-func (c *rolloutOf) steer(ctx context.Context, env *environment, do func(*client.Client, context.Context, int64) (api.RolloutDetail, error)) error {
+func (c *rolloutOf) steer(ctx context.Context, env *environment,
+	do func(*client.Client, context.Context, int64) (api.RolloutDetail, error)) error {
 	server, err := c.client()
 	if err != nil {
 		return err
@@ -169,11 +170,13 @@ func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
 		counts[m.State]++
 		quiet := m.State == string(fleet.MemberGood) || m.State == string(fleet.MemberLater)
 		if all || !quiet {
-			fmt.Fprintf(table, "  %s\t%s\twave %d\t%s\n", nameOf(api.DeviceEffect{DeviceID: m.DeviceID, Label: m.Label}), m.State, m.Wave, printable(m.Reason))
+			fmt.Fprintf(table, "  %s\t%s\twave %d\t%s\n", nameOf(api.DeviceEffect{DeviceID: m.DeviceID, Label: m.Label}),
+				m.State, m.Wave, printable(m.Reason))
 		}
 	}
 	var states []string
-	for _, state := range []fleet.MemberState{fleet.MemberGood, fleet.MemberAdmitted, fleet.MemberHeld, fleet.MemberFailed, fleet.MemberLater, fleet.MemberAbsent} {
+	for _, state := range []fleet.MemberState{fleet.MemberGood, fleet.MemberAdmitted, fleet.MemberHeld,
+		fleet.MemberFailed, fleet.MemberLater, fleet.MemberAbsent} {
 		if n := counts[string(state)]; n > 0 {
 			states = append(states, fmt.Sprintf("%d %s", n, state))
 		}
@@ -186,7 +189,8 @@ func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
 func printDifference(out io.Writer, r api.RolloutDetail) {
 	line := func(sign string, t *api.TemplateText) {
 		if t != nil {
-			fmt.Fprintf(out, "  %s %s %s, priority %d: %s\n", sign, t.Op, printable(cmp.Or(t.Key, "(everything)")), t.Priority, printable(t.Template))
+			fmt.Fprintf(out, "  %s %s %s, priority %d: %s\n", sign, t.Op, printable(cmp.Or(t.Key, "(everything)")), t.Priority,
+				printable(t.Template))
 		}
 	}
 	for _, t := range r.Templates {

@@ -98,7 +98,8 @@ type secretAllowCommand struct {
 // Run changes the lists. The value stays.
 func (c *secretAllowCommand) Run(ctx context.Context, env *environment) error {
 	if len(c.Key)+len(c.Tag) == 0 && !c.Replace {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "say what the secret is for", Hint: "Type --key KEY, --tag TAG or both."}
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "say what the secret is for",
+			Hint: "Type --key KEY, --tag TAG or both."}
 	}
 	server, err := c.client()
 	if err != nil {
@@ -110,7 +111,8 @@ func (c *secretAllowCommand) Run(ctx context.Context, env *environment) error {
 	}
 	i := slices.IndexFunc(secrets, func(s api.Secret) bool { return s.Name == c.Name })
 	if i < 0 {
-		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no secret %q", c.Name), Hint: "muster secret list shows all."}
+		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no secret %q", c.Name),
+			Hint: "muster secret list shows all."}
 	}
 	keys, tags := slices.Concat(secrets[i].Keys, c.Key), slices.Concat(secrets[i].Tags, c.Tag)
 	if c.Replace {
@@ -162,9 +164,11 @@ func secretFrom(env *environment, file string) (string, error) {
 	value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	switch {
 	case value == "":
-		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "the secret is empty", Hint: "Name a file that holds it, or - and pipe it in."}
+		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "the secret is empty",
+			Hint: "Name a file that holds it, or - and pipe it in."}
 	case len(text) > mostSecretBytes:
-		return "", &fleet.Error{Code: fleet.CodeTooLarge, Message: fmt.Sprintf("the secret is larger than %d KiB", mostSecretBytes>>10), Hint: "Look whether it is the right file."}
+		return "", &fleet.Error{Code: fleet.CodeTooLarge, Message: fmt.Sprintf("the secret is larger than %d KiB",
+			mostSecretBytes>>10), Hint: "Look whether it is the right file."}
 	}
 	return value, nil
 }

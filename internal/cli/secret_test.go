@@ -41,23 +41,28 @@ func TestSecretAllowAddsToTheListsAndReplacesThemWhenAsked(t *testing.T) {
 	for _, step := range []struct{ flags, want string }{
 		{"--key gui.password", "pw  gui.password on every device"},
 		{"--tag vault --tag a,b", "pw  gui.password on devices tagged vault, a,b"},
-		{"--key folders.*.devices.*.encryptionPassword", "pw  gui.password, folders.*.devices.*.encryptionPassword on devices tagged vault, a,b"},
+		{"--key folders.*.devices.*.encryptionPassword",
+			"pw  gui.password, folders.*.devices.*.encryptionPassword on devices tagged vault, a,b"},
 		{"--replace --tag vault", "pw  every secret field on devices tagged vault"},
 		{"--replace", "pw  (only in templates that an admin saved)"},
 	} {
-		arguments := append([]string{"secret", "allow", "pw", "--token", "x", "--server", url}, strings.Fields(step.flags)...)
+		arguments := append([]string{"secret", "allow", "pw", "--token", "x", "--server", url},
+			strings.Fields(step.flags)...)
 		code, out, errs := run(t, arguments...)
 		if code != 0 || strings.TrimSpace(out) != step.want {
 			t.Errorf("%s: got %d, %q, %q; want %q", step.flags, code, out, errs, step.want)
 		}
 	}
-	if code, _, errs := run(t, "secret", "allow", "pw", "--token", "x", "--server", url); code == 0 || !strings.Contains(errs, "--key") {
+	if code, _, errs := run(t, "secret", "allow", "pw", "--token", "x", "--server", url); code == 0 ||
+		!strings.Contains(errs, "--key") {
 		t.Errorf("got %d, %q without a list", code, errs)
 	}
-	if code, _, errs := run(t, "secret", "allow", "nope", "--key", "gui.password", "--token", "x", "--server", url); code == 0 || !strings.Contains(errs, "nope") {
+	if code, _, errs := run(t, "secret", "allow", "nope", "--key", "gui.password", "--token", "x", "--server",
+		url); code == 0 || !strings.Contains(errs, "nope") {
 		t.Errorf("got %d, %q for a secret that is not there", code, errs)
 	}
-	if code, out, errs := run(t, "secret", "list", "--token", "x", "--server", url); code != 0 || !strings.Contains(out, "admin saved") {
+	if code, out, errs := run(t, "secret", "list", "--token", "x", "--server", url); code != 0 ||
+		!strings.Contains(out, "admin saved") {
 		t.Errorf("got %d, %q, %q", code, out, errs)
 	}
 }

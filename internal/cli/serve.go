@@ -101,15 +101,21 @@ func (c *serveCommand) check() error {
 	}{
 		{c.Home == "" && c.Demo == 0, "--home is blank", "Name the folder for the database, or leave --home out."},
 		{c.Demo < 0, fmt.Sprintf("--demo %d is no number of daemons", c.Demo), "For example --demo 50."},
-		{c.KeepRevisions < 1, fmt.Sprintf("--keep-revisions %d would keep nothing", c.KeepRevisions), "Keep at least 1: the newest is what plans are made from."},
-		{c.KeepFor <= 0, fmt.Sprintf("--keep-for %v would keep nothing", c.KeepFor), "For example --keep-for 720h, which is 30 days."},
-		{c.BlastLimit != "" && c.ApprovalThreshold != "", "--blast-limit is the former name of --approval-threshold, and both are given",
+		{c.KeepRevisions < 1, fmt.Sprintf("--keep-revisions %d would keep nothing", c.KeepRevisions),
+			"Keep at least 1: the newest is what plans are made from."},
+		{c.KeepFor <= 0, fmt.Sprintf("--keep-for %v would keep nothing", c.KeepFor),
+			"For example --keep-for 720h, which is 30 days."},
+		{c.BlastLimit != "" && c.ApprovalThreshold != "",
+			"--blast-limit is the former name of --approval-threshold, and both are given",
 			"Leave out --blast-limit."},
 		{c.Soak < 0, fmt.Sprintf("--soak %v is no time", c.Soak), "For example --soak 30s."},
 		{c.NotifyAfter < 0, fmt.Sprintf("--notify-after %v is no time", c.NotifyAfter), "For example --notify-after 10m."},
-		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together, and one of them is missing", "Give both, or neither."},
+		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together, and one of them is missing",
+			"Give both, or neither."},
 		{c.TLS == "off" && c.TLSCert != "", "--tls=off and --tls-cert contradict each other", "Leave one of them out."},
-		{c.SMTP+c.NotifyMailFrom != "" && len(c.NotifyMailTo) == 0, "a mail server or sender is given, but nobody who gets mail", "Add --notify-mail-to ADDRESS, or leave out --smtp and --notify-mail-from."},
+		{c.SMTP+c.NotifyMailFrom != "" && len(c.NotifyMailTo) == 0,
+			"a mail server or sender is given, but nobody who gets mail",
+			"Add --notify-mail-to ADDRESS, or leave out --smtp and --notify-mail-from."},
 	} {
 		if one.wrong {
 			return &fleet.Error{Code: fleet.CodeInvalid, Message: one.message, Hint: one.hint}
@@ -117,7 +123,8 @@ func (c *serveCommand) check() error {
 	}
 	for _, name := range c.AllowHost {
 		if name == "" || fleet.ValidateAddress(name) != nil {
-			return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--allow-host %q is no host name", name), Hint: "Give the name alone, without http:// and port."}
+			return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--allow-host %q is no host name", name),
+				Hint: "Give the name alone, without http:// and port."}
 		}
 	}
 	return nil

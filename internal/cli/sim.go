@@ -29,7 +29,8 @@ type simulated struct {
 // Run starts the daemons, prints one JSON object a line for each, and keeps them until ctx ends.
 func (c *simCommand) Run(ctx context.Context, env *environment) (err error) {
 	if c.Count < 1 || c.Folders < 0 {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%d daemons with %d folders cannot be simulated", c.Count, c.Folders), Hint: "For example --count 10 --folders 2."}
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%d daemons with %d folders cannot be simulated",
+			c.Count, c.Folders), Hint: "For example --count 10 --folders 2."}
 	}
 	folders := c.Folders
 	if folders == 0 {

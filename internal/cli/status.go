@@ -53,7 +53,8 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err != nil {
 		return err
 	}
-	all := c.All || len(c.Connection)+len(c.Configuration) > 0 // a state that was asked for is shown also where it is good
+	// a state that was asked for is shown also where it is good
+	all := c.All || len(c.Connection)+len(c.Configuration) > 0
 	states, err := server.States(ctx, client.List{
 		Tag: c.Tag, Search: c.Search, Connection: c.Connection, Configuration: c.Configuration,
 	})
@@ -113,11 +114,13 @@ func printOverview(out io.Writer, overview api.Overview) {
 		fmt.Fprintln(out, standing(r))
 	}
 	if asks := overview.Pending; asks.Devices+asks.Folders > 0 {
-		fmt.Fprintf(out, "To be let in or dismissed: %s, %s (`muster pending list`).\n", counted(asks.Devices, "device"), counted(asks.Folders, "folder"))
+		fmt.Fprintf(out, "To be let in or dismissed: %s, %s (`muster pending list`).\n", counted(asks.Devices, "device"),
+			counted(asks.Folders, "folder"))
 	}
 	for _, r := range overview.Receivers {
 		if r.Trouble != "" {
-			fmt.Fprintf(out, "%s is not told of problems, %s waiting: %s\n", printable(r.Name), counted(r.Waiting, "message"), printable(r.Trouble))
+			fmt.Fprintf(out, "%s is not told of problems, %s waiting: %s\n", printable(r.Name), counted(r.Waiting, "message"),
+				printable(r.Trouble))
 		}
 	}
 }
@@ -145,8 +148,9 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 	})
 	switch len(all) {
 	case 0:
-		return api.Device{}, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device has the label %q, or an ID that begins so", name),
-			Hint: "`muster status --all` lists all of them."}
+		return api.Device{}, &fleet.Error{Code: fleet.CodeNotFound,
+			Message: fmt.Sprintf("no device has the label %q, or an ID that begins so", name),
+			Hint:    "`muster status --all` lists all of them."}
 	case 1:
 		return all[0], nil
 	}
@@ -154,12 +158,14 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 	for i, d := range all {
 		names[i] = nameOf(api.DeviceEffect{DeviceID: d.DeviceID, Label: d.Label})
 	}
-	return api.Device{}, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%q may be %s", name, strings.Join(names, ", ")),
+	return api.Device{}, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%q may be %s", name,
+		strings.Join(names, ", ")),
 		Hint: "Give the letters before the first hyphen of its ID."}
 }
 
 func printState(out io.Writer, device api.Device, state api.DeviceState) {
-	fmt.Fprintf(out, "%s: %s, %s\n", nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label}), state.Connection, state.Configuration)
+	fmt.Fprintf(out, "%s: %s, %s\n", nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label}),
+		state.Connection, state.Configuration)
 	for _, text := range []string{state.Reason, state.Next} {
 		if text != "" {
 			fmt.Fprintln(out, "  "+printable(text))

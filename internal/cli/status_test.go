@@ -19,28 +19,33 @@ const (
 // fleetOfTwo is a server whose second device waits for consent. sent is the last body that it got.
 func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func() api.ApplyPlan) {
 	t.Helper()
-	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"}, {DeviceID: "AIR6ABC", Label: "twin"}, {DeviceID: "ZZZ", Label: "twin"}}
+	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"},
+		{DeviceID: "AIR6ABC", Label: "twin"}, {DeviceID: "ZZZ", Label: "twin"}}
 	held := []api.PlannedChange{
 		{Key: "folders.old", From: raw(`{}`), To: raw("null"), Class: "held", Reason: "the folder would go", Returns: true},
 		{Key: "options.natEnabled", From: raw("true"), To: raw("false"), Class: "free", Templates: []int64{3}},
 		{Key: "gui.enabled", From: raw("true"), To: raw("false"), Class: "refused", Reason: "never"},
 	}
-	waiting := api.DeviceState{Connection: "online", Configuration: "held", Reason: "folders.old waits", Next: "Look at the plan."}
+	waiting := api.DeviceState{Connection: "online", Configuration: "held", Reason: "folders.old waits",
+		Next: "Look at the plan."}
 	good := api.DeviceState{Connection: "online", Configuration: "inSync", Reason: "all is well"}
 	var body api.ApplyPlan
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		values := map[string]any{
-			"/api/v1/devices":                        devices,
-			"/api/v1/devices/" + idNAS:               devices[0],
-			"/api/v1/devices/" + idLaptop:            devices[1],
-			"/api/v1/devices/" + idNAS + "/state":    good,
-			"/api/v1/devices/" + idNAS + "/plan":     api.Plan{Digest: "d0"},
-			"/api/v1/devices/" + idLaptop + "/plan":  api.Plan{Digest: "d1", Changes: held},
-			"/api/v1/states":                         []api.ListedState{{DeviceID: idNAS, DeviceState: good}, {DeviceID: idLaptop, DeviceState: waiting}},
+			"/api/v1/devices":                       devices,
+			"/api/v1/devices/" + idNAS:              devices[0],
+			"/api/v1/devices/" + idLaptop:           devices[1],
+			"/api/v1/devices/" + idNAS + "/state":   good,
+			"/api/v1/devices/" + idNAS + "/plan":    api.Plan{Digest: "d0"},
+			"/api/v1/devices/" + idLaptop + "/plan": api.Plan{Digest: "d1", Changes: held},
+			"/api/v1/states": []api.ListedState{{DeviceID: idNAS, DeviceState: good},
+				{DeviceID: idLaptop, DeviceState: waiting}},
 			"/api/v1/devices/" + idLaptop + "/state": waiting,
 		}
 		values["/api/v1/overview"] = api.Overview{
-			Mode: "observe", Stops: stops, StopCount: len(stops), Rollouts: []api.Rollout{{ID: 7, Status: "halted", Reason: "a gate failed"}}, Pending: api.OverviewOfPending{Devices: 1, Folders: 2},
+			Mode: "observe", Stops: stops, StopCount: len(stops),
+			Rollouts:  []api.Rollout{{ID: 7, Status: "halted", Reason: "a gate failed"}},
+			Pending:   api.OverviewOfPending{Devices: 1, Folders: 2},
 			Receivers: []api.Receiver{{Name: "hook", Waiting: 3, Trouble: "refused"}, {Name: "mail"}},
 		}
 		if r.URL.Query().Get("device") == idNAS {
@@ -63,16 +68,22 @@ func fleetOfTwo(t *testing.T, stops ...api.ModeStop) (address string, sent func(
 
 func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 	const (
-		everywhere = "Stopped (observe): nothing is written to any device: the server was started with --configurator=observe. " +
+		everywhere = "Stopped (observe): nothing is written to any device: the server was started with " +
+			"--configurator=observe. " +
 			"Start it without that flag to end this.\n"
 		fleetwide = "Stopped (observe): nothing is written to any device, by anna. `muster resume` ends this.\n"
-		tagged    = "Stopped (paused): nothing is watched or written on the devices with the tag \"b\" (1). `muster resume --tag 'b'` ends this.\n"
-		whole     = "2 devices.\n  Connection:    2 online\n  Configuration: 1 held, 1 inSync\n" + everywhere + fleetwide + tagged +
-			"Stopped (observe): nothing is written to the devices with the tag \"c\" (0). `muster resume --tag 'c'` ends this.\n" +
+		tagged    = "Stopped (paused): nothing is watched or written on the devices with the tag \"b\" (1). `muster " +
+			"resume --tag 'b'` ends this.\n"
+		whole = "2 devices.\n  Connection:    2 online\n  Configuration: 1 held, 1 inSync\n" + everywhere + fleetwide +
+			tagged +
+			"Stopped (observe): nothing is written to the devices with the tag \"c\" (0). `muster resume --tag 'c'` ends " +
+			"this.\n" +
 			"Stopped (observe): nothing is written to device laptop (AIR6LPZ). `muster resume --device AIR6LPZ` ends this.\n" +
 			"Rollout 7 is halted: a gate failed\n" +
-			"To be let in or dismissed: 1 device, 2 folders (`muster pending list`).\nhook is not told of problems, 3 messages waiting: refused\n"
-		nas = "nas (P56IOI7): online, inSync\n  all is well\n  " + everywhere + "  " + fleetwide + "  " + tagged + "Nothing is to be changed.\n"
+			"To be let in or dismissed: 1 device, 2 folders (`muster pending list`).\nhook is not told of problems, 3 " +
+			"messages waiting: refused\n"
+		nas = "nas (P56IOI7): online, inSync\n  all is well\n  " + everywhere + "  " + fleetwide + "  " + tagged +
+			"Nothing is to be changed.\n"
 	)
 	stops := []api.ModeStop{
 		{Scope: "server", Mode: "observe", Devices: 2}, {Scope: "fleet", Mode: "observe", Devices: 2, By: "anna"},
@@ -85,12 +96,15 @@ func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 		code int
 		want string
 	}{
-		"the fleet":                  {nil, exitDone, "laptop (AIR6LPZ)  online  held  folders.old waits\n" + whole},
-		"all of it":                  {[]string{"--all"}, exitDone, "nas (P56IOI7)     online  inSync  all is well\nlaptop (AIR6LPZ)  online  held    folders.old waits\n" + whole},
+		"the fleet": {nil, exitDone, "laptop (AIR6LPZ)  online  held  folders.old waits\n" + whole},
+		"all of it": {[]string{"--all"}, exitDone,
+			"nas (P56IOI7)     online  inSync  all is well\nlaptop (AIR6LPZ)  online  held    folders.old waits\n" + whole},
 		"by label":                   {[]string{"nas"}, exitDone, nas},
 		"by the beginning of its ID": {[]string{"p56"}, exitDone, nas},
-		"nobody":                     {[]string{"nowhere"}, exitRefused, "muster: no device has the label \"nowhere\", or an ID that begins so\n`muster status --all` lists all of them.\n"},
-		"more than one":              {[]string{"twin"}, exitRefused, "muster: \"twin\" may be twin (AIR6ABC), twin (ZZZ)\nGive the letters before the first hyphen of its ID.\n"},
+		"nobody": {[]string{"nowhere"}, exitRefused,
+			"muster: no device has the label \"nowhere\", or an ID that begins so\n`muster status --all` lists all of them.\n"},
+		"more than one": {[]string{"twin"}, exitRefused,
+			"muster: \"twin\" may be twin (AIR6ABC), twin (ZZZ)\nGive the letters before the first hyphen of its ID.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, errs := run(t, append([]string{"status", "--token", "x", "--server", address}, test.args...)...)
@@ -107,17 +121,20 @@ func TestApplyAsksForThePlanThatWasSeen(t *testing.T) {
 	code, shown, errs := run(t, connected...)
 	_, command, found := strings.Cut(shown, "\n  muster ")
 	command, _, _ = strings.Cut(command, "\n")
-	if code != exitDone || errs != "" || !found || !strings.Contains(shown, "--keep") || !strings.Contains(shown, "refused: never") {
+	if code != exitDone || errs != "" || !found || !strings.Contains(shown, "--keep") ||
+		!strings.Contains(shown, "refused: never") {
 		t.Fatalf("got %d and\n%s%s", code, shown, errs)
 	}
 	if want := "apply AIR6LPZ --digest d1 --consent 'folders.old'"; command != want {
 		t.Fatalf("got the command %q, want %q", command, want)
 	}
-	if code, _, errs := run(t, append(connected, "--consent", "folders.old")...); code != exitRefused || !strings.Contains(errs, "digest") {
+	if code, _, errs := run(t, append(connected, "--consent", "folders.old")...); code != exitRefused ||
+		!strings.Contains(errs, "digest") {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
 	code, out, errs := run(t, append(strings.Fields(strings.ReplaceAll(command, "'", "")), connected[2:]...)...)
-	if code != exitDone || errs != "" || !strings.HasPrefix(out, "Done and read back:\n  - folders.old") || !strings.Contains(out, "Not done:\n  ~ gui.enabled") {
+	if code != exitDone || errs != "" || !strings.HasPrefix(out, "Done and read back:\n  - folders.old") ||
+		!strings.Contains(out, "Not done:\n  ~ gui.enabled") {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
 	if got := sent(); *got.Digest != "d1" || strings.Join(got.Consent, " ") != "folders.old" || len(got.Keep) > 0 {
@@ -128,10 +145,12 @@ func TestApplyAsksForThePlanThatWasSeen(t *testing.T) {
 func TestADeviceIsStoppedByItsLabel(t *testing.T) {
 	address, _ := fleetOfTwo(t)
 	code, out, errs := run(t, "stop", "--device", "nas", "--token", "x", "--server", address)
-	if want := "Stopped: nothing is written to device nas (P56IOI7). `muster resume --device 'nas'` goes on.\n"; code != exitDone || out != want || errs != "" {
+	if want := "Stopped: nothing is written to device nas (P56IOI7). `muster resume --device 'nas'` goes " +
+		"on.\n"; code != exitDone || out != want || errs != "" {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
 	}
-	if code, _, errs := run(t, "stop", "--device", "twin", "--token", "x", "--server", address); code != exitRefused || !strings.Contains(errs, "may be") {
+	if code, _, errs := run(t, "stop", "--device", "twin", "--token", "x", "--server", address); code != exitRefused ||
+		!strings.Contains(errs, "may be") {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
 }
@@ -163,12 +182,16 @@ func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
 		want    string // its end
 		command bool
 	}{
-		"nothing":                {online, nil, nil, "Nothing is to be changed.\n", false},
-		"nothing known":          {away, nil, nil, "Nothing was to be changed when the daemon was last read. What it has now is not known.\n", false},
-		"by itself":              {online, nil, []api.PlannedChange{free}, "It is sent by itself: nothing has to be done for it.\n", false},
-		"by itself, later":       {away, nil, []api.PlannedChange{free}, "It is sent by itself as soon as the daemon can be reached.\n", false},
-		"by itself, but stopped": {online, stop, []api.PlannedChange{free}, "It is sent by itself once the stops above have ended.\n", false},
-		"held":                   {online, nil, []api.PlannedChange{held}, command, true},
+		"nothing": {online, nil, nil, "Nothing is to be changed.\n", false},
+		"nothing known": {away, nil, nil,
+			"Nothing was to be changed when the daemon was last read. What it has now is not known.\n", false},
+		"by itself": {online, nil, []api.PlannedChange{free},
+			"It is sent by itself: nothing has to be done for it.\n", false},
+		"by itself, later": {away, nil, []api.PlannedChange{free},
+			"It is sent by itself as soon as the daemon can be reached.\n", false},
+		"by itself, but stopped": {online, stop, []api.PlannedChange{free},
+			"It is sent by itself once the stops above have ended.\n", false},
+		"held": {online, nil, []api.PlannedChange{held}, command, true},
 		"held, and away": {away, nil, []api.PlannedChange{held},
 			"What is held waits for a person, who can consent to it as soon as the daemon can be reached.\n", false},
 		"held, but stopped": {online, stop, []api.PlannedChange{held},
@@ -180,11 +203,13 @@ func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
 			at := "GET /api/v1/devices/" + idNAS
 			server := answering(t, map[string]any{
 				at: api.Device{DeviceID: idNAS, Label: "nas"}, at + "/state": test.state, at + "/tags": []string{},
-				"GET /api/v1/stops": append([]api.ModeStop{}, test.stops...), at + "/plan": api.Plan{Digest: "d", Changes: test.changes},
+				"GET /api/v1/stops": append([]api.ModeStop{}, test.stops...), at +
+					"/plan": api.Plan{Digest: "d", Changes: test.changes},
 			})
 			for _, verb := range []string{"status", "apply"} {
 				code, out, errs := run(t, verb, idNAS, "--token", "x", "--server", server.URL)
-				if code != exitDone || !strings.HasSuffix(out, test.want) || strings.Contains(out, "muster apply") != test.command {
+				if code != exitDone || !strings.HasSuffix(out, test.want) ||
+					strings.Contains(out, "muster apply") != test.command {
 					t.Errorf("%s: got %d and\n%s%swant the end\n%s", verb, code, out, errs, test.want)
 				}
 			}
@@ -194,12 +219,14 @@ func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
 
 // Devices in keys have names, except in what is copied.
 func TestAKeyNamesItsDeviceByLabel(t *testing.T) {
-	change := api.PlannedChange{Key: "folders.p.devices." + idLaptop, From: raw("null"), To: raw("{}"), Class: "held", Reason: "so"}
+	change := api.PlannedChange{Key: "folders.p.devices." + idLaptop, From: raw("null"), To: raw("{}"), Class: "held",
+		Reason: "so"}
 	at := "GET /api/v1/devices/" + idNAS
 	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"}}
 	server := answering(t, map[string]any{
-		at: devices[0], at + "/state": api.DeviceState{Connection: "online"}, at + "/tags": []string{}, "GET /api/v1/devices": devices,
-		"GET /api/v1/stops": []api.ModeStop{}, at + "/plan": api.Plan{Digest: "d", Changes: []api.PlannedChange{change}},
+		at: devices[0], at + "/state": api.DeviceState{Connection: "online"}, at + "/tags": []string{},
+		"GET /api/v1/devices": devices,
+		"GET /api/v1/stops":   []api.ModeStop{}, at + "/plan": api.Plan{Digest: "d", Changes: []api.PlannedChange{change}},
 	})
 	code, out, errs := run(t, "status", idNAS, "--token", "x", "--server", server.URL)
 	if code != exitDone || !strings.Contains(out, "+ folders.p.devices.laptop (AIR6LPZ) {}\n") ||
@@ -214,19 +241,22 @@ func TestStatusOfADeviceWhoseTemplateFailsIsNoError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		values := map[string]any{
 			at: api.Device{DeviceID: idNAS, Label: "nas"}, at + "/tags": []string{}, "/api/v1/stops": []api.ModeStop{},
-			at + "/state": api.DeviceState{Connection: "online", Configuration: "failed", Reason: "template 4 fails", Next: "Correct it."},
+			at + "/state": api.DeviceState{Connection: "online", Configuration: "failed", Reason: "template 4 fails",
+				Next: "Correct it."},
 		}
 		value := values[r.URL.Path]
 		if value == nil {
 			w.Header().Set("Content-Type", api.ProblemType)
 			w.WriteHeader(http.StatusUnprocessableEntity)
-			value = api.Problem{Status: http.StatusUnprocessableEntity, Detail: "template 4 fails", Traceback: "Traceback:\n  line 2"}
+			value = api.Problem{Status: http.StatusUnprocessableEntity, Detail: "template 4 fails",
+				Traceback: "Traceback:\n  line 2"}
 		}
 		_ = json.NewEncoder(w).Encode(value)
 	}))
 	defer server.Close()
 	code, out, errs := run(t, "status", idNAS, "--token", "x", "--server", server.URL)
-	const want = "nas (P56IOI7): online, failed\n  template 4 fails\n  Correct it.\nThere is no plan until that is corrected.\n  Traceback:\n    line 2\n"
+	const want = "nas (P56IOI7): online, failed\n  template 4 fails\n  Correct it.\nThere is no plan until that is " +
+		"corrected.\n  Traceback:\n    line 2\n"
 	if code != exitDone || errs != "" || out != want {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
 	}
@@ -234,11 +264,13 @@ func TestStatusOfADeviceWhoseTemplateFailsIsNoError(t *testing.T) {
 
 func TestStatusOfAMistypedTagIsWarnedOf(t *testing.T) {
 	server := answering(t, map[string]any{
-		"GET /api/v1/devices": []api.Device{}, "GET /api/v1/states": []api.ListedState{}, "GET /api/v1/overview": api.Overview{},
+		"GET /api/v1/devices": []api.Device{}, "GET /api/v1/states": []api.ListedState{},
+		"GET /api/v1/overview":           api.Overview{},
 		"GET /api/v1/tags/ofice/devices": []api.Device{},
 	})
 	code, out, errs := run(t, "status", "--tag", "ofice", "--token", "x", "--server", server.URL)
-	if code != exitDone || !strings.HasPrefix(out, "0 devices") || errs != "Warning: no device carries the tag \"ofice\".\n" {
+	if code != exitDone || !strings.HasPrefix(out, "0 devices") ||
+		errs != "Warning: no device carries the tag \"ofice\".\n" {
 		t.Errorf("got %d and\n%s%s", code, out, errs)
 	}
 }
@@ -255,8 +287,10 @@ func TestAnApplyThatAStopRefusesIsNoChangedPlan(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(api.Problem{Status: http.StatusConflict, Detail: "Muster only observes this device"})
 	}))
 	defer server.Close()
-	code, _, errs := run(t, "apply", idNAS, "--digest", "d", "--consent", "gui.theme", "--token", "x", "--server", server.URL)
-	if code != exitRefused || !strings.HasPrefix(errs, "muster: Muster only observes this device: nothing was done\n`muster status ") {
+	code, _, errs := run(t, "apply", idNAS, "--digest", "d", "--consent", "gui.theme", "--token", "x", "--server",
+		server.URL)
+	if code != exitRefused || !strings.HasPrefix(errs,
+		"muster: Muster only observes this device: nothing was done\n`muster status ") {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
 }
@@ -268,9 +302,11 @@ func TestHintsNameCommandsInsteadOfRequests(t *testing.T) {
 		var value any = api.Device{DeviceID: idNAS, Label: "nas"}
 		if r.URL.Path != at {
 			w.Header().Set("Content-Type", api.ProblemType)
-			problem := api.Problem{Status: http.StatusNotFound, Detail: "there is no rollout 7", Hint: "GET /api/v1/rollouts lists all."}
+			problem := api.Problem{Status: http.StatusNotFound, Detail: "there is no rollout 7",
+				Hint: "GET /api/v1/rollouts lists all."}
 			if r.Method == http.MethodPost {
-				problem = api.Problem{Status: http.StatusConflict, Detail: "the plan is another by now", Hint: "GET " + at + "/plan, look at it."}
+				problem = api.Problem{Status: http.StatusConflict, Detail: "the plan is another by now", Hint: "GET " + at +
+					"/plan, look at it."}
 			}
 			w.WriteHeader(problem.Status)
 			value = problem

@@ -27,8 +27,8 @@ type stopCommand struct {
 // readTime is how long a stop waits for what it only wants to know.
 const readTime = 3 * time.Second
 
-// Run makes Muster observe only, at once: everything is planned, nothing is written. What is paused is not even watched, and
-// stays so.
+// Run makes Muster observe only, at once: everything is planned, nothing is written. What is paused is not even
+// watched, and stays so.
 func (c *stopCommand) Run(ctx context.Context, env *environment) error {
 	s, err := c.find(ctx, &c.connection)
 	if err != nil {

@@ -26,8 +26,8 @@ type localDaemon struct {
 	Pin     string // of the certificate of its API; "" when it has none yet
 }
 
-// readSyncthingHome reads config.xml, cert.pem and https-cert.pem: the device ID is the SHA-256 of the device certificate,
-// so it is right even where config.xml lists several devices.
+// readSyncthingHome reads config.xml, cert.pem and https-cert.pem: the device ID is the SHA-256 of the device
+// certificate, so it is right even where config.xml lists several devices.
 func readSyncthingHome(home string) (*localDaemon, error) {
 	own, err := certificateSum(filepath.Join(home, "cert.pem"))
 	if err != nil {
@@ -61,14 +61,16 @@ func readSyncthingHome(home string) (*localDaemon, error) {
 	}
 	host, port, err := net.SplitHostPort(config.GUI.Address)
 	if err != nil {
-		return nil, fleet.Invalidf("gui.address", "the daemon's GUI address %q is no host and port; give --address and --port", config.GUI.Address)
+		return nil, fleet.Invalidf("gui.address",
+			"the daemon's GUI address %q is no host and port; give --address and --port", config.GUI.Address)
 	}
 	number, err := strconv.Atoi(port)
 	if err != nil {
 		return nil, fleet.Invalidf("gui.address", "the daemon's GUI port %q is no number; give --port", port)
 	}
 	daemon := &localDaemon{
-		ID: id, APIKey: fleet.NewSecret(config.GUI.APIKey), Host: host, Port: number, Enabled: config.GUI.Enabled != "false", Pin: pin,
+		ID: id, APIKey: fleet.NewSecret(config.GUI.APIKey), Host: host, Port: number, Enabled: config.GUI.Enabled != "false",
+		Pin: pin,
 	}
 	for _, d := range config.Devices {
 		if own, err := fleet.ParseDeviceID(d.ID); err == nil && own == id {
@@ -93,7 +95,8 @@ func certificateSum(path string) (sum [sha256.Size]byte, err error) {
 func notAHome(home string, err error) error {
 	return &fleet.Error{
 		Code: fleet.CodeInvalid, Message: fmt.Sprintf("%s is not the home of a Syncthing daemon", home),
-		Hint: "Give the folder with config.xml and cert.pem: --home DIR (`syncthing paths` names it, before 2.0 `syncthing --paths`).", Err: err,
+		Hint: "Give the folder with config.xml and cert.pem: --home DIR (`syncthing paths` names it, before 2.0 " +
+			"`syncthing --paths`).", Err: err,
 	}
 }
 

@@ -30,8 +30,8 @@ func ByAdmins(in Input, all Result) stconfig.Value {
 	return alone.Desired
 }
 
-// MadeByAdmins tells whether a template that an admin saved makes a member, or made it once: it stays the admins' when an
-// author saves that template, or takes its tag off, and names the member in one of their own.
+// MadeByAdmins tells whether a template that an admin saved makes a member, or made it once: it stays the admins' when
+// an author saves that template, or takes its tag off, and names the member in one of their own.
 func (r Result) MadeByAdmins(member stconfig.Key) bool {
 	marked := func(rec record) bool { return rec.ByAdmin && rec.key.Equal(member) }
 	return slices.ContainsFunc(r.records, marked) || r.adminsMake(member)

@@ -30,8 +30,8 @@ func (r record) outOfBase(observed stconfig.Value) bool {
 	return r.State != fleet.BaseTheirs && r.State != fleet.BaseReturned
 }
 
-// start is what a member that templates make starts from: the defaults, with what people and the daemon set in it since
-// Muster made it. A device is called by its label.
+// start is what a member that templates make starts from: the defaults, with what people and the daemon set in it
+// since Muster made it. A device is called by its label.
 func (f *fold) start(member stconfig.Key, defaults stconfig.Value) stconfig.Value {
 	if stconfig.Lookup(f.base, member).Exists() {
 		return defaults
@@ -88,7 +88,8 @@ func (r Result) prune(records []record) []record {
 	return kept
 }
 
-// forgettable tells a record of a place at rest where no earlier value of Muster's is known: nothing can be told from it.
+// forgettable tells a record of a place at rest where no earlier value of Muster's is known: nothing can be told from
+// it.
 func (r record) forgettable() bool { return r.State == fleet.BaseReturned && len(r.Earlier) == 0 }
 
 // imply notes of the devices that Muster made whether any template names them, as long as one wants them there.

@@ -41,8 +41,9 @@ type laid struct {
 // maxConflicts bounds what is said about one device.
 const maxConflicts = 20
 
-// conflicts finds what templates name and a later one made otherwise: where a template's value, laid over the result once
-// more, would change it. What a template does not name is no conflict, also where `set` gives it the daemon's default.
+// conflicts finds what templates name and a later one made otherwise: where a template's value, laid over the result
+// once more, would change it. What a template does not name is no conflict, also where `set` gives it the daemon's
+// default.
 func (f *fold) conflicts() []Conflict {
 	var found []Conflict
 	for i, one := range f.laid {

@@ -19,25 +19,33 @@ func TestTheLastWordIsSaid(t *testing.T) {
 		want      []string
 	}{
 		"another value at the same key": {
-			[]fleet.Template{one(1, 10, fleet.OpSet, "options.maxSendKbps", "5"), one(3, 20, fleet.OpSet, "options.maxSendKbps", "7")},
+			[]fleet.Template{one(1, 10, fleet.OpSet, "options.maxSendKbps", "5"),
+				one(3, 20, fleet.OpSet, "options.maxSendKbps", "7")},
 			[]string{"options.maxSendKbps: template 3 (priority 20) has the last word over template 1 (priority 10)"}},
 		"the larger ID wins": {
-			[]fleet.Template{one(1, 0, fleet.OpSet, "options.maxSendKbps", "5"), one(2, 0, fleet.OpMerge, "options", `{"maxSendKbps": 7}`)},
+			[]fleet.Template{one(1, 0, fleet.OpSet, "options.maxSendKbps", "5"),
+				one(2, 0, fleet.OpMerge, "options", `{"maxSendKbps": 7}`)},
 			[]string{"options.maxSendKbps: template 2 (priority 0) has the last word over template 1 (priority 0)"}},
 		"the overruled one asks for what is there": {
-			[]fleet.Template{one(1, 0, fleet.OpSet, "options.natEnabled", "true"), one(2, 0, fleet.OpSet, "options.natEnabled", "false")},
+			[]fleet.Template{one(1, 0, fleet.OpSet, "options.natEnabled", "true"),
+				one(2, 0, fleet.OpSet, "options.natEnabled", "false")},
 			[]string{"options.natEnabled: template 2 (priority 0) has the last word over template 1 (priority 0)"}},
 		"the same value": {
-			[]fleet.Template{one(1, 0, fleet.OpSet, "options.maxSendKbps", "5"), one(2, 0, fleet.OpMerge, "", `{"options": {"maxSendKbps": 5}}`)}, nil},
+			[]fleet.Template{one(1, 0, fleet.OpSet, "options.maxSendKbps", "5"),
+				one(2, 0, fleet.OpMerge, "", `{"options": {"maxSendKbps": 5}}`)}, nil},
 		"other keys": {
-			[]fleet.Template{one(1, 0, fleet.OpMerge, "options", `{"maxSendKbps": 5}`), one(2, 0, fleet.OpMerge, "options", `{"maxRecvKbps": 5}`)}, nil},
+			[]fleet.Template{one(1, 0, fleet.OpMerge, "options", `{"maxSendKbps": 5}`),
+				one(2, 0, fleet.OpMerge, "options", `{"maxRecvKbps": 5}`)}, nil},
 		"what the first one does not name": {
-			[]fleet.Template{one(1, 0, fleet.OpSet, "folders.p", base), one(2, 0, fleet.OpMerge, "folders.p", `{"rescanIntervalS": 60}`)}, nil},
+			[]fleet.Template{one(1, 0, fleet.OpSet, "folders.p", base),
+				one(2, 0, fleet.OpMerge, "folders.p", `{"rescanIntervalS": 60}`)}, nil},
 		"what the first one names": {
-			[]fleet.Template{one(1, 0, fleet.OpSet, "folders.p", base), one(2, 0, fleet.OpMerge, "folders.*", `{"label": "two"}`)},
+			[]fleet.Template{one(1, 0, fleet.OpSet, "folders.p", base),
+				one(2, 0, fleet.OpMerge, "folders.*", `{"label": "two"}`)},
 			[]string{"folders.p.label: template 2 (priority 0) has the last word over template 1 (priority 0)"}},
 		"a list to which a later one adds": {
-			[]fleet.Template{one(1, 0, fleet.OpMerge, "folders", `[{"id": "p", "path": "/p"}]`), one(2, 0, fleet.OpAppend, "folders", `[{"id": "q", "path": "/q"}]`)}, nil},
+			[]fleet.Template{one(1, 0, fleet.OpMerge, "folders", `[{"id": "p", "path": "/p"}]`),
+				one(2, 0, fleet.OpAppend, "folders", `[{"id": "q", "path": "/q"}]`)}, nil},
 		"what the first one could not do yet": {
 			[]fleet.Template{one(1, 0, fleet.OpSet, "folders.p.label", `"x"`), one(2, 0, fleet.OpSet, "folders.p", base)}, nil},
 		"a removal": {

@@ -1,6 +1,6 @@
 // Package desired makes one device's desired configuration: what was there before Muster (the base), with the device's
-// templates folded over it in order, and who asked for what. It decides nothing about safety and sends nothing: that is
-// the business of plan and reconcile.
+// templates folded over it in order, and who asked for what. It decides nothing about safety and sends nothing: that
+// is the business of plan and reconcile.
 package desired
 
 import (
@@ -10,20 +10,23 @@ import (
 
 // Input is everything that the desired configuration depends on. Same input, same result.
 type Input struct {
-	Device     fleet.DeviceID
-	Observed   stconfig.Value                                       // as the daemon has it; `ignores` holds the patterns of those folders that were read
-	Unread     map[string]string                                    // why the ignore patterns of a folder were not read, where that is known
+	Device fleet.DeviceID
+	// as the daemon has it; `ignores` holds the patterns of those folders that were read
+	Observed stconfig.Value
+	// why the ignore patterns of a folder were not read, where that is known
+	Unread     map[string]string
 	Entries    []fleet.BaseEntry                                    // what Muster wrote on this device
 	Templates  []fleet.Template                                     // that apply to the device, in the order of the fold
 	OS         string                                               // of the daemon, as GOOS; "" when it is not known
 	Registered func(fleet.DeviceID) (label string, registered bool) // nil: no device is
 	Evaluate   func(t fleet.Template, config stconfig.Value) (Fragment, error)
 
-	Secret      func(name string) (fleet.SecretScope, bool) // where a secret may go, and whether it is there; nil: all are, anywhere
-	Take        func(bytes int64) error                     // is asked before memory is used; nil: memory is not bounded
-	SecretBytes func(name string) int                       // how long a secret is; nil: as long as its name
-	Tags        []fleet.Tag                                 // of the device
-	AdminSaved  func(fleet.Template) bool                   // whether an admin saved the template last; nil: none of them
+	// where a secret may go, and whether it is there; nil: all are, anywhere
+	Secret      func(name string) (fleet.SecretScope, bool)
+	Take        func(bytes int64) error   // is asked before memory is used; nil: memory is not bounded
+	SecretBytes func(name string) int     // how long a secret is; nil: as long as its name
+	Tags        []fleet.Tag               // of the device
+	AdminSaved  func(fleet.Template) bool // whether an admin saved the template last; nil: none of them
 }
 
 // Fragment is what a template's program makes for this device.

@@ -215,7 +215,8 @@ func holds(digests, digest []byte) bool {
 	return false
 }
 
-// digestOf tells one value at a key from another. It is no secret's keeper: it is sealed at rest like the value itself.
+// digestOf tells one value at a key from another. It is no secret's keeper: it is sealed at rest like the value
+// itself.
 func digestOf(key stconfig.Key, v stconfig.Value) []byte {
 	text := append([]byte(key.String()), 0)
 	if v.Exists() {

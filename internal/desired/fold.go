@@ -99,7 +99,8 @@ func (f *fold) apply(doc stconfig.Value, t target, value stconfig.Value) (stconf
 	if err != nil {
 		return stconfig.Value{}, nil, err
 	}
-	return stconfig.Application{Op: t.op, Key: t.key, Value: value, Own: f.Device, From: f.start, Budget: t.budget}.To(doc)
+	return stconfig.Application{Op: t.op, Key: t.key, Value: value, Own: f.Device, From: f.start,
+		Budget: t.budget}.To(doc)
 }
 
 // settles checks that a program which reads the configuration says the same over its own result: one that adds 1 to
@@ -116,9 +117,10 @@ func (f *fold) settles(t fleet.Template, to target, after stconfig.Value) error 
 	}
 	if changes := stconfig.Diff(after, twice); len(changes) > 0 {
 		return &fleet.Error{
-			Code:    fleet.CodeInvalid,
-			Message: fmt.Sprintf("its result changes when its own result is applied (at %s): it would never come to rest", changes[0].Key),
-			Hint:    "Make the value depend on `device` or on parts of `config` that the template does not change.",
+			Code: fleet.CodeInvalid,
+			Message: fmt.Sprintf("its result changes when its own result is applied (at %s): it would never come to rest",
+				changes[0].Key),
+			Hint: "Make the value depend on `device` or on parts of `config` that the template does not change.",
 		}
 	}
 	return nil
@@ -145,15 +147,16 @@ func (f *fold) nameIgnores(key stconfig.Key, value stconfig.Value) (every bool) 
 	return false
 }
 
-// everyIgnores says which folders lack the ignore patterns that a template has for every folder: those that could not be
-// read, and those that templates make, whichever of them comes first.
+// everyIgnores says which folders lack the ignore patterns that a template has for every folder: those that could not
+// be read, and those that templates make, whichever of them comes first.
 func (f *fold) everyIgnores() {
 	for _, template := range f.every {
 		for folder := range f.doc.Get("folders").Values() {
 			id := folder.Get("id").Str()
 			f.ignores[id] = true
 			if key := ignores.Child(id); !stconfig.Lookup(f.doc, key).Exists() {
-				f.skipped = append(f.skipped, Skipped{Template: template, Key: key, Reason: f.reason(stconfig.Skip{Key: key}, f.doc)})
+				f.skipped = append(f.skipped, Skipped{Template: template, Key: key,
+					Reason: f.reason(stconfig.Skip{Key: key}, f.doc)})
 			}
 		}
 	}

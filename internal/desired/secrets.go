@@ -9,8 +9,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// resolved is a template's value with the secrets of the configuration in clear. It refuses a handle at a place that is no
-// secret field, and one that stands for a secret that is not there.
+// resolved is a template's value with the secrets of the configuration in clear. It refuses a handle at a place that
+// is no secret field, and one that stands for a secret that is not there.
 func (f *fold) resolved(doc stconfig.Value, t target, value stconfig.Value) (stconfig.Value, error) {
 	if !stconfig.HasHandle(value) {
 		return value, nil
@@ -32,8 +32,8 @@ func (f *fold) resolved(doc stconfig.Value, t target, value stconfig.Value) (stc
 	return stconfig.ResolveConfig(value, doc)
 }
 
-// movesNone refuses a template that puts a secret of the configuration at another place, unless an admin saved it: such a
-// secret has no lists.
+// movesNone refuses a template that puts a secret of the configuration at another place, unless an admin saved it:
+// such a secret has no lists.
 func (f *fold) movesNone(doc stconfig.Value, t target, value stconfig.Value) error {
 	if t.adminSaved || f.Secret == nil {
 		return nil
@@ -81,14 +81,17 @@ func (f *fold) inScope(t target, name string, at stconfig.Key, scope fleet.Secre
 	allow := "As an admin, type: muster secret allow " + quoted(name)
 	switch {
 	case scope.IsZero() && !t.adminSaved:
-		return outOfScope(allow+" --key "+quoted(everywhere(at)), "secret %q has no list of keys or tags, so only templates that an "+
-			"admin saved may use it, and this one was saved by another", name)
+		return outOfScope(allow+" --key "+quoted(everywhere(at)),
+			"secret %q has no list of keys or tags, so only templates that an "+
+				"admin saved may use it, and this one was saved by another", name)
 	case len(scope.Keys) > 0 && !slices.ContainsFunc(scope.Keys, func(pattern string) bool { return names(pattern, at) }):
 		return outOfScope(allow+" --key "+quoted(everywhere(at)), "secret %q is for %s, not for %s", name,
 			strings.Join(scope.Keys, ", "), at)
-	case len(scope.Tags) > 0 && !slices.ContainsFunc(f.Tags, func(tag fleet.Tag) bool { return slices.Contains(scope.Tags, tag) }):
-		return outOfScope(allow+" --tag TAG, with a tag that the device has.", "secret %q is for devices tagged %s, and this one "+
-			"is not", name, joined(scope.Tags))
+	case len(scope.Tags) > 0 &&
+		!slices.ContainsFunc(f.Tags, func(tag fleet.Tag) bool { return slices.Contains(scope.Tags, tag) }):
+		return outOfScope(allow+" --tag TAG, with a tag that the device has.",
+			"secret %q is for devices tagged %s, and this one "+
+				"is not", name, joined(scope.Tags))
 	}
 	return nil
 }

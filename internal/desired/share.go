@@ -96,8 +96,8 @@ func (f *fold) isPersons(s placeInFolder) bool {
 	})
 }
 
-// unsharedBy takes a share out because a template removed its device. A template that comes later and shares the folder
-// with it all the same contradicts that one.
+// unsharedBy takes a share out because a template removed its device. A template that comes later and shares the
+// folder with it all the same contradicts that one.
 func (f *fold) unsharedBy(s placeInFolder, removed int) {
 	for _, l := range slices.Backward(f.laid[removed+1:]) {
 		if l.target.op == fleet.OpRemove || !l.names(s.key) {
@@ -176,9 +176,10 @@ func (f *fold) drop(share, device stconfig.Key) {
 // unknown says that a folder is shared with a device that is neither known nor registered.
 func (f *fold) unknown(s placeInFolder) error {
 	err := &fleet.Error{
-		Code:    fleet.CodeInvalid,
-		Message: fmt.Sprintf("folder %q is shared with %s, which is neither among the device's `devices` nor registered", s.key.At(1).Name, s.id),
-		Hint:    "Register the device, add it to `devices` in a template, or take it out of the folder's list.",
+		Code: fleet.CodeInvalid,
+		Message: fmt.Sprintf("folder %q is shared with %s, which is neither among the device's `devices` nor registered",
+			s.key.At(1).Name, s.id),
+		Hint: "Register the device, add it to `devices` in a template, or take it out of the folder's list.",
 	}
 	for _, t := range f.Templates {
 		if askers := f.askers(s.key); len(askers) > 0 && askers[len(askers)-1] == t.ID {

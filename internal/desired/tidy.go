@@ -6,8 +6,9 @@ import (
 	"muster/internal/stconfig"
 )
 
-// A daemon drops silently what contradicts itself (lib/config, prepare). What templates ask for of that kind is left out
-// and said: sent, it would be missing in what is read back, again and again. What a person made of that kind is theirs.
+// A daemon drops silently what contradicts itself (lib/config, prepare). What templates ask for of that kind is left
+// out and said: sent, it would be missing in what is read back, again and again. What a person made of that kind is
+// theirs.
 
 const (
 	untrustedShare = "the device is marked untrusted: a folder is shared with it only with an encryptionPassword"

@@ -48,7 +48,8 @@ func parseAddress(text string, source netip.Addr, allowLocal bool) (address sync
 	default:
 		return syncAddress{}, "of a kind that leads to no daemon"
 	}
-	if u.User != nil || u.Opaque != "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+	if u.User != nil || u.Opaque != "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery ||
+		u.Fragment != "" {
 		return syncAddress{}, "not an address"
 	}
 	port := defaultSyncPort
@@ -148,7 +149,8 @@ func refuseIP(ip netip.Addr, allowLocal bool) string {
 	switch {
 	case !ip.IsValid():
 		return "no address"
-	case ip.Zone() != "" && (!allowLocal || !ip.IsLinkLocalUnicast() || !printable(ip.Zone()) || strings.ContainsAny(ip.Zone(), "%/?#[]@:")):
+	case ip.Zone() != "" && (!allowLocal || !ip.IsLinkLocalUnicast() || !printable(ip.Zone()) ||
+		strings.ContainsAny(ip.Zone(), "%/?#[]@:")):
 		return "link-local"
 	case ip.IsUnspecified() || ip.IsMulticast() || thisNetwork.Contains(ip) || reserved.Contains(ip):
 		return "no address of a single host"

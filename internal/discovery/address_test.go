@@ -100,9 +100,12 @@ func TestNoDiscoveredAddressLeadsToACloudsMetadata(t *testing.T) {
 	local, _ := newDiscovery(t, Options{Servers: []string{"none"}, AllowLocal: true})
 	for _, host := range []string{
 		"169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254",
-		"::ffff:169.254.169.254", "::ffff:100.100.100.200", "::100.100.100.200", "::ffff:0:100.100.100.200", "64:ff9b::169.254.169.254",
-		"64:ff9b::100.100.100.200", "64:ff9b:1::a9fe:a9fe", "64:ff9b:1:6464:64:c800::", "2002:6464:64c8::", "2002:a9fe:a9fe::1",
-		"2001::5601:5601", "2001:0:1:2:3:4:9b9b:9b37", "fd00::5efe:100.100.100.200", "fd00::200:5efe:169.254.169.254", "fd00:ec2::254%eth0",
+		"::ffff:169.254.169.254", "::ffff:100.100.100.200", "::100.100.100.200", "::ffff:0:100.100.100.200",
+		"64:ff9b::169.254.169.254",
+		"64:ff9b::100.100.100.200", "64:ff9b:1::a9fe:a9fe", "64:ff9b:1:6464:64:c800::", "2002:6464:64c8::",
+		"2002:a9fe:a9fe::1",
+		"2001::5601:5601", "2001:0:1:2:3:4:9b9b:9b37", "fd00::5efe:100.100.100.200", "fd00::200:5efe:169.254.169.254",
+		"fd00:ec2::254%eth0",
 		"fec0::1",
 	} {
 		address := netip.AddrPortFrom(netip.MustParseAddr(host), 8384).String()
@@ -129,11 +132,14 @@ func TestNoDiscoveredAddressLeadsToMusterItself(t *testing.T) {
 		refused []string
 		allowed []string
 	}{
-		"on one address":   {"127.0.0.1:2525", []string{"127.0.0.1:2525", "[::ffff:127.0.0.1]:2525"}, []string{"127.0.0.1:8384", "127.0.0.2:2525", "192.0.2.1:2525"}},
-		"on every address": {"[::]:2525", []string{"127.0.0.1:2525", "127.9.9.9:2525", "[::1]:2525"}, []string{"127.0.0.1:8384", "192.0.2.1:2525"}},
+		"on one address": {"127.0.0.1:2525", []string{"127.0.0.1:2525", "[::ffff:127.0.0.1]:2525"},
+			[]string{"127.0.0.1:8384", "127.0.0.2:2525", "192.0.2.1:2525"}},
+		"on every address": {"[::]:2525", []string{"127.0.0.1:2525", "127.9.9.9:2525", "[::1]:2525"},
+			[]string{"127.0.0.1:8384", "192.0.2.1:2525"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, _ := newDiscovery(t, Options{Servers: []string{"none"}, AllowLocal: true, Listener: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.listens))})
+			d, _ := newDiscovery(t, Options{Servers: []string{"none"}, AllowLocal: true,
+				Listener: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.listens))})
 			if strings.HasPrefix(c.listens, "[::]") {
 				for _, a := range interfaces {
 					c.refused = append(c.refused, net.JoinHostPort(a.(*net.IPNet).IP.String(), "2525"))
@@ -169,7 +175,8 @@ func TestTooManyAddressesOfOneAnswerAreLeftOut(t *testing.T) {
 }
 
 func FuzzParseAddress(f *testing.F) {
-	for _, seed := range []string{"tcp://192.0.2.1:22000", "tcp://[fe80::1%25eth0]:1", "quic://a.b:2", "tcp://<nil>:22000", "tcp://0x7f.1:1", "tcp://a%2fb:1"} {
+	for _, seed := range []string{"tcp://192.0.2.1:22000", "tcp://[fe80::1%25eth0]:1", "quic://a.b:2",
+		"tcp://<nil>:22000", "tcp://0x7f.1:1", "tcp://a%2fb:1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -1,6 +1,6 @@
 // Package discovery finds the daemon of a registered device that has no address: it asks discovery servers, listens to
-// announcements on the local network, and asks other managed daemons. What it finds is a claim that has to be proven when
-// connecting: no answer here is a reason to send an API key. Only a discovery server may introduce a device whose
+// announcements on the local network, and asks other managed daemons. What it finds is a claim that has to be proven
+// when connecting: no answer here is a reason to send an API key. Only a discovery server may introduce a device whose
 // certificate is not pinned: it knows the announcer by the device certificate.
 package discovery
 
@@ -87,7 +87,8 @@ func New(o Options) (*Discovery, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Discovery{
-		allowLocal: o.AllowLocal, listener: o.Listener, localPort: o.LocalPort, log: o.Log.With(logkey.Component, "discovery"), now: time.Now,
+		allowLocal: o.AllowLocal, listener: o.Listener, localPort: o.LocalPort,
+		log: o.Log.With(logkey.Component, "discovery"), now: time.Now,
 		devices: map[fleet.DeviceID]*inquiry{}, urgent: map[fleet.DeviceID]time.Time{},
 	}
 	var err error
@@ -118,9 +119,9 @@ func (d *Discovery) Run(ctx context.Context) error {
 }
 
 // Resolve is the place where the device should be looked for next: of several candidates the one that was handed out
-// longest ago, so that repeated attempts go through all of them. Where no certificate is pinned, those that a discovery
-// server named are the only ones, if there are any: no other can lead to the device. Without any: CodeNotFound with what
-// was asked and when it is asked again.
+// longest ago, so that repeated attempts go through all of them. Where no certificate is pinned, those that a
+// discovery server named are the only ones, if there are any: no other can lead to the device. Without any:
+// CodeNotFound with what was asked and when it is asked again.
 func (d *Discovery) Resolve(ctx context.Context, device fleet.Device, pinned bool) (Candidate, error) {
 	candidates, err := d.find(ctx, device, !pinned)
 	if err != nil {
@@ -162,8 +163,8 @@ func (d *Discovery) Forget(id fleet.DeviceID) {
 	}
 }
 
-// Control refuses, as a net.Dialer has it, where no device may be. It sees the address that is dialled, after the host's
-// name was resolved.
+// Control refuses, as a net.Dialer has it, where no device may be. It sees the address that is dialled, after the
+// host's name was resolved.
 func (d *Discovery) Control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -89,7 +89,8 @@ func newDiscovery(t *testing.T, o Options) (*Discovery, *clock) {
 }
 
 func deviceOf(name string) fleet.Device {
-	return fleet.Device{ID: fleet.DeviceIDOf(sha256.Sum256([]byte(name))), APIKey: fleet.NewSecret("the-api-key"), APIPort: 8384}
+	return fleet.Device{ID: fleet.DeviceIDOf(sha256.Sum256([]byte(name))), APIKey: fleet.NewSecret("the-api-key"),
+		APIPort: 8384}
 }
 
 func mustResolve(t *testing.T, d *Discovery, device fleet.Device) Candidate {
@@ -117,7 +118,8 @@ func TestAServersAddressesBecomeCandidates(t *testing.T) {
 			http.Error(w, "wrong question "+r.URL.String(), http.StatusBadRequest)
 			return
 		}
-		addresses("relay://192.0.2.9:443/?id=X", "tcp://192.0.2.1:22001", "quic://192.0.2.1:22001", "tcp://HOME.example.org:22000", "tcp6://[2001:db8::1]")(w, r)
+		addresses("relay://192.0.2.9:443/?id=X", "tcp://192.0.2.1:22001", "quic://192.0.2.1:22001",
+			"tcp://HOME.example.org:22000", "tcp6://[2001:db8::1]")(w, r)
 	})
 	d, _ := newDiscovery(t, Options{Servers: []string{s.pinned()}})
 	got, err := d.find(context.Background(), deviceOf("a"), true)
@@ -125,15 +127,19 @@ func TestAServersAddressesBecomeCandidates(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Candidate{
-		{"192.0.2.1", ByGlobal, fleet.ByServer, []string{"quic://192.0.2.1:22001", "tcp://192.0.2.1:22001", "tcp6://[2001:db8::1]:22000", "tcp://home.example.org:22000"}},
-		{"home.example.org", ByGlobal, fleet.ByServer, []string{"tcp://home.example.org:22000", "quic://192.0.2.1:22001", "tcp6://[2001:db8::1]:22000", "tcp://192.0.2.1:22001"}},
-		{"2001:db8::1", ByGlobal, fleet.ByServer, []string{"tcp6://[2001:db8::1]:22000", "quic://192.0.2.1:22001", "tcp://192.0.2.1:22001", "tcp://home.example.org:22000"}},
+		{"192.0.2.1", ByGlobal, fleet.ByServer, []string{"quic://192.0.2.1:22001", "tcp://192.0.2.1:22001",
+			"tcp6://[2001:db8::1]:22000", "tcp://home.example.org:22000"}},
+		{"home.example.org", ByGlobal, fleet.ByServer, []string{"tcp://home.example.org:22000", "quic://192.0.2.1:22001",
+			"tcp6://[2001:db8::1]:22000", "tcp://192.0.2.1:22001"}},
+		{"2001:db8::1", ByGlobal, fleet.ByServer, []string{"tcp6://[2001:db8::1]:22000", "quic://192.0.2.1:22001",
+			"tcp://192.0.2.1:22001", "tcp://home.example.org:22000"}},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}
 	for i := range want {
-		if got[i].Host != want[i].Host || got[i].By != want[i].By || !slices.Equal(got[i].SyncAddresses, want[i].SyncAddresses) {
+		if got[i].Host != want[i].Host || got[i].By != want[i].By ||
+			!slices.Equal(got[i].SyncAddresses, want[i].SyncAddresses) {
 			t.Errorf("candidate %d: got %+v, want %+v", i, got[i], want[i])
 		}
 	}
@@ -290,10 +296,13 @@ func TestAnUnreachableServerGetsLongerRestsAndIsNamed(t *testing.T) {
 }
 
 func TestThePersonIsToldWhoWasAskedAndWhatHelps(t *testing.T) {
-	unknown, relays := newLookupServer(t, status(404, "Retry-After", "100")), newLookupServer(t, addresses("relay://192.0.2.9:443/?id=X"))
-	d, _ := newDiscovery(t, Options{Servers: []string{unknown.pinned(), relays.pinned()}, LocalPort: 21027, Neighbours: &neighbours{}})
+	unknown, relays := newLookupServer(t, status(404, "Retry-After", "100")),
+		newLookupServer(t, addresses("relay://192.0.2.9:443/?id=X"))
+	d, _ := newDiscovery(t, Options{Servers: []string{unknown.pinned(), relays.pinned()}, LocalPort: 21027,
+		Neighbours: &neighbours{}})
 	e := mustNotFind(t, d, deviceOf("a"))
-	for _, want := range []string{"does not know it", "a relay, not the device", "nobody announces it on the local network", "no other managed daemon is online"} {
+	for _, want := range []string{"does not know it", "a relay, not the device",
+		"nobody announces it on the local network", "no other managed daemon is online"} {
 		if !strings.Contains(e.Message, want) {
 			t.Errorf("message %q lacks %q", e.Message, want)
 		}

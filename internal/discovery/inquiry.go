@@ -185,8 +185,8 @@ func (d *Discovery) takeUrgent(id fleet.DeviceID) bool {
 	return urgent
 }
 
-// candidates orders what was claimed by host. Every candidate comes with all addresses where the device may prove itself,
-// those on its own host first.
+// candidates orders what was claimed by host. Every candidate comes with all addresses where the device may prove
+// itself, those on its own host first.
 func candidates(claims []claim) []Candidate {
 	var hosts []Candidate
 	var all []syncAddress

@@ -37,7 +37,8 @@ func TestAnnouncementsAreRead(t *testing.T) {
 		t.Fatalf("got %s %v, %v", id, got, err)
 	}
 	// Fields that a later version may add are skipped: number 9 as varint, 64 bits, bytes, 32 bits.
-	later := slices.Concat(whole, []byte{9 << 3, 0x96, 1}, []byte{9<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8}, []byte{9<<3 | 2, 3, 'a', 'b', 'c'}, []byte{9<<3 | 5, 1, 2, 3, 4})
+	later := slices.Concat(whole, []byte{9 << 3, 0x96, 1}, []byte{9<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8},
+		[]byte{9<<3 | 2, 3, 'a', 'b', 'c'}, []byte{9<<3 | 5, 1, 2, 3, 4})
 	if id, got, err := parseAnnouncement(later); err != nil || id != deviceOf("a").ID || len(got) != 2 {
 		t.Errorf("with unknown fields: %s %v, %v", id, got, err)
 	}
@@ -77,7 +78,8 @@ func TestBrokenAnnouncementsAreRefused(t *testing.T) {
 
 func TestAnUnspecifiedHostIsTheSender(t *testing.T) {
 	d, _ := newDiscovery(t, Options{Servers: []string{silentServer(t)}, LocalPort: 21027})
-	d.local.hear(packet("a", "tcp://0.0.0.0:22001", "tcp6://:22002", "quic://[::]:22001", "relay://192.0.2.9:443"), netip.MustParseAddr("::ffff:192.168.1.7"))
+	d.local.hear(packet("a", "tcp://0.0.0.0:22001", "tcp6://:22002", "quic://[::]:22001", "relay://192.0.2.9:443"),
+		netip.MustParseAddr("::ffff:192.168.1.7"))
 	got := mustResolve(t, d, deviceOf("a"))
 	want := []string{"quic://192.168.1.7:22001", "tcp://192.168.1.7:22001"}
 	if got.Host != "192.168.1.7" || got.By != ByLocal || !slices.Equal(got.SyncAddresses, want) {
@@ -149,7 +151,8 @@ func TestAnnouncementsAreHeardOverUDP(t *testing.T) {
 		}
 	}
 	got := mustResolve(t, d, deviceOf("a"))
-	if got.Host != "127.0.0.1" || got.By != ByLocal || !slices.Equal(got.SyncAddresses, []string{"tcp://127.0.0.1:22005"}) {
+	if got.Host != "127.0.0.1" || got.By != ByLocal || !slices.Equal(got.SyncAddresses,
+		[]string{"tcp://127.0.0.1:22005"}) {
 		t.Errorf("got %+v", got)
 	}
 	cancel()
@@ -165,8 +168,9 @@ func TestAPortThatIsTakenIsAWarningAndNoFailure(t *testing.T) {
 	}
 	defer taken.Close()
 	log := &lines{arrived: make(chan struct{}, 10)}
-	d, err := New(Options{Servers: []string{"https://discovery.example.org/"}, LocalPort: taken.LocalAddr().(*net.UDPAddr).Port,
-		Log: slog.New(slog.NewTextHandler(log, nil))})
+	d, err := New(Options{Servers: []string{"https://discovery.example.org/"},
+		LocalPort: taken.LocalAddr().(*net.UDPAddr).Port,
+		Log:       slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +182,8 @@ func TestAPortThatIsTakenIsAWarningAndNoFailure(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("Run ended with %v", err)
 	}
-	if text := log.String(); !strings.Contains(text, "level=WARN") || !strings.Contains(text, "local announcements are not heard") {
+	if text := log.String(); !strings.Contains(text, "level=WARN") ||
+		!strings.Contains(text, "local announcements are not heard") {
 		t.Errorf("logged %q", text)
 	}
 }
@@ -221,14 +226,15 @@ func FuzzParseAnnouncement(f *testing.F) {
 	})
 }
 
-// Anybody can announce a device on the local network. Where nothing is pinned, what a discovery server says comes first,
-// and only that introduces the device.
+// Anybody can announce a device on the local network. Where nothing is pinned, what a discovery server says comes
+// first, and only that introduces the device.
 func TestOnlyADiscoveryServerIntroducesADevice(t *testing.T) {
 	s := newLookupServer(t, addresses("tcp://192.0.2.1:22000"))
 	for name, at := range map[string]string{"pinned": s.pinned(), "insecure": s.URL + "/v2/?insecure"} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			d, clock := newDiscovery(t, Options{Servers: []string{at}, LocalPort: 21027, Log: slog.New(slog.NewTextHandler(&log, nil))})
+			d, clock := newDiscovery(t, Options{Servers: []string{at}, LocalPort: 21027,
+				Log: slog.New(slog.NewTextHandler(&log, nil))})
 			if warned := strings.Contains(log.String(), "not verified"); warned != (name == "insecure") {
 				t.Errorf("logged %q", log.String())
 			}
@@ -252,7 +258,8 @@ func TestOnlyADiscoveryServerIntroducesADevice(t *testing.T) {
 			}
 			silent, _ := newDiscovery(t, Options{Servers: []string{silentServer(t)}, LocalPort: 21027})
 			silent.local.hear(packet("a", "tcp://198.51.100.7:22000"), netip.MustParseAddr("198.51.100.7"))
-			if got, err := silent.Resolve(context.Background(), device, false); err != nil || got.Introduced != fleet.ByAnybody {
+			if got, err := silent.Resolve(context.Background(), device, false); err != nil ||
+				got.Introduced != fleet.ByAnybody {
 				t.Errorf("without the server: %+v, %v", got, err)
 			}
 		})

@@ -45,13 +45,15 @@ type sightings struct {
 	about map[fleet.DeviceID][]syncAddress
 }
 
-func newNeighbourhood(source Neighbours, allowLocal bool, now func() time.Time, wanted func(fleet.DeviceID) bool) *neighbourhood {
+func newNeighbourhood(source Neighbours, allowLocal bool, now func() time.Time,
+	wanted func(fleet.DeviceID) bool) *neighbourhood {
 	return &neighbourhood{source: source, allowLocal: allowLocal, now: now, wanted: wanted,
 		pace: rate.NewLimiter(neighboursPerS, neighboursPerS), answers: map[fleet.DeviceID]*sightings{}}
 }
 
 // ask gives what some neighbours know about a device that is wanted since then. why says that none does.
-func (n *neighbourhood) ask(ctx context.Context, id fleet.DeviceID, since time.Time, turn int) ([]syncAddress, string, error) {
+func (n *neighbourhood) ask(ctx context.Context, id fleet.DeviceID, since time.Time, turn int) ([]syncAddress, string,
+	error) {
 	chosen := choose(n.source.Online(id), id, turn)
 	if len(chosen) == 0 {
 		return nil, "no other managed daemon is online to be asked", nil
@@ -98,8 +100,8 @@ func choose(online []fleet.DeviceID, not fleet.DeviceID, turn int) []fleet.Devic
 	return chosen
 }
 
-// askOne gives a neighbour's answer, a fresh one where the kept one is too old or was made before the device was wanted.
-// What a neighbour fails to say is no error.
+// askOne gives a neighbour's answer, a fresh one where the kept one is too old or was made before the device was
+// wanted. What a neighbour fails to say is no error.
 func (n *neighbourhood) askOne(ctx context.Context, neighbour fleet.DeviceID, since time.Time) (*sightings, error) {
 	n.mu.Lock()
 	kept := n.answers[neighbour]
@@ -181,8 +183,8 @@ func (n *neighbourhood) readDiscovery(body []byte, about map[fleet.DeviceID][]sy
 	}
 }
 
-// readConnections reads /rest/system/connections. Where the neighbour made the connection, the port is the one on which
-// the device listens; otherwise it is any, and the usual port has to do. A relay is not the device.
+// readConnections reads /rest/system/connections. Where the neighbour made the connection, the port is the one on
+// which the device listens; otherwise it is any, and the usual port has to do. A relay is not the device.
 func (n *neighbourhood) readConnections(body []byte, about map[fleet.DeviceID][]syncAddress) {
 	var answer struct {
 		Connections map[string]struct {

@@ -63,29 +63,38 @@ func TestNeighboursSayWhereADeviceIs(t *testing.T) {
 		discovery, connections string
 		want                   []string // host and sync addresses
 	}{
-		"discovered":              {fmt.Sprintf(`{"%s":{"addresses":["relay://192.0.2.9:443","tcp://192.0.2.1:22001"]}}`, wanted.ID), "", []string{"192.0.2.1", "tcp://192.0.2.1:22001"}},
-		"lower case":              {fmt.Sprintf(`{"%s":{"addresses":["tcp://192.0.2.1:22001"]}}`, strings.ToLower(string(wanted.ID))), "", []string{"192.0.2.1", "tcp://192.0.2.1:22001"}},
-		"connected to":            {"", connection("192.0.2.1:22001", "tcp-client", true), []string{"192.0.2.1", "tcp://192.0.2.1:22001"}},
-		"connected from":          {"", connection("192.0.2.1:51515", "tcp-server", true), []string{"192.0.2.1", "tcp://192.0.2.1:22000"}},
-		"connected from by quic":  {"", connection("[2001:db8::7]:51515", "quic-server", true), []string{"2001:db8::7", "tcp://[2001:db8::7]:22000"}},
-		"through a relay":         {"", connection("192.0.2.9:443", "relay-client", true), nil},
-		"not connected":           {"", connection("192.0.2.1:22001", "tcp-client", false), nil},
-		"on loopback":             {"", connection("127.0.0.1:22001", "tcp-client", true), nil},
-		"host with path":          {"", connection("192.0.2.1/x:22001", "tcp-client", true), nil},
-		"host with user":          {"", connection("a@192.0.2.1:22001", "tcp-client", true), nil},
-		"nobody asked for it":     {fmt.Sprintf(`{"%s":{"addresses":["tcp://192.0.2.1:22001"]}}`, other.ID), "", nil},
-		"null":                    {`{"` + string(wanted.ID) + `":null}`, `{"connections":null}`, nil},
-		"a list":                  {`[1,2,3]`, `[]`, nil},
-		"wrong types":             {`{"` + string(wanted.ID) + `":{"addresses":[1]}}`, `{"connections":{"x":7}}`, nil},
-		"not JSON":                {"<html>", "<html>", nil},
-		"far too much":            {`{"` + string(wanted.ID) + `":{"addresses":["tcp://192.0.2.1:22001"]}}` + strings.Repeat(" ", maxSystemBytes), "", nil},
-		"the same from both ways": {fmt.Sprintf(`{"%s":{"addresses":["tcp://192.0.2.1:22001"]}}`, wanted.ID), connection("192.0.2.1:22001", "tcp-client", true), []string{"192.0.2.1", "tcp://192.0.2.1:22001"}},
+		"discovered": {fmt.Sprintf(`{"%s":{"addresses":["relay://192.0.2.9:443","tcp://192.0.2.1:22001"]}}`,
+			wanted.ID), "", []string{"192.0.2.1", "tcp://192.0.2.1:22001"}},
+		"lower case": {fmt.Sprintf(`{"%s":{"addresses":["tcp://192.0.2.1:22001"]}}`,
+			strings.ToLower(string(wanted.ID))), "", []string{"192.0.2.1", "tcp://192.0.2.1:22001"}},
+		"connected to": {"", connection("192.0.2.1:22001", "tcp-client", true),
+			[]string{"192.0.2.1", "tcp://192.0.2.1:22001"}},
+		"connected from": {"", connection("192.0.2.1:51515", "tcp-server", true),
+			[]string{"192.0.2.1", "tcp://192.0.2.1:22000"}},
+		"connected from by quic": {"", connection("[2001:db8::7]:51515", "quic-server", true),
+			[]string{"2001:db8::7", "tcp://[2001:db8::7]:22000"}},
+		"through a relay":     {"", connection("192.0.2.9:443", "relay-client", true), nil},
+		"not connected":       {"", connection("192.0.2.1:22001", "tcp-client", false), nil},
+		"on loopback":         {"", connection("127.0.0.1:22001", "tcp-client", true), nil},
+		"host with path":      {"", connection("192.0.2.1/x:22001", "tcp-client", true), nil},
+		"host with user":      {"", connection("a@192.0.2.1:22001", "tcp-client", true), nil},
+		"nobody asked for it": {fmt.Sprintf(`{"%s":{"addresses":["tcp://192.0.2.1:22001"]}}`, other.ID), "", nil},
+		"null":                {`{"` + string(wanted.ID) + `":null}`, `{"connections":null}`, nil},
+		"a list":              {`[1,2,3]`, `[]`, nil},
+		"wrong types":         {`{"` + string(wanted.ID) + `":{"addresses":[1]}}`, `{"connections":{"x":7}}`, nil},
+		"not JSON":            {"<html>", "<html>", nil},
+		"far too much": {`{"` + string(wanted.ID) + `":{"addresses":["tcp://192.0.2.1:22001"]}}` +
+			strings.Repeat(" ", maxSystemBytes), "", nil},
+		"the same from both ways": {fmt.Sprintf(`{"%s":{"addresses":["tcp://192.0.2.1:22001"]}}`, wanted.ID),
+			connection("192.0.2.1:22001", "tcp-client", true), []string{"192.0.2.1", "tcp://192.0.2.1:22001"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := &neighbours{online: []fleet.DeviceID{deviceOf("n").ID}, discovery: always(c.discovery), connections: always(c.connections)}
+			n := &neighbours{online: []fleet.DeviceID{deviceOf("n").ID}, discovery: always(c.discovery),
+				connections: always(c.connections)}
 			d, _ := newDiscovery(t, Options{Servers: []string{silentServer(t)}, Neighbours: n})
 			if c.want == nil {
-				if e := mustNotFind(t, d, wanted); !strings.Contains(e.Message, "no other managed daemon that was asked knows it") {
+				if e := mustNotFind(t, d, wanted); !strings.Contains(e.Message,
+					"no other managed daemon that was asked knows it") {
 					t.Errorf("message %q", e.Message)
 				}
 				return

@@ -19,17 +19,21 @@ func TestServerURLsAreReadAsSyncthingReadsThem(t *testing.T) {
 		off   bool
 		wrong string // part of the message
 	}{
-		"nothing given":         {nil, []string{"https://discovery-lookup.syncthing.net/v2/"}, false, ""},
-		"default":               {[]string{"default"}, []string{"https://discovery-lookup.syncthing.net/v2/"}, false, ""},
-		"none":                  {[]string{"none"}, nil, true, ""},
-		"none beside others":    {[]string{"https://d.example.org/", "none"}, nil, false, "stands alone"},
-		"pinned":                {[]string{"https://d.example.org:8443/?id=" + id}, []string{"https://d.example.org:8443/"}, false, ""},
-		"two":                   {[]string{"https://a.example.org/", "https://b.example.org/v2/?insecure"}, []string{"https://a.example.org/", "https://b.example.org/v2/"}, false, ""},
-		"no announcements":      {[]string{"https://d.example.org/?noannounce&nolookup=false"}, []string{"https://d.example.org/"}, false, ""},
-		"announcements only":    {[]string{"https://d.example.org/?nolookup"}, nil, false, ""},
-		"bad id":                {[]string{"https://d.example.org/?id=ABC"}, nil, false, "not a device ID"},
-		"plain":                 {[]string{"http://d.example.org/"}, nil, false, "needs ?insecure"},
-		"plain and insecure":    {[]string{"http://d.example.org/?insecure&noannounce"}, []string{"http://d.example.org/"}, false, ""},
+		"nothing given":      {nil, []string{"https://discovery-lookup.syncthing.net/v2/"}, false, ""},
+		"default":            {[]string{"default"}, []string{"https://discovery-lookup.syncthing.net/v2/"}, false, ""},
+		"none":               {[]string{"none"}, nil, true, ""},
+		"none beside others": {[]string{"https://d.example.org/", "none"}, nil, false, "stands alone"},
+		"pinned": {[]string{"https://d.example.org:8443/?id=" + id}, []string{"https://d.example.org:8443/"},
+			false, ""},
+		"two": {[]string{"https://a.example.org/", "https://b.example.org/v2/?insecure"},
+			[]string{"https://a.example.org/", "https://b.example.org/v2/"}, false, ""},
+		"no announcements": {[]string{"https://d.example.org/?noannounce&nolookup=false"},
+			[]string{"https://d.example.org/"}, false, ""},
+		"announcements only": {[]string{"https://d.example.org/?nolookup"}, nil, false, ""},
+		"bad id":             {[]string{"https://d.example.org/?id=ABC"}, nil, false, "not a device ID"},
+		"plain":              {[]string{"http://d.example.org/"}, nil, false, "needs ?insecure"},
+		"plain and insecure": {[]string{"http://d.example.org/?insecure&noannounce"}, []string{"http://d.example.org/"},
+			false, ""},
 		"plain with id":         {[]string{"http://d.example.org/?insecure&id=" + id}, nil, false, "shows no certificate"},
 		"insecure=false":        {[]string{"http://d.example.org/?insecure=false"}, nil, false, "needs ?insecure"},
 		"other scheme":          {[]string{"ftp://d.example.org/"}, nil, false, "begins with https://"},
@@ -63,7 +67,8 @@ func TestServerURLsAreReadAsSyncthingReadsThem(t *testing.T) {
 }
 
 func TestThePublicServerIsAskedGently(t *testing.T) {
-	for text, want := range map[string]rate.Limit{PublicServer: publicLookupPerS, "default": publicLookupPerS, "https://d.example.org/": ownLookupsPerS} {
+	for text, want := range map[string]rate.Limit{PublicServer: publicLookupPerS, "default": publicLookupPerS,
+		"https://d.example.org/": ownLookupsPerS} {
 		s, err := parseServer(text)
 		if err != nil || s.pace.Limit() != want {
 			t.Errorf("%s: %v a second, %v; want %v", text, s.pace.Limit(), err, want)
@@ -78,11 +83,12 @@ func TestAServerIsPinnedBeforeAnythingIsSent(t *testing.T) {
 		found bool
 		why   string
 	}{
-		"right id":          {"?id=" + string(s.id()), true, ""},
-		"wrong id":          {"?id=" + string(deviceOf("other").ID), false, "another certificate than its ?id= says"},
-		"wrong id insecure": {"?insecure&id=" + string(deviceOf("other").ID), false, "another certificate than its ?id= says"},
-		"no id":             {"", false, "nobody vouches for"},
-		"insecure":          {"?insecure", true, ""},
+		"right id": {"?id=" + string(s.id()), true, ""},
+		"wrong id": {"?id=" + string(deviceOf("other").ID), false, "another certificate than its ?id= says"},
+		"wrong id insecure": {"?insecure&id=" + string(deviceOf("other").ID), false,
+			"another certificate than its ?id= says"},
+		"no id":    {"", false, "nobody vouches for"},
+		"insecure": {"?insecure", true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := s.asked.Load()

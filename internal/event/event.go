@@ -55,7 +55,8 @@ type Event struct {
 	Data   json.RawMessage // what happened, as the API shows it; never secrets
 }
 
-// Gap is the Data of a TypeMissed event: the IDs of what is missing, some of which the filter may have left out anyway.
+// Gap is the Data of a TypeMissed event: the IDs of what is missing, some of which the filter may have left out
+// anyway.
 type Gap struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`

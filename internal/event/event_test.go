@@ -101,13 +101,16 @@ func TestFiltersPickByTypeDeviceAndTag(t *testing.T) {
 		filter Filter
 		want   []string
 	}{
-		"all":                     {Filter{}, []string{"device a", "status a", "status b", "folder b", "rollout"}},
-		"a type":                  {Filter{Types: []Type{TypeStatus}}, []string{"status a", "status b"}},
-		"two types":               {Filter{Types: []Type{TypeStatus, TypeRollout}}, []string{"status a", "status b", "rollout"}},
-		"a device":                {Filter{Devices: []fleet.DeviceID{a}}, []string{"device a", "status a"}},
-		"two devices":             {Filter{Devices: []fleet.DeviceID{a, b}}, []string{"device a", "status a", "status b", "folder b"}},
-		"a tag":                   {Filter{Tags: []fleet.Tag{"blue"}}, []string{"status b", "folder b"}},
-		"a tag of all":            {Filter{Tags: []fleet.Tag{"red", "green"}}, []string{"device a", "status a", "status b", "folder b"}},
+		"all":    {Filter{}, []string{"device a", "status a", "status b", "folder b", "rollout"}},
+		"a type": {Filter{Types: []Type{TypeStatus}}, []string{"status a", "status b"}},
+		"two types": {Filter{Types: []Type{TypeStatus, TypeRollout}},
+			[]string{"status a", "status b", "rollout"}},
+		"a device": {Filter{Devices: []fleet.DeviceID{a}}, []string{"device a", "status a"}},
+		"two devices": {Filter{Devices: []fleet.DeviceID{a, b}},
+			[]string{"device a", "status a", "status b", "folder b"}},
+		"a tag": {Filter{Tags: []fleet.Tag{"blue"}}, []string{"status b", "folder b"}},
+		"a tag of all": {Filter{Tags: []fleet.Tag{"red", "green"}},
+			[]string{"device a", "status a", "status b", "folder b"}},
 		"type and tag":            {Filter{Types: []Type{TypeStatus}, Tags: []fleet.Tag{"blue"}}, []string{"status b"}},
 		"device without that tag": {Filter{Devices: []fleet.DeviceID{a}, Tags: []fleet.Tag{"blue"}}, nil},
 	} {
@@ -194,7 +197,8 @@ func TestAnIDFromBeforeARestartOrFromNowhereIsAGap(t *testing.T) {
 		}
 		publish(t, h, TypeStatus, "", "new")
 		for name, c := range map[string]struct{ after, from int64 }{
-			"before the restart": {last, last + 1}, "the very first": {0, 1}, "negative": {-7, 0}, "the future": {h.next + 5, 0},
+			"before the restart": {last, last + 1}, "the very first": {0, 1}, "negative": {-7, 0},
+			"the future": {h.next + 5, 0},
 		} {
 			got := read(t, subscribe(t, h, Filter{}, c.after), 2)
 			if checkMissed(t, got[0], c.from, h.first-1); string(got[1].Data) != `"new"` {
@@ -367,8 +371,8 @@ func TestTypesAreParsed(t *testing.T) {
 	}
 }
 
-// Writers, readers of every speed and readers that come and go: every reader sees its events once, in order, or is told
-// of the gap.
+// Writers, readers of every speed and readers that come and go: every reader sees its events once, in order, or is
+// told of the gap.
 func TestManyWritersAndReadersLoseNothingUnsaid(t *testing.T) {
 	h := NewHub(Options{Events: 500, Gather: time.Millisecond})
 	const writers, each = 4, 2500

@@ -2,8 +2,8 @@ package event
 
 import "muster/internal/fleet"
 
-// Filter picks events. An empty list asks for all; within a list any member will do, and every list must be met. Events
-// about no single device pass only where no device and no tag is asked for.
+// Filter picks events. An empty list asks for all; within a list any member will do, and every list must be met.
+// Events about no single device pass only where no device and no tag is asked for.
 type Filter struct {
 	Types   []Type
 	Devices []fleet.DeviceID

@@ -115,8 +115,8 @@ func (s *Subscription) take() (batch []*Event, more bool) {
 	return batch, false
 }
 
-// missed makes the event that stands for what is no longer in the ring. Its ID is the last one missing, so that a reader
-// that comes back with it goes on after the gap.
+// missed makes the event that stands for what is no longer in the ring. Its ID is the last one missing, so that a
+// reader that comes back with it goes on after the gap.
 func (s *Subscription) missed() *Event {
 	gap := Gap{From: min(s.cursor, s.hub.first), To: s.hub.first - 1}
 	if s.lost {

@@ -53,8 +53,8 @@ func (a *Admission) Past(generation int64) *Registry {
 	return a.pasts[generation]
 }
 
-// For is the registry of the generation that a device is admitted to, with the devices, settings and modes of current. It
-// gives the same pointer while neither changed.
+// For is the registry of the generation that a device is admitted to, with the devices, settings and modes of current.
+// It gives the same pointer while neither changed.
 func (a *Admission) For(id DeviceID, current *Registry) *Registry {
 	past := a.At(id)
 	if past.Generation >= current.Generation {
@@ -132,8 +132,8 @@ func (j *joinedRegistries) keep(pasts []*Registry) {
 	maps.DeleteFunc(j.made, func(k pastAndCurrent, _ *Registry) bool { return !slices.Contains(pasts, k.past) })
 }
 
-// Join is a registry with the templates and tags of a past one, and the devices, settings and modes of current. A device
-// that was registered anew since has no tags there.
+// Join is a registry with the templates and tags of a past one, and the devices, settings and modes of current. A
+// device that was registered anew since has no tags there.
 func Join(past, current *Registry) *Registry {
 	made := *current
 	made.Generation, made.Templates = past.Generation, past.Templates

@@ -17,12 +17,14 @@ func TestADeviceIsAdmittedToItsHoldOrToTheSettledGeneration(t *testing.T) {
 	}
 	before := registryAt(1, map[DeviceID]*Registered{"a": device("a", made, "old"), "b": device("b", made, "old")})
 	settled := registryAt(2, map[DeviceID]*Registered{"a": device("a", made, "new"), "b": device("b", made, "new")})
-	current := registryAt(3, map[DeviceID]*Registered{"a": device("a", made, "newest"), "b": device("b", made.Add(1), "newest")})
+	current := registryAt(3, map[DeviceID]*Registered{"a": device("a", made, "newest"),
+		"b": device("b", made.Add(1), "newest")})
 	current.Mode = ModeObserve
 
 	a := NewAdmission(settled, []Hold{{Device: "a", Generation: 1, Rollout: 7}}, map[int64]*Registry{1: before})
 	held := a.For("a", current)
-	if held.Generation != 1 || held.Templates[0].ID != 1 || held.Devices["a"].Tags[0] != "old" || held.Mode != ModeObserve {
+	if held.Generation != 1 || held.Templates[0].ID != 1 || held.Devices["a"].Tags[0] != "old" ||
+		held.Mode != ModeObserve {
 		t.Errorf("the held device is planned from %+v", held)
 	}
 	if len(held.Devices["b"].Tags) != 0 {
@@ -46,7 +48,8 @@ func TestADeviceIsAdmittedToItsHoldOrToTheSettledGeneration(t *testing.T) {
 	if next.For("a", current) != current || next.For("b", current).Generation != 2 {
 		t.Errorf("got generations %d and %d", next.For("a", current).Generation, next.For("b", current).Generation)
 	}
-	again := next.After(AdmissionChange{Hold: []Hold{{Device: "a", Generation: 1}}, Pasts: map[int64]*Registry{1: before}})
+	again := next.After(AdmissionChange{Hold: []Hold{{Device: "a", Generation: 1}},
+		Pasts: map[int64]*Registry{1: before}})
 	if again.For("a", current).Generation != 1 || again.For("b", current).Generation != 2 {
 		t.Error("a hold at a generation that was given up is not in force")
 	}

@@ -1,9 +1,9 @@
 package fleet
 
-// BaseEntry is what is recorded of one place of one device's configuration because Muster wrote there, or because it lies
-// in a member that Muster made: whose the place is, and what it holds without Muster. internal/desired/DESIGN.md has the
-// rules. Base, Written, Intended and Earlier may tell secrets: they are sealed at rest and never logged. The store keeps
-// the entries of a device as one set that is replaced as a whole.
+// BaseEntry is what is recorded of one place of one device's configuration because Muster wrote there, or because it
+// lies in a member that Muster made: whose the place is, and what it holds without Muster. internal/desired/DESIGN.md
+// has the rules. Base, Written, Intended and Earlier may tell secrets: they are sealed at rest and never logged. The
+// store keeps the entries of a device as one set that is replaced as a whole.
 type BaseEntry struct {
 	Key       string
 	Kind      BaseKind

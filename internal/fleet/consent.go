@@ -41,7 +41,8 @@ func (c Consent) Reachable(reachable bool, now time.Time) Consent {
 
 // GroupConsent is a person's answer to equal held changes of the members of a rollout. Members that have such a change
 // now and members that get it later each use it once for each key. It counts for a member while the rollout speaks for
-// it: until a later change touches the member, and, without Removals, until GroupConsentTime after the rollout is over.
+// it: until a later change touches the member, and, without Removals, until GroupConsentTime after the rollout is
+// over.
 type GroupConsent struct {
 	ID       int64 // assigned by the store
 	Rollout  int64
@@ -52,13 +53,13 @@ type GroupConsent struct {
 	By       string
 	At       time.Time
 
-	// Waited are keyed digests of what waited on the member before the undo (RolloutMember.Held): Removals is no answer to
-	// that. Only the reading of the group consents of one device fills it in.
+	// Waited are keyed digests of what waited on the member before the undo (RolloutMember.Held): Removals is no answer
+	// to that. Only the reading of the group consents of one device fills it in.
 	Waited []string
 }
 
-// GroupConsentTime is how long a group consent counts after the end of its rollout. A device that nobody could reach for
-// so long asks again: what it has by then is not what the person answered.
+// GroupConsentTime is how long a group consent counts after the end of its rollout. A device that nobody could reach
+// for so long asks again: what it has by then is not what the person answered.
 const GroupConsentTime = 24 * time.Hour
 
 // GivenConsent is an answer as it is shown afterwards.

@@ -79,8 +79,8 @@ var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
 var hostName = regexp.MustCompile(`^([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)(\.[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?)*\.?$`)
 
-// ValidateAddress checks that an address is blank, a host name or an IP, without scheme, port or path. No host name ends
-// in a name of digits only: that is an IP address with a slip in it.
+// ValidateAddress checks that an address is blank, a host name or an IP, without scheme, port or path. No host name
+// ends in a name of digits only: that is an IP address with a slip in it.
 func ValidateAddress(address string) error {
 	if address == "" {
 		return nil

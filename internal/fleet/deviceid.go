@@ -103,8 +103,8 @@ func canonicalDeviceID(plain string) DeviceID {
 	return DeviceID(strings.Join(groups, "-"))
 }
 
-// checkCharacter is Syncthing's variant of Luhn mod 32 (lib/protocol/luhn.go): the factor runs from the left. The group
-// holds characters of the alphabet only.
+// checkCharacter is Syncthing's variant of Luhn mod 32 (lib/protocol/luhn.go): the factor runs from the left. The
+// group holds characters of the alphabet only.
 func checkCharacter[T string | []byte](group T) byte {
 	const n = len(base32Alphabet)
 	factor, sum := 1, 0
@@ -123,7 +123,8 @@ func checkCharacter[T string | []byte](group T) byte {
 func invalidDeviceID(why string) error {
 	return &Error{
 		Code: CodeInvalid, Message: "this is not a device ID: " + why,
-		Hint:    "Copy the ID from the daemon: Actions > Show ID, or `syncthing device-id` (before 2.0: `syncthing --device-id`).",
+		Hint: "Copy the ID from the daemon: Actions > Show ID, or `syncthing device-id` (before 2.0: `syncthing " +
+			"--device-id`).",
 		Details: []Detail{{Field: "deviceID", Message: why}},
 	}
 }

@@ -22,8 +22,8 @@ type Tagging struct {
 	Template int64
 }
 
-// Edited is the registry as the edit would leave it, and the IDs that the new templates have in it, in order: they come
-// after all others, as those that the service assigns do. Errors name what is not there.
+// Edited is the registry as the edit would leave it, and the IDs that the new templates have in it, in order: they
+// come after all others, as those that the service assigns do. Errors name what is not there.
 func (r *Registry) Edited(edit Edit) (*Registry, []int64, error) {
 	edited := *r
 	edited.Templates, edited.Devices = slices.Clone(r.Templates), maps.Clone(r.Devices)
@@ -80,7 +80,8 @@ func (r *Registry) change(tagging Tagging, attach bool) error {
 	}
 	device := r.Devices[tagging.Device]
 	if device == nil {
-		return &Error{Code: CodeInvalid, Message: fmt.Sprintf("no device %s is registered", tagging.Device), Hint: "Name devices by their ID."}
+		return &Error{Code: CodeInvalid, Message: fmt.Sprintf("no device %s is registered", tagging.Device),
+			Hint: "Name devices by their ID."}
 	}
 	changed := *device
 	changed.Tags = tagsWith(device.Tags, tagging.Tag, attach)

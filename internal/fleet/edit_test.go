@@ -7,7 +7,8 @@ import (
 
 func editable() *Registry {
 	return &Registry{
-		Devices: map[DeviceID]*Registered{"A": {Device: Device{ID: "A"}, Tags: []Tag{"b", "d"}}, "B": {Device: Device{ID: "B"}}},
+		Devices: map[DeviceID]*Registered{"A": {Device: Device{ID: "A"}, Tags: []Tag{"b", "d"}},
+			"B": {Device: Device{ID: "B"}}},
 		Templates: []TaggedTemplate{
 			{Template{ID: 7, Priority: 1, Text: "seven"}, []Tag{"b"}},
 			{Template{ID: 3, Priority: 5, Text: "three"}, []Tag{"b"}},
@@ -18,7 +19,8 @@ func editable() *Registry {
 func TestEditedLeavesTheRegistryItCameFromAlone(t *testing.T) {
 	before := editable()
 	after, ids, err := before.Edited(Edit{
-		New:     []TaggedTemplate{{Template{Priority: 1, Text: "new"}, []Tag{"x"}}, {Template{Priority: 9, Text: "newer"}, nil}},
+		New: []TaggedTemplate{{Template{Priority: 1, Text: "new"}, []Tag{"x"}},
+			{Template{Priority: 9, Text: "newer"}, nil}},
 		Changed: []Template{{ID: 3, Priority: 0, Text: "changed"}},
 		Deleted: []int64{7},
 		Tag:     []Tagging{{Tag: "c", Device: "A"}, {Tag: "a", Template: 3}},
@@ -34,7 +36,8 @@ func TestEditedLeavesTheRegistryItCameFromAlone(t *testing.T) {
 	for _, template := range after.Templates {
 		order = append(order, template.ID)
 	}
-	if !slices.Equal(order, []int64{3, 8, 9}) || after.Templates[0].Text != "changed" || !slices.Equal(after.Templates[0].Tags, []Tag{"a", "b"}) {
+	if !slices.Equal(order, []int64{3, 8, 9}) || after.Templates[0].Text != "changed" ||
+		!slices.Equal(after.Templates[0].Tags, []Tag{"a", "b"}) {
 		t.Errorf("got templates %+v", after.Templates)
 	}
 	if got := after.Devices["A"].Tags; !slices.Equal(got, []Tag{"c", "d"}) {
@@ -42,7 +45,8 @@ func TestEditedLeavesTheRegistryItCameFromAlone(t *testing.T) {
 	}
 	want := editable()
 	if !slices.Equal(before.Devices["A"].Tags, want.Devices["A"].Tags) || len(before.Templates) != 2 ||
-		before.Templates[0].Text != "seven" || before.Templates[1].Text != "three" || !slices.Equal(before.Templates[1].Tags, []Tag{"b"}) {
+		before.Templates[0].Text != "seven" || before.Templates[1].Text != "three" ||
+		!slices.Equal(before.Templates[1].Tags, []Tag{"b"}) {
 		t.Errorf("the registry itself changed: %+v", before)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Code says what kind of failure an Error is. It decides the HTTP status and the exit code of the CLI, and for failures
-// of a daemon the connection state.
+// Code says what kind of failure an Error is. It decides the HTTP status and the exit code of the CLI, and for
+// failures of a daemon the connection state.
 type Code string
 
 const (

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Introduction says on whose word a daemon is looked for at an address. It decides whether an unknown certificate there
-// is trusted on first use. The zero value, ByAnybody, is the weakest.
+// Introduction says on whose word a daemon is looked for at an address. It decides whether an unknown certificate
+// there is trusted on first use. The zero value, ByAnybody, is the weakest.
 type Introduction string
 
 const (
@@ -39,7 +39,8 @@ type Certificate struct {
 // CertificateOf describes a certificate that was shown.
 func CertificateOf(c *x509.Certificate) Certificate {
 	sum := sha256.Sum256(c.Raw)
-	return Certificate{Fingerprint: fmt.Sprintf("sha256:%x", sum), NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC()}
+	return Certificate{Fingerprint: fmt.Sprintf("sha256:%x", sum), NotBefore: c.NotBefore.UTC(),
+		NotAfter: c.NotAfter.UTC()}
 }
 
 // Shown is a certificate that was shown, and where.

@@ -4,7 +4,8 @@ import "testing"
 
 func TestInputsAreKeptAsText(t *testing.T) {
 	for _, in := range []Inputs{
-		{}, {Known: true}, {Known: true, Device: AllFacts, Config: true, Devices: true, Tags: true, Secrets: true, Sharing: true},
+		{}, {Known: true}, {Known: true, Device: AllFacts, Config: true, Devices: true, Tags: true, Secrets: true,
+			Sharing: true},
 		{Known: true, Device: FactsNamed([]string{"label", "os"})},
 	} {
 		if got := ParseInputs(in.Text()); got != in {

@@ -27,8 +27,9 @@ type Version struct {
 	Codename    string
 	LongVersion string
 	OS          string
-	Version     string   // "v2.1.3"
-	Directories []string // of its configuration, keys and database; nil where it does not say; sorted; not part of the contract
+	Version     string // "v2.1.3"
+	// of its configuration, keys and database; nil where it does not say; sorted; not part of the contract
+	Directories []string
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }

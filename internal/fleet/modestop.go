@@ -14,8 +14,8 @@ type ModeStop struct {
 	By    string    // who set the mode; "" when that is not known
 }
 
-// ModeStops are all modes that keep Muster from writing: the fleet's, then those of tags by name, then those of devices
-// in the order of the device list.
+// ModeStops are all modes that keep Muster from writing: the fleet's, then those of tags by name, then those of
+// devices in the order of the device list.
 func (r *Registry) ModeStops() []ModeStop {
 	var stops []ModeStop
 	add := func(scope ModeScope, mode Mode) {

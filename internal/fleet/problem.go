@@ -33,8 +33,8 @@ type Condition struct {
 // ProblemReport is what is wrong in the fleet now.
 type ProblemReport struct {
 	Conditions []Condition
-	// Unknown tells whether nothing is known about a problem now: it is neither over nor does it begin. Nil: what is not in
-	// Conditions is over.
+	// Unknown tells whether nothing is known about a problem now: it is neither over nor does it begin. Nil: what is not
+	// in Conditions is over.
 	Unknown func(ProblemKey) bool
 }
 

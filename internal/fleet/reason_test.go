@@ -14,11 +14,14 @@ func TestReasonNeverShowsACause(t *testing.T) {
 		err  error
 		want string
 	}{
-		"no error":                 {nil, ""},
-		"a message":                {&Error{Code: CodeInvalid, During: "apply plan", Message: "no such key", Err: cause}, "no such key"},
-		"a wrapped message":        {fmt.Errorf("canary: %w", &Error{Code: CodeConflict, Message: "moved", Err: cause}), "moved"},
-		"only a cause":             {&Error{Code: CodeUnavailable, Err: cause}, internal},
-		"a message in the cause":   {&Error{Code: CodeUnavailable, Err: &Error{Code: CodeInvalid, Message: "inner", Err: cause}}, "inner"},
+		"no error": {nil, ""},
+		"a message": {&Error{Code: CodeInvalid, During: "apply plan", Message: "no such key", Err: cause},
+			"no such key"},
+		"a wrapped message": {fmt.Errorf("canary: %w", &Error{Code: CodeConflict, Message: "moved", Err: cause}),
+			"moved"},
+		"only a cause": {&Error{Code: CodeUnavailable, Err: cause}, internal},
+		"a message in the cause": {&Error{Code: CodeUnavailable,
+			Err: &Error{Code: CodeInvalid, Message: "inner", Err: cause}}, "inner"},
 		"an internal one":          {&Error{Code: CodeInternal, Message: "canary", Err: cause}, internal},
 		"another error":            {cause, internal},
 		"time is up":               {fmt.Errorf("canary: %w", context.DeadlineExceeded), "it took too long"},

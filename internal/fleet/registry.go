@@ -58,8 +58,8 @@ func (r *Registry) ModeOf(id DeviceID) Mode {
 	return Strictest(r.modeOfTags(device.Tags), device.Settings.Mode)
 }
 
-// ModeAt is the mode of a device that is still at an older registry: what its tags said there goes on to hold for what they
-// bring there.
+// ModeAt is the mode of a device that is still at an older registry: what its tags said there goes on to hold for what
+// they bring there.
 func (r *Registry) ModeAt(older *Registry, id DeviceID) Mode {
 	mode := r.ModeOf(id)
 	if was := older.Devices[id]; was != nil && older != r {

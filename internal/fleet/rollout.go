@@ -9,11 +9,13 @@ import (
 type RolloutStatus string
 
 const (
-	RolloutWaiting    RolloutStatus = "waiting"    // not started: it waits for approval, or for a device that can be reached
-	RolloutRunning    RolloutStatus = "running"    // a wave is under way
-	RolloutPaused     RolloutStatus = "paused"     // by a person: no device is admitted until it is resumed
-	RolloutHalted     RolloutStatus = "halted"     // by a person or a failed gate: mend the template, undo, or resume
-	RolloutUndone     RolloutStatus = "undone"     // templates and tags are as before; another rollout brings the devices back
+	// not started: it waits for approval, or for a device that can be reached
+	RolloutWaiting RolloutStatus = "waiting"
+	RolloutRunning RolloutStatus = "running" // a wave is under way
+	RolloutPaused  RolloutStatus = "paused"  // by a person: no device is admitted until it is resumed
+	RolloutHalted  RolloutStatus = "halted"  // by a person or a failed gate: mend the template, undo, or resume
+	// templates and tags are as before; another rollout brings the devices back
+	RolloutUndone     RolloutStatus = "undone"
 	RolloutSucceeded  RolloutStatus = "succeeded"  // every wave passed its gates
 	RolloutSuperseded RolloutStatus = "superseded" // another accepted change touched one of its devices
 )

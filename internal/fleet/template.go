@@ -31,15 +31,17 @@ func ParseOp(s string) (Op, error) {
 
 // Template is a fragment of configuration: it applies to a device when they share a tag.
 type Template struct {
-	ID        int64
-	Label     string
-	Priority  int64 // ascending, then by ID: the larger number has the last word
-	Op        Op
-	Key       string // dotted key, "" for the whole object
-	Text      string // HJSON or Starlark
-	Reads     Inputs // of Text; not part of the contract
-	SavedBy   string // name of the token that last saved op, key or text; "" when that is not known; not part of the contract
-	SavedRole Role   // of that token; "" when that is not known; not part of the contract
+	ID       int64
+	Label    string
+	Priority int64 // ascending, then by ID: the larger number has the last word
+	Op       Op
+	Key      string // dotted key, "" for the whole object
+	Text     string // HJSON or Starlark
+	Reads    Inputs // of Text; not part of the contract
+	// SavedBy is the name of the token that last saved op, key or text; "" when that is not known. It is not part of the
+	// contract.
+	SavedBy   string
+	SavedRole Role // of that token; "" when that is not known; not part of the contract
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }

@@ -10,7 +10,8 @@ import (
 
 func TestTheStateWarnsBeforeACertificateEnds(t *testing.T) {
 	ends := time.Date(2029, 2, 19, 0, 0, 0, 0, time.UTC) // 820 days after it was made
-	s := &fleet.Snapshot{Device: fleet.DeviceIDOf([32]byte{7}), Proven: fleet.Certificate{Fingerprint: "sha256:aa", NotAfter: ends}}
+	s := &fleet.Snapshot{Device: fleet.DeviceIDOf([32]byte{7}),
+		Proven: fleet.Certificate{Fingerprint: "sha256:aa", NotAfter: ends}}
 	for name, c := range map[string]struct {
 		at           time.Time
 		settings     fleet.DeviceSettings
@@ -39,7 +40,8 @@ func TestTheStateWarnsBeforeACertificateEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reason, next := certificateNotes(s, c.settings, c.at)
-			if !strings.Contains(reason, c.reason) || c.reason == "" && reason != "" || !strings.Contains(next, c.next) || c.next == "" && next != "" {
+			if !strings.Contains(reason, c.reason) || c.reason == "" && reason != "" || !strings.Contains(next, c.next) ||
+				c.next == "" && next != "" {
 				t.Errorf("got %q and %q", reason, next)
 			}
 		})

@@ -13,7 +13,8 @@ const noTemplates = "no template applies to this device, and nothing is left to 
 // severity orders the states of a configuration: of several the worst wins.
 var severity = map[fleet.Configuration]int{
 	fleet.ConfigUnmanaged: 1, fleet.ConfigInSync: 2, fleet.ConfigUnknown: 3, fleet.ConfigPending: 4,
-	fleet.ConfigApplying: 5, fleet.ConfigHeld: 6, fleet.ConfigFailed: 7, fleet.ConfigContended: 8, fleet.ConfigUnstable: 9,
+	fleet.ConfigApplying: 5, fleet.ConfigHeld: 6, fleet.ConfigFailed: 7, fleet.ConfigContended: 8,
+	fleet.ConfigUnstable: 9,
 }
 
 var notPlanned = fleet.State{
@@ -96,8 +97,8 @@ func atRest(f plan.Findings) fleet.State {
 	return s
 }
 
-// remark adds what is left out, doubtful or contradictory in the templates. Only a doubt has a next step: a template by
-// tag about what only some devices have is normal, and so is one that overrules another.
+// remark adds what is left out, doubtful or contradictory in the templates. Only a doubt has a next step: a template
+// by tag about what only some devices have is normal, and so is one that overrules another.
 func remark(s *fleet.State, f plan.Findings) {
 	if skipped := skipped(f); len(skipped) > 0 {
 		s.Reason += ", except that " + because(skipped, "is skipped", "are skipped")

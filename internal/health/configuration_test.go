@@ -128,7 +128,8 @@ func TestWhatAPassFoundDecidesTheConfiguration(t *testing.T) {
 			with(of(held), func(f *plan.Findings) { f.Faults = []fleet.Stop{fault} }), fleet.ConfigFailed, "is in error", "",
 		},
 		"not saved": {
-			with(of(), func(f *plan.Findings) { f.Unsaved = &unsaved }), fleet.ConfigPending, "may lose the last change", "save",
+			with(of(), func(f *plan.Findings) { f.Unsaved = &unsaved }), fleet.ConfigPending, "may lose the last change",
+			"save",
 		},
 		"not saved, observe": {
 			with(of(), func(f *plan.Findings) { f.Unsaved, f.Mode = &unsaved, fleet.ModeObserve }), fleet.ConfigPending,

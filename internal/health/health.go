@@ -44,8 +44,8 @@ func (h *Health) Found(id fleet.DeviceID, f plan.Findings) (changed bool) {
 	return was != is
 }
 
-// Condition is how the configuration of a device stands by reconcile alone, whatever the device waits for in a rollout:
-// Configuration, Since, Reason and Next of a state.
+// Condition is how the configuration of a device stands by reconcile alone, whatever the device waits for in a
+// rollout: Configuration, Since, Reason and Next of a state.
 func (h *Health) Condition(id fleet.DeviceID) fleet.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -149,8 +149,8 @@ func (r *Rollup) Remove(id fleet.DeviceID) {
 	delete(r.devices, id)
 }
 
-// SetFolders says which folders the current configuration of a device has. A device that was not Put is passed over: it
-// is registered no more.
+// SetFolders says which folders the current configuration of a device has. A device that was not Put is passed over:
+// it is registered no more.
 func (r *Rollup) SetFolders(id fleet.DeviceID, folders []fleet.FolderLabel) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

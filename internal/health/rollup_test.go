@@ -31,7 +31,8 @@ func TestAFolderIsAsBadAsItsWorstDevice(t *testing.T) {
 	o.SetFolders("A", labels("p", "Photos", "q", ""))
 	o.SetFolders("B", labels("p", "Photos"))
 	want("before any summary", FolderCounts{All: 2, Unknown: 2})
-	o.SetSummaries("A", map[string]fleet.FolderSummary{"p": {State: "idle"}, "q": {State: "idle"}, "gone": {State: "error"}})
+	o.SetSummaries("A", map[string]fleet.FolderSummary{"p": {State: "idle"}, "q": {State: "idle"},
+		"gone": {State: "error"}})
 	want("B unknown", FolderCounts{All: 2, InSync: 1, Unknown: 1})
 	o.SetSummaries("B", map[string]fleet.FolderSummary{"p": {State: "syncing", NeedBytes: 1}})
 	want("B out of sync", FolderCounts{All: 2, InSync: 1, OutOfSync: 1})
@@ -129,7 +130,8 @@ func TestItAgreesWithCountingAnew(t *testing.T) {
 			anew.SetSummaries(id, is.summaries)
 		}
 		got, want := followed.Counts(), anew.Counts()
-		if got.Devices != want.Devices || got.Folders != want.Folders || !maps.Equal(got.Connections, want.Connections) || !slices.Equal(followed.Folders(), anew.Folders()) {
+		if got.Devices != want.Devices || got.Folders != want.Folders || !maps.Equal(got.Connections, want.Connections) ||
+			!slices.Equal(followed.Folders(), anew.Folders()) {
 			t.Fatalf("step %d: got %+v %v, want %+v %v", step, got, followed.Folders(), want, anew.Folders())
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 var (
 	sinceOnline = time.Unix(1_000_000, 0)
-	whole       = []fleet.ProblemKind{fleet.ProblemUnreachable, fleet.ProblemFailed, fleet.ProblemHeld, fleet.ProblemContended, fleet.ProblemUnstable}
+	whole       = []fleet.ProblemKind{fleet.ProblemUnreachable, fleet.ProblemFailed, fleet.ProblemHeld,
+		fleet.ProblemContended, fleet.ProblemUnstable}
 )
 
 // patient is a device with one folder, "photos", as far as troubles look at it.
@@ -25,7 +26,8 @@ func healthy() *patient {
 	return &patient{
 		snapshot: &fleet.Snapshot{
 			Device: "A", Connection: fleet.Online, Since: sinceOnline, Folders: []fleet.FolderLabel{{Folder: "photos"}},
-			Summaries: map[string]fleet.FolderSummary{"photos": {Folder: "photos", State: "idle", UpdatedAt: sinceOnline.Add(time.Second)}},
+			Summaries: map[string]fleet.FolderSummary{"photos": {Folder: "photos", State: "idle",
+				UpdatedAt: sinceOnline.Add(time.Second)}},
 		},
 		state: fleet.State{Configuration: fleet.ConfigInSync},
 	}
@@ -41,7 +43,8 @@ func (p *patient) report(t *testing.T) fleet.ProblemReport {
 	t.Helper()
 	h := New()
 	h.conditions["A"] = p.state
-	r := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{"A": {Device: fleet.Device{ID: "A", Label: "nas"}}}}
+	r := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{"A": {Device: fleet.Device{ID: "A",
+		Label: "nas"}}}}
 	return h.Report(r, func(fleet.DeviceID) Facts { return Facts{Registry: r, Snapshot: p.snapshot} })
 }
 
@@ -58,31 +61,56 @@ func TestWhatIsATrouble(t *testing.T) {
 	}{
 		"nothing":     {change: func(*patient) {}},
 		"unreachable": {offline, []string{"unreachable: nothing listens there"}, append(configuration, "outOfSync photos")},
-		"key refused": {func(p *patient) { offline(p); p.snapshot.Connection = fleet.KeyRefused }, []string{"unreachable: nothing listens there"}, append(configuration, "outOfSync photos")},
+		"key refused": {func(p *patient) { offline(p); p.snapshot.Connection = fleet.KeyRefused },
+			[]string{"unreachable: nothing listens there"}, append(configuration, "outOfSync photos")},
 		"access lost": {func(p *patient) {
 			offline(p)
 			p.state = fleet.State{Configuration: fleet.ConfigFailed, Reason: "locked out"}
 		},
-			[]string{"unreachable: nothing listens there", "failed: nothing listens there; locked out"}, []string{"outOfSync photos"}},
-		"not tried yet": {func(p *patient) { offline(p); p.snapshot.NextTry = time.Time{} }, nil, append(configuration, "unreachable", "outOfSync photos")},
-		"never seen": {func(p *patient) { p.snapshot.Connection, p.state.Configuration = fleet.NeverSeen, fleet.ConfigUnknown }, nil,
+			[]string{"unreachable: nothing listens there", "failed: nothing listens there; locked out"},
+			[]string{"outOfSync photos"}},
+		"not tried yet": {func(p *patient) { offline(p); p.snapshot.NextTry = time.Time{} }, nil,
 			append(configuration, "unreachable", "outOfSync photos")},
-		"not watched yet": {func(p *patient) { p.snapshot = nil }, nil, append(configuration, "unreachable", "outOfSync photos")},
-		"held":            {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigHeld, Reason: "waits"} }, []string{"held: waits"}, nil},
-		"contended":       {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigContended, Reason: "set back"} }, []string{"contended: set back"}, nil},
-		"unstable":        {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigUnstable, Reason: "A, B, A"} }, []string{"unstable: A, B, A"}, nil},
-		"applying":        {func(p *patient) { p.state.Configuration = fleet.ConfigApplying }, nil, configuration},
-		"not looked at":   {func(p *patient) { p.state.Configuration = fleet.ConfigUnknown }, nil, configuration},
-		"pending":         {func(p *patient) { p.state.Configuration = fleet.ConfigPending }, nil, nil},
-		"files are missing": {func(p *patient) { p.summary(func(s *fleet.FolderSummary) { s.NeedFiles, s.NeedBytes = 3, 7 }) },
+		"never seen": {func(p *patient) {
+			p.snapshot.Connection, p.state.Configuration = fleet.NeverSeen,
+				fleet.ConfigUnknown
+		}, nil,
+			append(configuration, "unreachable", "outOfSync photos")},
+		"not watched yet": {func(p *patient) { p.snapshot = nil }, nil,
+			append(configuration, "unreachable", "outOfSync photos")},
+		"held": {func(p *patient) { p.state = fleet.State{Configuration: fleet.ConfigHeld, Reason: "waits"} },
+			[]string{"held: waits"}, nil},
+		"contended": {func(p *patient) {
+			p.state = fleet.State{Configuration: fleet.ConfigContended,
+				Reason: "set back"}
+		}, []string{"contended: set back"}, nil},
+		"unstable": {func(p *patient) {
+			p.state = fleet.State{Configuration: fleet.ConfigUnstable,
+				Reason: "A, B, A"}
+		}, []string{"unstable: A, B, A"}, nil},
+		"applying":      {func(p *patient) { p.state.Configuration = fleet.ConfigApplying }, nil, configuration},
+		"not looked at": {func(p *patient) { p.state.Configuration = fleet.ConfigUnknown }, nil, configuration},
+		"pending":       {func(p *patient) { p.state.Configuration = fleet.ConfigPending }, nil, nil},
+		"files are missing": {func(p *patient) {
+			p.summary(func(s *fleet.FolderSummary) {
+				s.NeedFiles, s.NeedBytes = 3,
+					7
+			})
+		},
 			[]string{"outOfSync photos: 3 items with 7 bytes are missing"}, nil},
 		"only deletions are missing": {func(p *patient) { p.summary(func(s *fleet.FolderSummary) { s.NeedDeletes = 1 }) },
 			[]string{"outOfSync photos: 1 items with 0 bytes are missing"}, nil},
-		"bytes are missing": {func(p *patient) { p.summary(func(s *fleet.FolderSummary) { s.NeedBytes = 9 }) }, []string{"outOfSync photos: 9 bytes are missing"}, nil},
+		"bytes are missing": {func(p *patient) { p.summary(func(s *fleet.FolderSummary) { s.NeedBytes = 9 }) },
+			[]string{"outOfSync photos: 9 bytes are missing"}, nil},
 		"folder in error": {func(p *patient) {
 			p.summary(func(s *fleet.FolderSummary) { s.State, s.Error = "error", "path missing" })
 		}, []string{"outOfSync photos: the folder is in error: path missing"}, nil},
-		"items that fail": {func(p *patient) { p.summary(func(s *fleet.FolderSummary) { s.NeedFiles, s.Error = 1, "no space" }) }, []string{"outOfSync photos: 1 items are missing: no space"}, nil},
+		"items that fail": {func(p *patient) {
+			p.summary(func(s *fleet.FolderSummary) {
+				s.NeedFiles, s.Error = 1,
+					"no space"
+			})
+		}, []string{"outOfSync photos: 1 items are missing: no space"}, nil},
 		"summary from before": {func(p *patient) {
 			p.summary(func(s *fleet.FolderSummary) { s.NeedFiles, s.UpdatedAt = 1, sinceOnline.Add(-time.Hour) })
 		}, nil, []string{"outOfSync photos"}},
@@ -103,7 +131,8 @@ func TestWhatIsATrouble(t *testing.T) {
 				if condition.Device != "A" || condition.Label != "nas" || report.Unknown(condition.ProblemKey) {
 					t.Errorf("got %+v, unknown %t", condition, report.Unknown(condition.ProblemKey))
 				}
-				got = append(got, fmt.Sprintf("%s: %s", strings.TrimSpace(fmt.Sprint(condition.Kind, " ", condition.Folder)), condition.Reason))
+				got = append(got, fmt.Sprintf("%s: %s", strings.TrimSpace(fmt.Sprint(condition.Kind, " ", condition.Folder)),
+					condition.Reason))
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)

@@ -33,7 +33,8 @@ func awaited(r fleet.Rollout) map[fleet.DeviceID]Wave {
 }
 
 // Waits is the state of a device that waits for a wave, by how its configuration stands otherwise. What the device has
-// already says nothing about the change that it waits for: inSync and unmanaged give way to pending, nothing else does.
+// already says nothing about the change that it waits for: inSync and unmanaged give way to pending, nothing else
+// does.
 func Waits(condition fleet.State, w Wave) fleet.State {
 	settled := condition.Configuration == fleet.ConfigInSync || condition.Configuration == fleet.ConfigUnmanaged
 	if w.Rollout == 0 || !settled {

@@ -67,7 +67,8 @@ func TestADeviceThatWaitsForAWaveIsPending(t *testing.T) {
 }
 
 func TestTheDevicesThatWaitAreThoseNotAdmittedYet(t *testing.T) {
-	members := []fleet.RolloutMember{{Device: "A", Wave: 1}, {Device: "B", Wave: 2}, {Device: "C", Wave: 3}, {Device: "D"}}
+	members := []fleet.RolloutMember{{Device: "A", Wave: 1}, {Device: "B", Wave: 2}, {Device: "C", Wave: 3},
+		{Device: "D"}}
 	at := func(status fleet.RolloutStatus, wave int) fleet.Rollout {
 		return fleet.Rollout{ID: 7, Status: status, Waves: []int{1, 1, 1}, Wave: wave, Members: members}
 	}

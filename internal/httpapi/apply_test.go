@@ -53,7 +53,8 @@ func TestApplyAsksForTheRoleThatTheConsentNeeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, path := heldWorld(t)
-			c := call{method: http.MethodPost, path: path, role: one.role, body: `{"digest":"abc","consent":[` + one.consent + `]}`}
+			c := call{method: http.MethodPost, path: path, role: one.role, body: `{"digest":"abc","consent":[` + one.consent +
+				`]}`}
 			if one.status != http.StatusOK {
 				w.problem(one.status, c)
 				if len(w.fakes.applied) > 0 {
@@ -79,7 +80,8 @@ func TestApplySaysWhatWasDoneAndWhatStillWaits(t *testing.T) {
 	}
 	w.fakes.done, w.fakes.waiting = w.fakes.plans[idA].Changes[:1], w.fakes.plans[idA].Changes[1:2]
 	got := w.want(http.StatusOK, c)
-	for _, want := range []string{`"applied":[{"key":"options.natEnabled"`, `"waiting":[{"key":"folders.photos"`, `"reason":"for a reason"`} {
+	for _, want := range []string{`"applied":[{"key":"options.natEnabled"`, `"waiting":[{"key":"folders.photos"`,
+		`"reason":"for a reason"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s", got, want)
 		}
@@ -90,9 +92,12 @@ func TestApplyTakesOnlyThePlanThatWasSeen(t *testing.T) {
 	w, path := heldWorld(t)
 	w.problem(http.StatusConflict, call{method: http.MethodPost, path: path, body: `{"digest":"old"}`})
 	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: path, body: `{"consent":[]}`})
-	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: path, role: fleet.RoleOperator, body: `{"digest":"abc","consent":["a..b"]}`})
-	w.problem(http.StatusBadRequest, call{method: http.MethodPost, path: path, body: `{"digest":"abc","consent":"gui.apiKey"}`})
-	w.problem(http.StatusNotFound, call{method: http.MethodPost, path: Prefix + "/devices/" + string(idB) + "/apply", body: `{"digest":"abc"}`})
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: path, role: fleet.RoleOperator,
+		body: `{"digest":"abc","consent":["a..b"]}`})
+	w.problem(http.StatusBadRequest, call{method: http.MethodPost, path: path,
+		body: `{"digest":"abc","consent":"gui.apiKey"}`})
+	w.problem(http.StatusNotFound, call{method: http.MethodPost, path: Prefix + "/devices/" + string(idB) + "/apply",
+		body: `{"digest":"abc"}`})
 	if len(w.fakes.applied) > 0 {
 		t.Errorf("applied %v", w.fakes.applied)
 	}
@@ -102,7 +107,8 @@ func TestApplyTakesOnlyThePlanThatWasSeen(t *testing.T) {
 
 func TestApplyNamesWhoAllowedWhatInTheAudit(t *testing.T) {
 	w, path := heldWorld(t)
-	w.want(http.StatusOK, call{method: http.MethodPost, path: path, role: fleet.RoleOperator, body: `{"digest":"abc","consent":["folders.photos"],"keep":["options.natEnabled"]}`})
+	w.want(http.StatusOK, call{method: http.MethodPost, path: path, role: fleet.RoleOperator,
+		body: `{"digest":"abc","consent":["folders.photos"],"keep":["options.natEnabled"]}`})
 	entries, err := w.store.Audit(t.Context(), 0, 100)
 	if err != nil {
 		t.Fatal(err)
@@ -111,8 +117,9 @@ func TestApplyNamesWhoAllowedWhatInTheAudit(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("no entry in %v", entries)
 	}
-	want := fleet.AuditEntry{ID: entries[i].ID, At: entries[i].At, Who: "operator", What: "device.apply", Subject: string(idA),
-		Detail: "consent to folders.photos; keep options.natEnabled"}
+	want := fleet.AuditEntry{ID: entries[i].ID, At: entries[i].At, Who: "operator", What: "device.apply",
+		Subject: string(idA),
+		Detail:  "consent to folders.photos; keep options.natEnabled"}
 	if entries[i] != want {
 		t.Errorf("got %+v, want %+v", entries[i], want)
 	}

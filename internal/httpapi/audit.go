@@ -26,8 +26,10 @@ type Audit interface {
 
 func (s *server) auditRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/audit", name: "listAudit", summary: "Who did what, newest first; 1,000 entries unless a limit says otherwise", permission: auth.ReadAudit,
-			query: []*huma.Param{limitParam, afterParam}, reply: reflect.TypeFor[[]api.AuditEntry](), off: s.Audit == nil, handle: s.listAudit},
+		{method: http.MethodGet, path: Prefix + "/audit", name: "listAudit",
+			summary: "Who did what, newest first; 1,000 entries unless a limit says otherwise", permission: auth.ReadAudit,
+			query: []*huma.Param{limitParam, afterParam}, reply: reflect.TypeFor[[]api.AuditEntry](), off: s.Audit == nil,
+			handle: s.listAudit},
 	}
 }
 
@@ -39,7 +41,8 @@ func (s *server) listAudit(r *request) (reply, error) {
 	var before int64
 	if q.after != "" {
 		if before, err = strconv.ParseInt(q.after, 10, 64); err != nil || before < 1 {
-			return reply{}, fleet.Invalidf("query.after", "after is no place in this list: take it from the Link header of the page before")
+			return reply{}, fleet.Invalidf("query.after",
+				"after is no place in this list: take it from the Link header of the page before")
 		}
 	}
 	if q.limit == 0 {
@@ -53,7 +56,8 @@ func (s *server) listAudit(r *request) (reply, error) {
 		matches: func(fleet.AuditEntry) bool { return true },
 		cursor:  func(e fleet.AuditEntry) string { return strconv.FormatInt(e.ID, 10) },
 		wire: func(e fleet.AuditEntry) api.AuditEntry {
-			return api.AuditEntry{ID: e.ID, At: api.Time{Time: e.At}, Who: e.Who, What: e.What, Subject: e.Subject, Detail: e.Detail}
+			return api.AuditEntry{ID: e.ID, At: api.Time{Time: e.At}, Who: e.Who, What: e.What, Subject: e.Subject,
+				Detail: e.Detail}
 		},
 	})
 }

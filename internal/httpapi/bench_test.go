@@ -31,7 +31,8 @@ func bigFleet(size int) *fleet.Registry {
 	for i := range size {
 		id := fleet.DeviceIDOf([32]byte{byte(i), byte(i >> 8)})
 		registry.Devices[id] = &fleet.Registered{Device: fleet.Device{
-			ID: id, Label: fmt.Sprintf("device %d", i), APIKey: fleet.NewSecret(key), APIPort: 8384, CreatedAt: time.Now(), UpdatedAt: time.Now(),
+			ID: id, Label: fmt.Sprintf("device %d", i), APIKey: fleet.NewSecret(key), APIPort: 8384, CreatedAt: time.Now(),
+			UpdatedAt: time.Now(),
 		}, Tags: []fleet.Tag{"all"}}
 	}
 	return registry
@@ -48,7 +49,8 @@ func manyFolders(devices int) *health.Rollup {
 	for i := range devices {
 		id := fleet.DeviceIDOf([32]byte{byte(i), byte(i >> 8)})
 		all.Put(id, fleet.Online, fleet.ConfigInSync)
-		all.SetFolders(id, []fleet.FolderLabel{{Folder: fmt.Sprintf("photos-%d", i), Label: "Photos"}, {Folder: fmt.Sprintf("scans-%d", i), Label: "Scans"}})
+		all.SetFolders(id, []fleet.FolderLabel{{Folder: fmt.Sprintf("photos-%d", i), Label: "Photos"},
+			{Folder: fmt.Sprintf("scans-%d", i), Label: "Scans"}})
 	}
 	return all
 }
@@ -67,15 +69,18 @@ func (listedFolders) FolderSummaries(context.Context, string) ([]fleet.FolderSum
 func BenchmarkReads(b *testing.B) {
 	registry := bigFleet(10_000)
 	srv := newServer(Options{
-		Log: slog.New(slog.DiscardHandler), Registry: fixedRegistry{registry}, Auth: everybody{}, Folders: listedFolders{manyFolders(10_000)},
-		States: steady{fleet.State{Connection: fleet.Online, Configuration: fleet.ConfigInSync, LastSeen: time.Now(), Reason: "the daemon has what its templates ask for"}},
+		Log: slog.New(slog.DiscardHandler), Registry: fixedRegistry{registry}, Auth: everybody{},
+		Folders: listedFolders{manyFolders(10_000)},
+		States: steady{fleet.State{Connection: fleet.Online, Configuration: fleet.ConfigInSync, LastSeen: time.Now(),
+			Reason: "the daemon has what its templates ask for"}},
 	})
 	var one fleet.DeviceID
 	for one = range registry.Devices {
 		break
 	}
 	for name, path := range map[string]string{
-		"one": "/devices/" + string(one), "list of 500": "/devices?limit=500", "whole list": "/devices", "folders": "/folders", "states": "/states",
+		"one": "/devices/" + string(one), "list of 500": "/devices?limit=500", "whole list": "/devices",
+		"folders": "/folders", "states": "/states",
 	} {
 		rec := httptest.NewRecorder()
 		srv.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost"+Prefix+path, nil))

@@ -37,7 +37,8 @@ type told struct{}
 
 func (told) Problems() []notify.Problem { return make([]notify.Problem, 1) }
 func (told) Receivers() []notify.Receiver {
-	return []notify.Receiver{{Name: "quiet"}, {Name: "hook", Waiting: 3, Trouble: "refused", Since: time.Unix(1_700_000_000, 0)}}
+	return []notify.Receiver{{Name: "quiet"}, {Name: "hook", Waiting: 3, Trouble: "refused",
+		Since: time.Unix(1_700_000_000, 0)}}
 }
 
 func TestOverviewNamesEveryState(t *testing.T) {
@@ -46,7 +47,9 @@ func TestOverviewNamesEveryState(t *testing.T) {
 	counted.SetFolders(idA, []fleet.FolderLabel{{Folder: "p"}})
 	w, rollouts := rolling(t)
 	w.with(func(o *Options) {
-		o.Overview, o.Pending = counted, &pendings{all: []fleet.Pending{{Device: idA, From: idB}, {Device: idA, From: idB, Folder: "p"}, {Device: idA, From: idC}}}
+		o.Overview, o.Pending = counted,
+			&pendings{all: []fleet.Pending{{Device: idA, From: idB}, {Device: idA, From: idB, Folder: "p"},
+				{Device: idA, From: idC}}}
 	})
 	w.template(`{"op":"set","key":"","template":"{}"}`)
 	w.with(func(o *Options) { o.Notifications = told{} })
@@ -61,7 +64,8 @@ func TestOverviewNamesEveryState(t *testing.T) {
 			t.Fatalf("the same is told in two ways: %s and %s", text, again)
 		}
 	}
-	if got.Devices != 1 || got.Connections["online"] != 1 || got.Configurations["held"] != 1 || got.Folders != (api.OverviewOfFolders{All: 1, Unknown: 1}) {
+	if got.Devices != 1 || got.Connections["online"] != 1 || got.Configurations["held"] != 1 ||
+		got.Folders != (api.OverviewOfFolders{All: 1, Unknown: 1}) {
 		t.Errorf("got %+v", got)
 	}
 	if len(got.Connections) != 8 || len(got.Configurations) != 9 {
@@ -119,7 +123,8 @@ func (f *pendings) Dismiss(_ context.Context, asks fleet.Pending) error {
 
 func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 	inbox := &pendings{all: []fleet.Pending{
-		{Device: idA, From: idC, Name: "new", Address: "192.0.2.7:22000"}, {Device: idA, From: idB, Folder: "p", FolderLabel: "Photos"}, {Device: idC, From: idA},
+		{Device: idA, From: idC, Name: "new", Address: "192.0.2.7:22000"},
+		{Device: idA, From: idB, Folder: "p", FolderLabel: "Photos"}, {Device: idC, From: idA},
 	}}
 	w := newWorld(t).with(func(o *Options) { o.Pending = inbox })
 	w.device(idA, "one")
@@ -134,10 +139,12 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 		byKind[one.Kind] = one
 	}
 	device, folder := byKind["device"], byKind["folder"]
-	if device.Label != "one" || device.Registered || device.Name != "new" || folder.FromLabel != "two" || !folder.Registered || folder.FolderLabel != "Photos" {
+	if device.Label != "one" || device.Registered || device.Name != "new" || folder.FromLabel != "two" ||
+		!folder.Registered || folder.FolderLabel != "Photos" {
 		t.Errorf("got %+v", all)
 	}
-	for query, want := range map[string]int{"?q=photos": 1, "?tag=x": 2, "?tag=y": 0, "?limit=1": 1, "?q=two&limit=1": 1} {
+	for query, want := range map[string]int{"?q=photos": 1, "?tag=x": 2, "?tag=y": 0, "?limit=1": 1,
+		"?q=two&limit=1": 1} {
 		if got := read[[]api.Pending](w, Prefix+"/pending"+query); len(got) != want {
 			t.Errorf("%s: got %+v, want %d", query, got, want)
 		}
@@ -154,7 +161,8 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 	w.problem(http.StatusNotFound, post("x", `{}`, ""))
 	w.want(http.StatusNoContent, post(folder.ID, `{"path":" /srv/p ","label":"L"}`, ""))
 	w.problem(http.StatusUnprocessableEntity, post(folder.ID, `{"path":"/srv/p","register":{"apiKey":"k"}}`, ""))
-	for _, body := range []string{`{"register":{}}`, `{"register":{"apiKey":"k","apiPort":0}}`, `{"register":{"apiKey":"k\nk"}}`} {
+	for _, body := range []string{`{"register":{}}`, `{"register":{"apiKey":"k","apiPort":0}}`,
+		`{"register":{"apiKey":"k\nk"}}`} {
 		w.problem(http.StatusUnprocessableEntity, post(device.ID, body, ""))
 	}
 	w.want(http.StatusNoContent, post(device.ID, `{}`, ""))
@@ -165,7 +173,8 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 		return c
 	}
 	for _, wrong := range []call{
-		pinned(`{}`, pin), pinned(`{"register":{"apiKey":"k"}}`, "x"), pinned(`{"register":{"apiKey":"k","pin":"`+other+`"}}`, pin),
+		pinned(`{}`, pin), pinned(`{"register":{"apiKey":"k"}}`, "x"),
+		pinned(`{"register":{"apiKey":"k","pin":"`+other+`"}}`, pin),
 		post(device.ID, `{"register":{"apiKey":"k","pin":"sha256:ab"}}`, ""),
 	} {
 		w.problem(http.StatusUnprocessableEntity, wrong)
@@ -174,12 +183,15 @@ func TestPendingIsListedLetInAndDismissed(t *testing.T) {
 	if got := read[api.DeviceSettings](w, Prefix+"/devices/"+string(idC)+"/settings"); got.Pin != pin {
 		t.Errorf("the settings are %+v", got)
 	}
-	if got := read[api.Device](w, Prefix+"/devices/"+string(idC)); got.Label != "new" || got.APIAddress != "192.0.2.1" || got.APIPort != 8384 {
+	if got := read[api.Device](w, Prefix+"/devices/"+string(idC)); got.Label != "new" || got.APIAddress != "192.0.2.1" ||
+		got.APIPort != 8384 {
 		t.Errorf("registered as %+v", got)
 	}
 	w.problem(http.StatusConflict, post(device.ID, `{"register":{"apiKey":"k"}}`, ""))
-	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: Prefix + "/pending/" + device.ID, role: fleet.RoleOperator})
-	want := "accept " + idB.Short() + " p L /srv/p, accept " + idC.Short() + "   , accept " + idC.Short() + "   , dismiss " + idC.Short()
+	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: Prefix + "/pending/" + device.ID,
+		role: fleet.RoleOperator})
+	want := "accept " + idB.Short() + " p L /srv/p, accept " + idC.Short() + "   , accept " + idC.Short() +
+		"   , dismiss " + idC.Short()
 	if got := strings.Join(inbox.done, ", "); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -193,10 +205,12 @@ func TestSecretsAreWrittenAndNeverRead(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	w.want(http.StatusOK, put)
-	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/secrets", role: fleet.RoleAuthor}); got != `[{"name":"backup/pw","keys":[],"tags":[]}]` {
+	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/secrets",
+		role: fleet.RoleAuthor}); got != `[{"name":"backup/pw","keys":[],"tags":[]}]` {
 		t.Errorf("got %s", got)
 	}
-	lists := call{method: put.method, path: put.path, body: `{"keys":["GUI.password","folders.*.devices.*.encryptionPassword"],"tags":["vault"]}`}
+	lists := call{method: put.method, path: put.path,
+		body: `{"keys":["GUI.password","folders.*.devices.*.encryptionPassword"],"tags":["vault"]}`}
 	want := `{"name":"backup/pw","keys":["folders.*.devices.*.encryptionPassword","gui.password"],"tags":["vault"]}`
 	if got := w.want(http.StatusOK, lists); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -208,14 +222,16 @@ func TestSecretsAreWrittenAndNeverRead(t *testing.T) {
 		`{"keys":["folders.x.versioning.params.password"]}`} {
 		w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: put.path, body: body})
 	}
-	w.problem(http.StatusForbidden, call{method: put.method, path: put.path, body: `{"keys":["gui.password"]}`, role: fleet.RoleAuthor})
+	w.problem(http.StatusForbidden, call{method: put.method, path: put.path, body: `{"keys":["gui.password"]}`,
+		role: fleet.RoleAuthor})
 	w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: Prefix + "/secrets/new", body: lists.body})
 	w.problem(http.StatusForbidden, call{method: http.MethodGet, path: Prefix + "/secrets", role: fleet.RoleOperator})
 	w.problem(http.StatusForbidden, call{method: put.method, path: put.path, body: put.body, role: fleet.RoleAuthor})
 	for _, body := range []string{`{}`, `{"value":""}`, `{"value":"` + strings.Repeat("x", 65<<10) + `"}`} {
 		w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: put.path, body: body})
 	}
-	w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: Prefix + "/secrets/" + strings.Repeat("x", 129), body: put.body})
+	w.problem(http.StatusUnprocessableEntity, call{method: put.method, path: Prefix + "/secrets/" +
+		strings.Repeat("x", 129), body: put.body})
 	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: put.path})
 	w.problem(http.StatusNotFound, call{method: http.MethodDelete, path: put.path})
 	if log := w.log.String(); strings.Contains(log, "hunter2") {
@@ -226,14 +242,16 @@ func TestSecretsAreWrittenAndNeverRead(t *testing.T) {
 func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
-	w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA) + "/tags/x", role: fleet.RoleOperator})
+	w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA) + "/tags/x",
+		role: fleet.RoleOperator})
 	w.template(`{"op":"set","key":"","template":"{}"}`)
 	all := read[[]api.AuditEntry](w, Prefix+"/audit")
 	var got []string
 	for _, e := range all[:3] {
 		got = append(got, e.Who+" "+e.What+" "+e.Subject)
 	}
-	want := []string{"admin template.create 1", "operator device.tag " + string(idA), "admin device.create " + string(idA)}
+	want := []string{"admin template.create 1", "operator device.tag " + string(idA), "admin device.create " +
+		string(idA)}
 	if strings.Join(got, ", ") != strings.Join(want, ", ") {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -248,10 +266,14 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 
 func TestMetricsAreBehindAToken(t *testing.T) {
 	w := newWorld(t).with(func(o *Options) {
-		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("muster_devices 1\n")) })
+		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = w.Write([]byte("muster_devices 1\n"))
+		})
 	})
 	w.problem(http.StatusUnauthorized, call{method: http.MethodGet, path: "/metrics", token: "-"})
-	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/metrics", role: fleet.RoleViewer}); got != "muster_devices 1" {
+	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/metrics",
+		role: fleet.RoleViewer}); got != "muster_devices 1" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -35,7 +35,8 @@ func limitBody(w http.ResponseWriter, r *http.Request) error {
 	if sent := r.Header.Get("Content-Type"); sent != "" {
 		media, _, err := mime.ParseMediaType(sent)
 		if err != nil || media != "application/json" {
-			return unsupportedMedia("a body of type "+sent, "Send JSON and say so; with curl: -H 'Content-Type: application/json'.")
+			return unsupportedMedia("a body of type "+sent,
+				"Send JSON and say so; with curl: -H 'Content-Type: application/json'.")
 		}
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every ResponseWriter has one
@@ -43,8 +44,8 @@ func limitBody(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// innermost is net/http's own ResponseWriter: only that learns from a MaxBytesReader to wait, after the answer, until the
-// client had time to read it.
+// innermost is net/http's own ResponseWriter: only that learns from a MaxBytesReader to wait, after the answer, until
+// the client had time to read it.
 func innermost(w http.ResponseWriter) http.ResponseWriter {
 	for {
 		wrapper, ok := w.(interface{ Unwrap() http.ResponseWriter })
@@ -56,11 +57,13 @@ func innermost(w http.ResponseWriter) http.ResponseWriter {
 }
 
 func tooLarge() error {
-	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "the body is larger than " + strconv.Itoa(maxBody>>20) + " MiB"}
+	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "the body is larger than " + strconv.Itoa(maxBody>>20) +
+		" MiB"}
 }
 
 func unsupportedMedia(what, hint string) error {
-	return &statusError{status: http.StatusUnsupportedMediaType, says: fleet.Error{Message: what + " is not understood here", Hint: hint}}
+	return &statusError{status: http.StatusUnsupportedMediaType,
+		says: fleet.Error{Message: what + " is not understood here", Hint: hint}}
 }
 
 // decode reads the JSON body strictly: a field that is not known is invalid, a wrong type, a name that is there twice,
@@ -73,14 +76,17 @@ func decode[T any](r *request) (T, error) {
 		return into, tooLarge()
 	}
 	if err != nil {
-		return into, &fleet.Error{Code: fleet.CodeMalformed, Message: "the body broke off before its end", Hint: "Send the request again.", Err: err}
+		return into, &fleet.Error{Code: fleet.CodeMalformed, Message: "the body broke off before its end",
+			Hint: "Send the request again.", Err: err}
 	}
-	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' && json.Unmarshal(data, new(jsontext.Value)) == nil {
+	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' &&
+		json.Unmarshal(data, new(jsontext.Value)) == nil {
 		message := "the body is no JSON object"
 		if len(trimmed) == 0 {
 			message = "the body is empty"
 		}
-		return into, malformedBody(fleet.Detail{Message: message}, "Send one JSON object with the fields "+strings.Join(fieldNames(reflect.TypeFor[T]()), ", ")+".", nil)
+		return into, malformedBody(fleet.Detail{Message: message},
+			"Send one JSON object with the fields "+strings.Join(fieldNames(reflect.TypeFor[T]()), ", ")+".", nil)
 	}
 	if err := json.Unmarshal(data, &into, json.RejectUnknownMembers(true)); err != nil {
 		return into, bodyError(data, reflect.TypeFor[T](), err)
@@ -98,9 +104,11 @@ func bodyError(data []byte, into reflect.Type, err error) error {
 	line, column := position(data, semantic.ByteOffset)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return unknownField(semantic.JSONPointer.LastToken(), parentOf(semantic.JSONPointer, into), fleet.Detail{Field: field, Line: line, Column: column})
+		return unknownField(semantic.JSONPointer.LastToken(), parentOf(semantic.JSONPointer, into),
+			fleet.Detail{Field: field, Line: line, Column: column})
 	case errors.Is(err, strconv.ErrRange):
-		detail := fleet.Detail{Field: field, Line: line, Column: column, Message: field + " is a whole number from -9223372036854775808 to 9223372036854775807"}
+		detail := fleet.Detail{Field: field, Line: line, Column: column, Message: field +
+			" is a whole number from -9223372036854775808 to 9223372036854775807"}
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: detail.Message, Details: []fleet.Detail{detail}}
 	}
 	detail := fleet.Detail{
@@ -161,7 +169,8 @@ func syntaxError(data []byte, err error) error {
 }
 
 func malformedBody(detail fleet.Detail, hint string, cause error) error {
-	return &fleet.Error{Code: fleet.CodeMalformed, Message: detail.Message, Hint: hint, Details: []fleet.Detail{detail}, Err: cause}
+	return &fleet.Error{Code: fleet.CodeMalformed, Message: detail.Message, Hint: hint, Details: []fleet.Detail{detail},
+		Err: cause}
 }
 
 // position is where in a text a byte stands, both counted from 1, columns in characters.

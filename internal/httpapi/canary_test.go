@@ -24,14 +24,18 @@ func TestACauseIsInNoReply(t *testing.T) {
 		for name, err := range map[string]error{
 			"with a message":    &fleet.Error{Code: code, During: "test", Message: "what a person may read", Err: cause},
 			"without a message": &fleet.Error{Code: code, Err: cause},
-			"wrapped":           fmt.Errorf(canary+": %w", &fleet.Error{Code: code, Message: "what a person may read", Err: cause}),
+			"wrapped": fmt.Errorf(canary+": %w", &fleet.Error{Code: code, Message: "what a person may read",
+				Err: cause}),
 		} {
 			w.fakes.applyErr = err
 			w.fakes.check = func(fleet.Template) error { return err }
 			w.fakes.evaluate = func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error) {
 				return Evaluation{}, err
 			}
-			w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) { return []plan.Effect{{Device: idA, Err: err}}, nil }
+			w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
+				return []plan.Effect{{Device: idA, Err: err}},
+					nil
+			}
 			for _, c := range []call{
 				{method: http.MethodPost, path: device + "/apply", body: `{"digest":"d"}`},
 				{method: http.MethodPost, path: Prefix + "/templates", body: `{"op":"set","key":"","template":"{}"}`},

@@ -34,7 +34,8 @@ func TestTheClientSpeaksTheAPI(t *testing.T) {
 	check("create it again", nil, fleet.CodeOf(err) == fleet.CodePrecondition)
 	_, etag, err := c.DeviceETag(ctx, id)
 	check("read with ETag", err, etag != "")
-	device, created, err = c.PutDevice(ctx, id, api.PutDevice{Label: new("two"), APIPort: new(int64(9000))}, client.IfMatch(etag))
+	device, created, err = c.PutDevice(ctx, id, api.PutDevice{Label: new("two"), APIPort: new(int64(9000))},
+		client.IfMatch(etag))
 	check("replace device", err, !created && device.APIPort == 9000)
 	got, err := c.Device(ctx, id)
 	check("device", err, got == device)
@@ -54,11 +55,13 @@ func TestTheClientSpeaksTheAPI(t *testing.T) {
 	devices, err = c.Devices(ctx, client.List{Tag: tag})
 	check("devices by tag", err, len(devices) == 1)
 
-	template, err := c.CreateTemplate(ctx, api.PutTemplate{Op: new("set"), Key: new("options"), Template: new("{}"), Priority: new(int64(1<<63 - 1))})
+	template, err := c.CreateTemplate(ctx, api.PutTemplate{Op: new("set"), Key: new("options"), Template: new("{}"),
+		Priority: new(int64(1<<63 - 1))})
 	check("create template", err, template.ID == 1 && template.Priority == 1<<63-1)
 	_, etag, err = c.TemplateETag(ctx, 1)
 	check("template with ETag", err, etag != "")
-	template, err = c.PutTemplate(ctx, 1, api.PutTemplate{Op: new("Merge"), Key: new(""), Template: new("{}")}, client.IfMatch(etag))
+	template, err = c.PutTemplate(ctx, 1, api.PutTemplate{Op: new("Merge"), Key: new(""), Template: new("{}")},
+		client.IfMatch(etag))
 	check("put template", err, template.Op == "merge")
 	same, err := c.Template(ctx, 1)
 	check("template", err, same == template)

@@ -13,24 +13,27 @@ import (
 
 // callOf is how the client does what a route is for, by the route's operationId.
 var callOf = map[string]func(c *client.Client, ctx context.Context){
-	"listDevices":       func(c *client.Client, ctx context.Context) { _, _ = c.Devices(ctx, client.List{}) },
-	"getDevice":         func(c *client.Client, ctx context.Context) { _, _ = c.Device(ctx, "x") },
-	"putDevice":         func(c *client.Client, ctx context.Context) { _, _, _ = c.PutDevice(ctx, "x", api.PutDevice{}) },
-	"deleteDevice":      func(c *client.Client, ctx context.Context) { _ = c.DeleteDevice(ctx, "x") },
-	"getDeviceTags":     func(c *client.Client, ctx context.Context) { _, _ = c.DeviceTags(ctx, "x") },
-	"tagDevice":         func(c *client.Client, ctx context.Context) { _, _ = c.TagDevice(ctx, "x", "t") },
-	"untagDevice":       func(c *client.Client, ctx context.Context) { _, _ = c.UntagDevice(ctx, "x", "t") },
-	"getDeviceStatus":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceStatus(ctx, "x") },
-	"getDeviceVersion":  func(c *client.Client, ctx context.Context) { _, _ = c.DeviceVersion(ctx, "x") },
-	"getDeviceConfig":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceConfig(ctx, "x") },
-	"getDeviceState":    func(c *client.Client, ctx context.Context) { _, _ = c.DeviceState(ctx, "x") },
-	"getDeviceTrust":    func(c *client.Client, ctx context.Context) { _, _ = c.DeviceTrust(ctx, "x") },
-	"trustDevice":       func(c *client.Client, ctx context.Context) { _, _ = c.TrustDevice(ctx, "x", "f") },
-	"listStates":        func(c *client.Client, ctx context.Context) { _, _ = c.States(ctx, client.List{}) },
-	"getDevicePlan":     func(c *client.Client, ctx context.Context) { _, _ = c.DevicePlan(ctx, "x") },
-	"applyDevicePlan":   func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },
-	"listConsents":      func(c *client.Client, ctx context.Context) { _, _ = c.Consents(ctx) },
-	"answerConsents":    func(c *client.Client, ctx context.Context) { _, _ = c.AnswerConsents(ctx, api.AnswerConsents{}) },
+	"listDevices":      func(c *client.Client, ctx context.Context) { _, _ = c.Devices(ctx, client.List{}) },
+	"getDevice":        func(c *client.Client, ctx context.Context) { _, _ = c.Device(ctx, "x") },
+	"putDevice":        func(c *client.Client, ctx context.Context) { _, _, _ = c.PutDevice(ctx, "x", api.PutDevice{}) },
+	"deleteDevice":     func(c *client.Client, ctx context.Context) { _ = c.DeleteDevice(ctx, "x") },
+	"getDeviceTags":    func(c *client.Client, ctx context.Context) { _, _ = c.DeviceTags(ctx, "x") },
+	"tagDevice":        func(c *client.Client, ctx context.Context) { _, _ = c.TagDevice(ctx, "x", "t") },
+	"untagDevice":      func(c *client.Client, ctx context.Context) { _, _ = c.UntagDevice(ctx, "x", "t") },
+	"getDeviceStatus":  func(c *client.Client, ctx context.Context) { _, _ = c.DeviceStatus(ctx, "x") },
+	"getDeviceVersion": func(c *client.Client, ctx context.Context) { _, _ = c.DeviceVersion(ctx, "x") },
+	"getDeviceConfig":  func(c *client.Client, ctx context.Context) { _, _ = c.DeviceConfig(ctx, "x") },
+	"getDeviceState":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceState(ctx, "x") },
+	"getDeviceTrust":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceTrust(ctx, "x") },
+	"trustDevice":      func(c *client.Client, ctx context.Context) { _, _ = c.TrustDevice(ctx, "x", "f") },
+	"listStates":       func(c *client.Client, ctx context.Context) { _, _ = c.States(ctx, client.List{}) },
+	"getDevicePlan":    func(c *client.Client, ctx context.Context) { _, _ = c.DevicePlan(ctx, "x") },
+	"applyDevicePlan":  func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },
+	"listConsents":     func(c *client.Client, ctx context.Context) { _, _ = c.Consents(ctx) },
+	"answerConsents": func(c *client.Client, ctx context.Context) {
+		_,
+			_ = c.AnswerConsents(ctx, api.AnswerConsents{})
+	},
 	"listGivenConsents": func(c *client.Client, ctx context.Context) { _, _ = c.GivenConsents(ctx) },
 	"planWhatIf":        func(c *client.Client, ctx context.Context) { _, _ = c.WhatIf(ctx, api.WhatIf{}) },
 	"listRollouts":      func(c *client.Client, ctx context.Context) { _, _ = c.Rollouts(ctx, client.List{}) },
@@ -45,7 +48,10 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listRevisions":     func(c *client.Client, ctx context.Context) { _, _ = c.Revisions(ctx, "x", client.List{}) },
 	"getRevision":       func(c *client.Client, ctx context.Context) { _, _ = c.Revision(ctx, "x", 1) },
 	"compareRevisions":  func(c *client.Client, ctx context.Context) { _, _ = c.CompareRevisions(ctx, "x", 1, 2) },
-	"restoreRevision":   func(c *client.Client, ctx context.Context) { _, _ = c.RestoreRevision(ctx, "x", 1, api.Restore{}) },
+	"restoreRevision": func(c *client.Client, ctx context.Context) {
+		_,
+			_ = c.RestoreRevision(ctx, "x", 1, api.Restore{})
+	},
 	"getDeviceSettings": func(c *client.Client, ctx context.Context) { _, _ = c.DeviceSettings(ctx, "x") },
 	"putDeviceSettings": func(c *client.Client, ctx context.Context) {
 		_, _ = c.PutDeviceSettings(ctx, "x", api.PutDeviceSettings{})
@@ -75,11 +81,14 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listTagTemplates": func(c *client.Client, ctx context.Context) { _, _ = c.TagTemplates(ctx, "t", client.List{}) },
 	"listFolders":      func(c *client.Client, ctx context.Context) { _, _ = c.Folders(ctx, client.List{}) },
 	"getFolder":        func(c *client.Client, ctx context.Context) { _, _ = c.FolderSummaries(ctx, "f") },
-	"followEvents":     func(c *client.Client, ctx context.Context) { _, _ = c.Events(ctx, client.EventFilter{}, 0, nil) },
-	"listTokens":       func(c *client.Client, ctx context.Context) { _, _ = c.Tokens(ctx) },
-	"createToken":      func(c *client.Client, ctx context.Context) { _, _ = c.CreateToken(ctx, "n", "viewer") },
-	"deleteToken":      func(c *client.Client, ctx context.Context) { _ = c.DeleteToken(ctx, "n") },
-	"listSecrets":      func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
+	"followEvents": func(c *client.Client, ctx context.Context) {
+		_,
+			_ = c.Events(ctx, client.EventFilter{}, 0, nil)
+	},
+	"listTokens":  func(c *client.Client, ctx context.Context) { _, _ = c.Tokens(ctx) },
+	"createToken": func(c *client.Client, ctx context.Context) { _, _ = c.CreateToken(ctx, "n", "viewer") },
+	"deleteToken": func(c *client.Client, ctx context.Context) { _ = c.DeleteToken(ctx, "n") },
+	"listSecrets": func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
 	"putSecret": func(c *client.Client, ctx context.Context) {
 		_, _, _ = c.PutSecret(ctx, "n", api.PutSecret{Value: new("v")})
 	},
@@ -100,7 +109,8 @@ type wire struct{ last *http.Request }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.last = r
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")),
+		Request: r}, nil
 }
 
 func TestTheClientHasACallForEveryRoute(t *testing.T) {

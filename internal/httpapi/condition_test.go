@@ -18,8 +18,10 @@ func TestUnchangedIsNotSentAgain(t *testing.T) {
 	w.fakes.status = map[fleet.DeviceID]fleet.Status{idA: {MyID: idA}}
 	for _, path := range []string{
 		"/devices", "/devices/" + string(idA), "/devices/" + string(idA) + "/tags", "/devices/" + string(idA) + "/status",
-		"/devices/" + string(idA) + "/state", "/devices/" + string(idA) + "/settings", "/states", "/templates", "/templates/1",
-		"/templates/1/tags", "/tags", "/tags/x/devices", "/tags/x/templates", "/folders", "/configurator", "/tokens", "/openapi.json",
+		"/devices/" + string(idA) + "/state", "/devices/" + string(idA) + "/settings", "/states", "/templates",
+		"/templates/1",
+		"/templates/1/tags", "/tags", "/tags/x/devices", "/tags/x/templates", "/folders", "/configurator", "/tokens",
+		"/openapi.json",
 	} {
 		t.Run(path, func(t *testing.T) {
 			w := w.in(t)
@@ -48,15 +50,27 @@ func TestAWriteHeedsWhatTheWriterHasRead(t *testing.T) {
 		write call
 		ok    int
 	}{
-		"device":           {device, call{method: http.MethodPut, path: device, body: `{"label":"moved"}`}, call{method: http.MethodPut, path: device, body: `{"label":"mine"}`}, 200},
-		"device, delete":   {device, call{method: http.MethodPut, path: device, body: `{"label":"moved"}`}, call{method: http.MethodDelete, path: device}, 204},
-		"device's tags":    {device + "/tags", call{method: http.MethodPut, path: device + "/tags/moved"}, call{method: http.MethodPut, path: device + "/tags/mine", role: fleet.RoleOperator}, 200},
-		"untag":            {device + "/tags", call{method: http.MethodPut, path: device + "/tags/moved"}, call{method: http.MethodDelete, path: device + "/tags/x"}, 200},
-		"all tags":         {Prefix + "/tags", call{method: http.MethodPut, path: device + "/tags/moved"}, call{method: http.MethodDelete, path: Prefix + "/tags/x"}, 200},
-		"settings":         {device + "/settings", call{method: http.MethodPut, path: device + "/settings", body: `{"allowPlain":true}`}, call{method: http.MethodPut, path: device + "/settings", body: `{"mode":"observe"}`}, 200},
-		"template":         {Prefix + "/templates/1", call{method: http.MethodPut, path: Prefix + "/templates/1", body: `{"op":"set","key":"","template":"[]"}`}, call{method: http.MethodPut, path: Prefix + "/templates/1", body: `{"op":"merge","key":"","template":"{}"}`}, 200},
-		"template, delete": {Prefix + "/templates/1", call{method: http.MethodPut, path: Prefix + "/templates/1", body: `{"op":"set","key":"","template":"[]"}`}, call{method: http.MethodDelete, path: Prefix + "/templates/1"}, 204},
-		"template's tags":  {Prefix + "/templates/1/tags", call{method: http.MethodPut, path: Prefix + "/templates/1/tags/moved"}, call{method: http.MethodDelete, path: Prefix + "/templates/1/tags/x"}, 200},
+		"device": {device, call{method: http.MethodPut, path: device, body: `{"label":"moved"}`},
+			call{method: http.MethodPut, path: device, body: `{"label":"mine"}`}, 200},
+		"device, delete": {device, call{method: http.MethodPut, path: device, body: `{"label":"moved"}`},
+			call{method: http.MethodDelete, path: device}, 204},
+		"device's tags": {device + "/tags", call{method: http.MethodPut, path: device + "/tags/moved"},
+			call{method: http.MethodPut, path: device + "/tags/mine", role: fleet.RoleOperator}, 200},
+		"untag": {device + "/tags", call{method: http.MethodPut, path: device + "/tags/moved"},
+			call{method: http.MethodDelete, path: device + "/tags/x"}, 200},
+		"all tags": {Prefix + "/tags", call{method: http.MethodPut, path: device + "/tags/moved"},
+			call{method: http.MethodDelete, path: Prefix + "/tags/x"}, 200},
+		"settings": {device + "/settings", call{method: http.MethodPut, path: device + "/settings",
+			body: `{"allowPlain":true}`}, call{method: http.MethodPut, path: device + "/settings", body: `{"mode":"observe"}`},
+			200},
+		"template": {Prefix + "/templates/1", call{method: http.MethodPut, path: Prefix + "/templates/1",
+			body: `{"op":"set","key":"","template":"[]"}`}, call{method: http.MethodPut, path: Prefix + "/templates/1",
+			body: `{"op":"merge","key":"","template":"{}"}`}, 200},
+		"template, delete": {Prefix + "/templates/1", call{method: http.MethodPut, path: Prefix + "/templates/1",
+			body: `{"op":"set","key":"","template":"[]"}`}, call{method: http.MethodDelete, path: Prefix + "/templates/1"},
+			204},
+		"template's tags": {Prefix + "/templates/1/tags", call{method: http.MethodPut, path: Prefix +
+			"/templates/1/tags/moved"}, call{method: http.MethodDelete, path: Prefix + "/templates/1/tags/x"}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -80,7 +94,8 @@ func TestAWriteHeedsWhatTheWriterHasRead(t *testing.T) {
 
 func TestIfNoneMatchStarOnlyCreates(t *testing.T) {
 	w := newWorld(t)
-	create := call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA), body: `{"apiKey":"k"}`, header: with("If-None-Match", "*")}
+	create := call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA), body: `{"apiKey":"k"}`,
+		header: with("If-None-Match", "*")}
 	w.want(http.StatusCreated, create)
 	w.problem(http.StatusPreconditionFailed, create)
 }
@@ -92,5 +107,6 @@ func TestAReplyToAWriteHasTheETagOfTheNextOne(t *testing.T) {
 	if got := w.do(call{method: http.MethodGet, path: path}).Header.Get("ETag"); got != etag {
 		t.Errorf("got %s, the write said %s", got, etag)
 	}
-	w.want(http.StatusOK, call{method: http.MethodPut, path: path, body: `{"label":"next"}`, header: with("If-Match", etag)})
+	w.want(http.StatusOK, call{method: http.MethodPut, path: path, body: `{"label":"next"}`,
+		header: with("If-Match", etag)})
 }

@@ -218,6 +218,7 @@ func wireGiven(c fleet.GivenConsent, registry *fleet.Registry) api.GivenConsent 
 		state = "closed"
 	}
 	return api.GivenConsent{ID: c.ID, DeviceID: string(c.Device), Label: registry.Label(c.Device), Key: c.Key,
-		Answer: string(c.Answer), State: state, Rollout: c.Rollout, By: c.By, At: api.Time{Time: c.At}, Until: api.Time{Time: c.Until},
+		Answer: string(c.Answer), State: state, Rollout: c.Rollout, By: c.By, At: api.Time{Time: c.At},
+		Until:    api.Time{Time: c.Until},
 		ClosedAt: moment(c.Closed), Intent: c.Intent}
 }

@@ -40,9 +40,12 @@ func asking(t *testing.T) (*world, *consents) {
 	w := newWorld(t)
 	w.device(idA, "one")
 	f := &consents{groups: []fleet.HeldGroup{
-		{Digest: "aaa", Key: "folders.p", From: []byte(`{"id":"p"}`), To: []byte("null"), Reason: "it goes", Consent: true, Keep: true,
-			Removes: true, Rollout: 7, Devices: []fleet.HeldDevice{{Device: idA, Templates: []int64{2}}, {Device: idB, Templates: []int64{1, 2}}}},
-		{Digest: "bbb", Key: "gui.apiKey", From: []byte(`"********"`), To: []byte(`"********"`), Reason: "access", Consent: true,
+		{Digest: "aaa", Key: "folders.p", From: []byte(`{"id":"p"}`), To: []byte("null"), Reason: "it goes", Consent: true,
+			Keep:    true,
+			Removes: true, Rollout: 7, Devices: []fleet.HeldDevice{{Device: idA, Templates: []int64{2}},
+				{Device: idB, Templates: []int64{1, 2}}}},
+		{Digest: "bbb", Key: "gui.apiKey", From: []byte(`"********"`), To: []byte(`"********"`), Reason: "access",
+			Consent: true,
 			Devices: []fleet.HeldDevice{{Device: idA}}},
 	}}
 	w.api.Consents = f
@@ -61,7 +64,8 @@ func TestWhatWaitsIsListedWithItsAnswers(t *testing.T) {
 		t.Fatalf("got %+v, %v", groups, err)
 	}
 	g := groups[0]
-	if g.Role != "operator" || !slices.Equal(g.Answers, []string{"consent", "keep"}) || !slices.Equal(g.Templates, []int64{1, 2}) ||
+	if g.Role != "operator" || !slices.Equal(g.Answers, []string{"consent", "keep"}) ||
+		!slices.Equal(g.Templates, []int64{1, 2}) ||
 		g.Rollout != 7 || len(g.Devices) != 2 || g.Devices[0] != (api.NamedDevice{DeviceID: string(idA), Label: "one"}) {
 		t.Errorf("got %+v", g)
 	}
@@ -76,16 +80,17 @@ func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
 		body   string
 		status int
 	}{
-		"viewer, removal":      {fleet.RoleViewer, `{"digest":"aaa","answer":"consent"}`, http.StatusForbidden},
-		"operator, removal":    {fleet.RoleOperator, `{"digest":"aaa","answer":"consent","rollout":7}`, http.StatusOK},
-		"operator, keep":       {fleet.RoleOperator, `{"digest":"aaa","answer":"keep"}`, http.StatusOK},
-		"operator, API key":    {fleet.RoleOperator, `{"digest":"bbb","answer":"consent"}`, http.StatusForbidden},
-		"author, API key":      {fleet.RoleAuthor, `{"digest":"bbb","answer":"consent"}`, http.StatusForbidden},
-		"admin, API key":       {fleet.RoleAdmin, `{"digest":"bbb","answer":"consent"}`, http.StatusOK},
-		"no digest":            {fleet.RoleAdmin, `{"answer":"consent"}`, http.StatusUnprocessableEntity},
-		"no answer":            {fleet.RoleAdmin, `{"digest":"aaa"}`, http.StatusUnprocessableEntity},
-		"another answer":       {fleet.RoleAdmin, `{"digest":"aaa","answer":"yes"}`, http.StatusUnprocessableEntity},
-		"no device":            {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep","devices":["x"]}`, http.StatusUnprocessableEntity},
+		"viewer, removal":   {fleet.RoleViewer, `{"digest":"aaa","answer":"consent"}`, http.StatusForbidden},
+		"operator, removal": {fleet.RoleOperator, `{"digest":"aaa","answer":"consent","rollout":7}`, http.StatusOK},
+		"operator, keep":    {fleet.RoleOperator, `{"digest":"aaa","answer":"keep"}`, http.StatusOK},
+		"operator, API key": {fleet.RoleOperator, `{"digest":"bbb","answer":"consent"}`, http.StatusForbidden},
+		"author, API key":   {fleet.RoleAuthor, `{"digest":"bbb","answer":"consent"}`, http.StatusForbidden},
+		"admin, API key":    {fleet.RoleAdmin, `{"digest":"bbb","answer":"consent"}`, http.StatusOK},
+		"no digest":         {fleet.RoleAdmin, `{"answer":"consent"}`, http.StatusUnprocessableEntity},
+		"no answer":         {fleet.RoleAdmin, `{"digest":"aaa"}`, http.StatusUnprocessableEntity},
+		"another answer":    {fleet.RoleAdmin, `{"digest":"aaa","answer":"yes"}`, http.StatusUnprocessableEntity},
+		"no device": {fleet.RoleAdmin, `{"digest":"aaa","answer":"keep","devices":["x"]}`,
+			http.StatusUnprocessableEntity},
 		"a digest of no group": {fleet.RoleAdmin, `{"digest":"ccc","answer":"consent"}`, http.StatusConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +107,8 @@ func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(f.answered) != 1 || f.by[0] != string(one.role) || len(got.Devices) != 1 || got.Devices[0].Label != "one" ||
-				!strings.Contains(got.Next, "/consents/given") || strings.Contains(got.Next, "rollout 7") != (f.answered[0].Rollout == 7) {
+				!strings.Contains(got.Next, "/consents/given") || strings.Contains(got.Next,
+				"rollout 7") != (f.answered[0].Rollout == 7) {
 				t.Errorf("got %+v of %+v by %v", got, f.answered, f.by)
 			}
 			entries, err := w.store.Audit(t.Context(), 0, 1)
@@ -122,7 +128,8 @@ func TestAnAnswerThatComesTooLateIsAConflict(t *testing.T) {
 func TestAnswersAreListedWithWhatBecameOfThem(t *testing.T) {
 	w, f := asking(t)
 	give := func(id int64) fleet.GivenConsent {
-		return fleet.GivenConsent{Consent: fleet.Consent{ID: id, Device: idA, Key: "folders.p", Answer: fleet.AnswerConsent, By: "nora",
+		return fleet.GivenConsent{Consent: fleet.Consent{ID: id, Device: idA, Key: "folders.p", Answer: fleet.AnswerConsent,
+			By:     "nora",
 			Change: "keyed"}}
 	}
 	open, used := give(2), give(1)
@@ -133,7 +140,8 @@ func TestAnswersAreListedWithWhatBecameOfThem(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &given); err != nil || len(given) != 2 || strings.Contains(text, "keyed") {
 		t.Fatalf("got %s, %v", text, err)
 	}
-	if given[0].State != "open" || given[1].State != "used" || given[1].Intent != 9 || given[1].Rollout != 7 || given[1].Label != "one" {
+	if given[0].State != "open" || given[1].State != "used" || given[1].Intent != 9 || given[1].Rollout != 7 ||
+		given[1].Label != "one" {
 		t.Errorf("got %+v", given)
 	}
 	if err := json.Unmarshal([]byte(w.get(Prefix+"/consents/given?limit=1")), &given); err != nil || len(given) != 1 {

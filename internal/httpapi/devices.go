@@ -22,33 +22,45 @@ import (
 // when there is nothing, and its error ends the write; a nil check is none. Deleting and tagging what is not there is
 // not_found, before any check.
 type Devices interface {
-	// PutPinnedDevice creates or replaces. A blank pin keeps the one that is there. A blank APIKey keeps the stored one and
-	// is invalid on create. The store sets the times: CreatedAt survives a replace.
-	PutPinnedDevice(ctx context.Context, device fleet.Device, pin string, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error)
+	// PutPinnedDevice creates or replaces. A blank pin keeps the one that is there. A blank APIKey keeps the stored one
+	// and is invalid on create. The store sets the times: CreatedAt survives a replace.
+	PutPinnedDevice(ctx context.Context, device fleet.Device, pin string,
+		check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error)
 	DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(current *fleet.Device) error) error
 	// TagDevice and UntagDevice give the resulting tags, sorted. Neither minds when there is nothing to do.
-	TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
-	UntagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
+	TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag,
+		error)
+	UntagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag,
+		check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
 }
 
 func (s *server) deviceRoutes() []route {
-	const all, one, tags, tag = Prefix + "/devices", Prefix + "/devices/{deviceID}", Prefix + "/devices/{deviceID}/tags", Prefix + "/devices/{deviceID}/tags/{tag}"
+	const all, one, tags, tag = Prefix + "/devices", Prefix + "/devices/{deviceID}", Prefix + "/devices/{deviceID}/tags",
+		Prefix + "/devices/{deviceID}/tags/{tag}"
 	device, names := reflect.TypeFor[api.Device](), reflect.TypeFor[[]string]()
 	return []route{
-		{method: http.MethodGet, path: all, name: "listDevices", summary: "All devices, by label then ID", permission: auth.Read,
-			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Device](), handle: s.listDevices},
+		{method: http.MethodGet, path: all, name: "listDevices", summary: "All devices, by label then ID",
+			permission: auth.Read,
+			query:      []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Device](),
+			handle: s.listDevices},
 		{method: http.MethodGet, path: one, name: "getDevice", summary: "One device", permission: auth.Read,
 			reply: device, handle: s.getDevice},
-		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device", permission: auth.WriteDevices,
-			body: reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true, warns: true, handle: s.putDevice},
-		{method: http.MethodDelete, path: one, name: "deleteDevice", summary: "Forget a device; its daemon stays as it is", permission: auth.WriteDevices,
+		{method: http.MethodPut, path: one, name: "putDevice", summary: "Create or replace a device",
+			permission: auth.WriteDevices,
+			body:       reflect.TypeFor[api.PutDevice](), reply: device, creates: true, conditional: true, pins: true,
+			warns:  true,
+			handle: s.putDevice},
+		{method: http.MethodDelete, path: one, name: "deleteDevice", summary: "Forget a device; its daemon stays as it is",
+			permission:  auth.WriteDevices,
 			conditional: true, handle: s.deleteDevice},
 		{method: http.MethodGet, path: tags, name: "getDeviceTags", summary: "Tags of a device", permission: auth.Read,
 			reply: names, handle: s.getDeviceTags},
-		{method: http.MethodPut, path: tag, name: "tagDevice", summary: "Attach a tag to a device; gives its tags", permission: auth.WriteTags,
-			reply: names, conditional: true, warns: true, handle: s.tagDevice},
-		{method: http.MethodDelete, path: tag, name: "untagDevice", summary: "Take a tag off a device; gives its tags", permission: auth.WriteTags,
-			reply: names, conditional: true, handle: s.untagDevice},
+		{method: http.MethodPut, path: tag, name: "tagDevice", summary: "Attach a tag to a device; gives its tags",
+			permission: auth.WriteTags,
+			reply:      names, conditional: true, warns: true, handle: s.tagDevice},
+		{method: http.MethodDelete, path: tag, name: "untagDevice", summary: "Take a tag off a device; gives its tags",
+			permission: auth.WriteTags,
+			reply:      names, conditional: true, handle: s.untagDevice},
 	}
 }
 
@@ -167,7 +179,8 @@ func (s *server) warnOfRenaming(ctx context.Context, old, renamed fleet.Device) 
 		return ""
 	}
 	const most = 5
-	return headerText([]string{fmt.Sprintf("the label was %s and is %s: %d of the device's templates use device.label (%s); "+
+	return headerText([]string{fmt.Sprintf("the label was %s and is %s: %d of the device's templates use device.label "+
+		"(%s); "+
 		"see what they change in devices/%s/plan", old.Label, renamed.Label, len(using),
 		strings.Join(using[:min(len(using), most)], ", "), renamed.ID)})
 }
@@ -199,7 +212,8 @@ func deviceFrom(id fleet.DeviceID, body api.PutDevice) (fleet.Device, error) {
 		}
 	}
 	device := fleet.Device{
-		ID: id, Label: or(body.Label, ""), APIAddress: strings.TrimSpace(or(body.APIAddress, "")), APIPort: fleet.DefaultAPIPort,
+		ID: id, Label: or(body.Label, ""), APIAddress: strings.TrimSpace(or(body.APIAddress, "")),
+		APIPort: fleet.DefaultAPIPort,
 	}
 	if body.APIPort != nil {
 		if *body.APIPort < 1 || *body.APIPort > 65535 {

@@ -54,7 +54,8 @@ func TestADeviceHasExactlyTheContractsFields(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	got := decoded(t, body)
-	if got["apiPort"] != 8384.0 || got["apiAddress"] != "" || got["label"] != "one" || got["apiKey"] != key || got["deviceID"] != string(idA) {
+	if got["apiPort"] != 8384.0 || got["apiAddress"] != "" || got["label"] != "one" || got["apiKey"] != key ||
+		got["deviceID"] != string(idA) {
 		t.Errorf("got %s", body)
 	}
 	for _, name := range []string{"createdAt", "updatedAt"} {
@@ -75,7 +76,8 @@ func TestPutDeviceCreatesThenReplaces(t *testing.T) {
 		t.Fatalf("got %d, Location %q; want 201 and the path", resp.StatusCode, resp.Header.Get("Location"))
 	}
 	before := decoded(t, w.get(path))
-	after := decoded(t, w.want(http.StatusOK, call{method: http.MethodPut, path: path, body: `{"deviceID":"` + string(idA) + `","apiPort":9000,"apiAddress":"host.example","label":"two"}`}))
+	after := decoded(t, w.want(http.StatusOK, call{method: http.MethodPut, path: path, body: `{"deviceID":"` +
+		string(idA) + `","apiPort":9000,"apiAddress":"host.example","label":"two"}`}))
 	if after["apiKey"] != key {
 		t.Errorf("a replace without key made it %v, want the stored one", after["apiKey"])
 	}
@@ -94,7 +96,8 @@ func TestABodyWithoutAnyFieldWipesNothing(t *testing.T) {
 	w.put(path, `{"apiKey":"`+key+`","apiAddress":"host.example","label":"one"}`)
 	before := w.get(path)
 	for _, body := range []string{
-		`{}`, `{"createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z"}`, `{"deviceID":"` + string(idA) + `"}`,
+		`{}`, `{"createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z"}`, `{"deviceID":"` + string(idA) +
+			`"}`,
 		`{"label":null,"apiAddress":null}`,
 	} {
 		p := w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: path, body: body})
@@ -106,7 +109,8 @@ func TestABodyWithoutAnyFieldWipesNothing(t *testing.T) {
 		t.Errorf("got %s, want %s", after, before)
 	}
 	w.put(Prefix+"/devices/"+string(idA), `{"label":""}`) // said, and so done
-	w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/templates", body: `{"op":"set","key":"options.natEnabled","template":"true"}`})
+	w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/templates",
+		body: `{"op":"set","key":"options.natEnabled","template":"true"}`})
 	for _, body := range []string{`{}`, `{"id":7,"createdAt":"2026-01-01T00:00:00Z"}`} {
 		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: Prefix + "/templates/1", body: body})
 	}
@@ -117,7 +121,8 @@ func TestRenamingSaysWhichTemplatesUseTheLabel(t *testing.T) {
 	w := newWorld(t)
 	path := Prefix + "/devices/" + string(idA)
 	w.device(idA, "one")
-	for label, text := range map[string]string{"paths": "'/srv/' + device.label", "other": "device.label", "plain": "'x'"} {
+	for label, text := range map[string]string{"paths": "'/srv/' + device.label", "other": "device.label",
+		"plain": "'x'"} {
 		made := decoded(t, w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/templates",
 			body: `{"op":"set","key":"gui.theme","label":"` + label + `","template":"` + text + `"}`}))
 		if label != "other" {
@@ -151,13 +156,15 @@ func TestWhatWasReadCanBeSentBack(t *testing.T) {
 	path := Prefix + "/devices/" + string(idA)
 	w.device(idA, "one")
 	before := w.get(path)
-	w.put(path, w.want(http.StatusOK, call{method: http.MethodGet, path: path, role: fleet.RoleViewer})) // the masked form
+	// the masked form
+	w.put(path, w.want(http.StatusOK, call{method: http.MethodGet, path: path, role: fleet.RoleViewer}))
 	after := decoded(t, w.get(path))
 	if after["apiKey"] != key {
 		t.Errorf("sending back <API_KEY> made the key %v", after["apiKey"])
 	}
 	after["updatedAt"] = decoded(t, before)["updatedAt"]
-	if want := decoded(t, before); after["label"] != want["label"] || after["createdAt"] != want["createdAt"] || after["apiPort"] != want["apiPort"] {
+	if want := decoded(t, before); after["label"] != want["label"] || after["createdAt"] != want["createdAt"] ||
+		after["apiPort"] != want["apiPort"] {
 		t.Errorf("got %v, want %v", after, want)
 	}
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // Evaluator evaluates a template for one device: the given one, or, when device is "", one that carries a tag of the
-// template, else the first online one, else the first, else a built-in sample. A text that fails is invalid, with line,
-// column and traceback.
+// template, else the first online one, else the first, else a built-in sample. A text that fails is invalid, with
+// line, column and traceback.
 type Evaluator interface {
 	Evaluate(ctx context.Context, template fleet.TaggedTemplate, device fleet.DeviceID) (Evaluation, error)
 }
@@ -27,13 +27,17 @@ type Evaluator interface {
 type Evaluation = template.Evaluation
 
 func (s *server) evaluateRoutes() []route {
-	query := []*huma.Param{queryParam("device", "ID of the device to evaluate for, instead of one that the service picks", &huma.Schema{Type: huma.TypeString})}
+	query := []*huma.Param{queryParam("device", "ID of the device to evaluate for, instead of one that the service picks",
+		&huma.Schema{Type: huma.TypeString})}
 	evaluation := reflect.TypeFor[api.Evaluation]()
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/templates/{templateID}/evaluate", name: "evaluateTemplate", summary: "Evaluate a stored template for one device; changes nothing",
+		{method: http.MethodGet, path: Prefix + "/templates/{templateID}/evaluate", name: "evaluateTemplate",
+			summary:    "Evaluate a stored template for one device; changes nothing",
 			permission: auth.Read, query: query, reply: evaluation, volatile: true, handle: s.evaluateStored},
-		{method: http.MethodPost, path: Prefix + "/templates/evaluate", name: "evaluateNewTemplate", summary: "Evaluate a template that is not stored; changes nothing",
-			permission: auth.WriteTemplates, query: query, body: reflect.TypeFor[api.EvaluateTemplate](), reply: evaluation, volatile: true, looksUp: true, handle: s.evaluateNew},
+		{method: http.MethodPost, path: Prefix + "/templates/evaluate", name: "evaluateNewTemplate",
+			summary:    "Evaluate a template that is not stored; changes nothing",
+			permission: auth.WriteTemplates, query: query, body: reflect.TypeFor[api.EvaluateTemplate](), reply: evaluation,
+			volatile: true, looksUp: true, handle: s.evaluateNew},
 	}
 }
 

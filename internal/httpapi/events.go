@@ -34,8 +34,8 @@ type streaming struct {
 	retry     time.Duration // after which a client that lost its stream shall come back
 }
 
-// A client that reads nothing shows only when the network's buffers are full, which heartbeats never fill: the life of a
-// stream is what ends it in a quiet fleet.
+// A client that reads nothing shows only when the network's buffers are full, which heartbeats never fill: the life of
+// a stream is what ends it in a quiet fleet.
 var streamTimes = streaming{heartbeat: 15 * time.Second, life: 15 * time.Minute, retry: 2 * time.Second}
 
 // streamsPerToken is how many event streams one token may have open: one for each page of the console.
@@ -50,13 +50,16 @@ func (s *server) eventRoutes() []route {
 	}
 	id := &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/events", name: "followEvents", summary: "What happens, as it happens, as server-sent events; each has an Event as its data",
-			permission: auth.Read, reply: reflect.TypeFor[api.Event](), media: api.EventStream, volatile: true, off: s.Events == nil, handle: s.followEvents,
+		{method: http.MethodGet, path: Prefix + "/events", name: "followEvents",
+			summary:    "What happens, as it happens, as server-sent events; each has an Event as its data",
+			permission: auth.Read, reply: reflect.TypeFor[api.Event](), media: api.EventStream, volatile: true,
+			off: s.Events == nil, handle: s.followEvents,
 			query: []*huma.Param{
 				queryParam("type", "Only events of this type; may be given several times", several(types)),
 				queryParam("device", "Only events about this device; may be given several times", several(text())),
 				queryParam("tag", "Only events about devices that carry this tag; may be given several times", several(text())),
-				queryParam("after", "Go on after the event with this ID; the header Last-Event-ID, which browsers send when they come back, counts for more", id),
+				queryParam("after", "Go on after the event with this ID; the header Last-Event-ID, which browsers send when "+
+					"they come back, counts for more", id),
 				{Name: "Last-Event-ID", In: "header", Description: "Go on after the event with this ID", Schema: id},
 			}},
 	}
@@ -109,7 +112,8 @@ func (r *request) eventQuery() (filter event.Filter, after int64, err error) {
 		return filter, 0, err
 	}
 	after = event.Latest
-	for _, place := range []struct{ name, text string }{{"header.Last-Event-ID", r.Header.Get("Last-Event-ID")}, {"query.after", values.Get("after")}} {
+	for _, place := range []struct{ name, text string }{{"header.Last-Event-ID", r.Header.Get("Last-Event-ID")},
+		{"query.after", values.Get("after")}} {
 		if place.text == "" {
 			continue
 		}
@@ -134,8 +138,8 @@ func each[T any](texts []string, place string, parse func(string) (T, error)) ([
 	return all, nil
 }
 
-// stream writes events until the client is gone or too slow, the server stops, the token is withdrawn, or the stream is
-// old enough.
+// stream writes events until the client is gone or too slow, the server stops, the token is withdrawn, or the stream
+// is old enough.
 func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscription) {
 	header := w.Header()
 	header.Set("Content-Type", api.EventStream)
@@ -223,7 +227,8 @@ func (o *eventWriter) late(waiting int64) {
 
 func (o *eventWriter) event(e *event.Event) {
 	data, err := encode(api.Event{
-		ID: e.ID, Type: string(e.Type), Device: string(e.Device), Tags: wireTags(e.Tags), Time: api.Time{Time: e.Time}, Data: e.Data,
+		ID: e.ID, Type: string(e.Type), Device: string(e.Device), Tags: wireTags(e.Tags), Time: api.Time{Time: e.Time},
+		Data: e.Data,
 	})
 	if err != nil {
 		o.err = err

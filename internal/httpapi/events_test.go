@@ -83,7 +83,8 @@ func lineWith(t *testing.T, lines *bufio.Reader, prefix string) string {
 func TestEventsStreamToProxiesAndBrowsers(t *testing.T) {
 	w, hub, server := streamed(t)
 	resp := w.open(server, "", "")
-	for name, want := range map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Cache-Control": "no-store", "Content-Encoding": ""} {
+	for name, want := range map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no",
+		"Cache-Control": "no-store", "Content-Encoding": ""} {
 		if got := resp.Header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
@@ -102,7 +103,8 @@ func TestEventsStreamToProxiesAndBrowsers(t *testing.T) {
 		t.Errorf("the event is %q", kind)
 	}
 	data := lineWith(t, lines, "data:")
-	for _, want := range []string{`"type":"device"`, `"device":"` + string(idA) + `"`, `"tags":["x"]`, `"data":{"text":"two\nlines"}`} {
+	for _, want := range []string{`"type":"device"`, `"device":"` + string(idA) + `"`, `"tags":["x"]`,
+		`"data":{"text":"two\nlines"}`} {
 		if !strings.Contains(data, want) {
 			t.Errorf("%s is not in %s", want, data)
 		}
@@ -111,7 +113,8 @@ func TestEventsStreamToProxiesAndBrowsers(t *testing.T) {
 }
 
 // collect follows until n events came.
-func (w *world) collect(server *httptest.Server, filter client.EventFilter, after int64, n int) (got []api.Event, last int64) {
+func (w *world) collect(server *httptest.Server, filter client.EventFilter, after int64, n int) (got []api.Event,
+	last int64) {
 	w.t.Helper()
 	c, err := client.New(server.URL, w.tokens[fleet.RoleViewer])
 	if err != nil {
@@ -175,7 +178,8 @@ func TestEventsGoOnWhereAReaderLeft(t *testing.T) {
 func TestEventsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	w, _, server := streamed(t)
 	_ = server
-	for name, query := range map[string]string{"type": "?type=nothing", "device": "?device=abc", "tag": "?tag=", "after": "?after=x", "negative": "?after=-1"} {
+	for name, query := range map[string]string{"type": "?type=nothing", "device": "?device=abc", "tag": "?tag=",
+		"after": "?after=x", "negative": "?after=-1"} {
 		t.Run(name, func(t *testing.T) {
 			p := w.in(t).problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/events" + query})
 			if len(p.Errors) == 0 || !strings.HasPrefix(p.Errors[0].Location, "query.") {
@@ -183,7 +187,8 @@ func TestEventsRefuseWhatTheyDoNotKnow(t *testing.T) {
 			}
 		})
 	}
-	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/events", header: http.Header{"Last-Event-Id": {"x"}}})
+	w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/events",
+		header: http.Header{"Last-Event-Id": {"x"}}})
 	w.want(http.StatusOK, call{method: http.MethodHead, path: Prefix + "/events"})
 }
 
@@ -232,7 +237,8 @@ func TestABusyStreamEndsWithItsToken(t *testing.T) {
 		var ended time.Time
 		out := httptest.NewRecorder()
 		go func() {
-			s.stream(out, &request{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/events", nil)}, events)
+			s.stream(out, &request{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, Prefix+"/events", nil)},
+				events)
 			ended = time.Now()
 		}()
 		for range 300 {
@@ -264,7 +270,8 @@ func TestAReaderThatIsGoneLeavesNothingBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		for {
-			if _, err = c.Events(ctx, client.EventFilter{}, 1, func(api.Event) error { cancel(); return nil }); fleet.CodeOf(err) != fleet.CodeTooMany {
+			if _, err = c.Events(ctx, client.EventFilter{}, 1,
+				func(api.Event) error { cancel(); return nil }); fleet.CodeOf(err) != fleet.CodeTooMany {
 				break
 			}
 		}

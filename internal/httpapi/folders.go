@@ -25,9 +25,12 @@ type Folders interface {
 
 func (s *server) folderRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/folders", name: "listFolders", summary: "All folders, sorted", permission: auth.Read,
-			query: []*huma.Param{searchParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Folder](), handle: s.listFolders},
-		{method: http.MethodGet, path: Prefix + "/folders/{folderID}", name: "getFolder", summary: "One summary per device that shares the folder", permission: auth.Read,
+		{method: http.MethodGet, path: Prefix + "/folders", name: "listFolders", summary: "All folders, sorted",
+			permission: auth.Read,
+			query:      []*huma.Param{searchParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Folder](),
+			handle: s.listFolders},
+		{method: http.MethodGet, path: Prefix + "/folders/{folderID}", name: "getFolder",
+			summary: "One summary per device that shares the folder", permission: auth.Read,
 			reply: reflect.TypeFor[[]api.FolderSummary](), handle: s.getFolder},
 	}
 }

@@ -12,9 +12,11 @@ import (
 func (s *server) healthRoutes() []route {
 	health := reflect.TypeFor[api.Health]()
 	return []route{
-		{method: http.MethodGet, path: "/healthz", name: "healthz", summary: "The process answers", permission: auth.Public, reply: health, volatile: true,
+		{method: http.MethodGet, path: "/healthz", name: "healthz", summary: "The process answers", permission: auth.Public,
+			reply: health, volatile: true,
 			handle: func(*request) (reply, error) { return show(api.Health{Status: "ok"}) }},
-		{method: http.MethodGet, path: "/readyz", name: "readyz", summary: "The service can do its work", permission: auth.Public, reply: health, volatile: true,
+		{method: http.MethodGet, path: "/readyz", name: "readyz", summary: "The service can do its work",
+			permission: auth.Public, reply: health, volatile: true,
 			handle: s.readyz},
 	}
 }

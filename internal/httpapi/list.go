@@ -20,12 +20,14 @@ const (
 )
 
 var (
-	searchParam = queryParam("q", "Only what holds this text, whatever its letter case", &huma.Schema{Type: huma.TypeString})
-	tagParam    = queryParam("tag", "Only what carries this tag", &huma.Schema{Type: huma.TypeString})
-	limitParam  = queryParam("limit", "At most so many; the Link header leads to the next ones", &huma.Schema{
+	searchParam = queryParam("q", "Only what holds this text, whatever its letter case",
+		&huma.Schema{Type: huma.TypeString})
+	tagParam   = queryParam("tag", "Only what carries this tag", &huma.Schema{Type: huma.TypeString})
+	limitParam = queryParam("limit", "At most so many; the Link header leads to the next ones", &huma.Schema{
 		Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(maxListLimit)),
 	})
-	afterParam = queryParam("after", "Only what comes after; take it from the Link header", &huma.Schema{Type: huma.TypeString})
+	afterParam = queryParam("after", "Only what comes after; take it from the Link header",
+		&huma.Schema{Type: huma.TypeString})
 )
 
 func queryParam(name, description string, schema *huma.Schema) *huma.Param {
@@ -96,7 +98,8 @@ func showList[T, Wire any](r *request, q listQuery, members []T, as listing[T, W
 		if q.after != "" {
 			beyond, err := as.beyond(q.after, member)
 			if err != nil {
-				return reply{}, fleet.Invalidf("query.after", "after is no place in this list: take it from the Link header of the page before")
+				return reply{}, fleet.Invalidf("query.after",
+					"after is no place in this list: take it from the Link header of the page before")
 			}
 			if !beyond {
 				continue
@@ -143,8 +146,8 @@ func (r *request) next(after string) string {
 	return "<" + r.URL.EscapedPath() + "?" + values.Encode() + `>; rel="next"`
 }
 
-// listCache keeps encoded lists made from one source that never changes, like a registry: they are encoded once, not per
-// request.
+// listCache keeps encoded lists made from one source that never changes, like a registry: they are encoded once, not
+// per request.
 type listCache[Source comparable] struct {
 	mu      sync.Mutex
 	source  Source           // guarded by mu

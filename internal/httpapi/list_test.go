@@ -47,9 +47,11 @@ func TestPagesOfEveryListAddUpToTheWhole(t *testing.T) {
 	}
 	w.fakes.states = map[fleet.DeviceID]fleet.State{}
 	for i := range byte(7) {
-		w.fakes.states[fleet.DeviceIDOf([32]byte{i})] = fleet.State{Connection: fleet.NeverSeen, Configuration: fleet.ConfigUnknown}
+		w.fakes.states[fleet.DeviceIDOf([32]byte{i})] = fleet.State{Connection: fleet.NeverSeen,
+			Configuration: fleet.ConfigUnknown}
 	}
-	for _, path := range []string{"/devices", "/templates", "/tags", "/folders", "/states", "/tags/all/devices", "/tags/all/templates", "/devices?tag=all", "/templates?q=T"} {
+	for _, path := range []string{"/devices", "/templates", "/tags", "/folders", "/states", "/tags/all/devices",
+		"/tags/all/templates", "/devices?tag=all", "/templates?q=T"} {
 		t.Run(path, func(t *testing.T) {
 			w := w.in(t)
 			whole := w.get(Prefix + path)

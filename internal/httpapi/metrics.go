@@ -9,8 +9,10 @@ import (
 
 func (s *server) metricRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/metrics", name: "getMetrics", summary: "Numbers for Prometheus", permission: auth.ReadMetrics,
-			reply: reflect.TypeFor[string](), media: "text/plain", volatile: true, off: s.Metrics == nil, handle: s.getMetrics},
+		{method: http.MethodGet, path: "/metrics", name: "getMetrics", summary: "Numbers for Prometheus",
+			permission: auth.ReadMetrics,
+			reply:      reflect.TypeFor[string](), media: "text/plain", volatile: true, off: s.Metrics == nil,
+			handle: s.getMetrics},
 	}
 }
 

@@ -19,19 +19,24 @@ func TestStatusAndVersionHaveExactlyTheContractsFields(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
 	w.fakes.status = map[fleet.DeviceID]fleet.Status{idA: {
-		MyID: idA, Alloc: 1 << 60, CPUPercent: 0.5, DiscoveryEnabled: true, DiscoveryMethods: 5, GoRoutines: 42, PathSeparator: "/",
-		Sys: 7, Tilde: "/home/\xff<b>", Uptime: 9, StartTime: "not shown", CreatedAt: then, UpdatedAt: then.Add(time.Second),
+		MyID: idA, Alloc: 1 << 60, CPUPercent: 0.5, DiscoveryEnabled: true, DiscoveryMethods: 5, GoRoutines: 42,
+		PathSeparator: "/",
+		Sys:           7, Tilde: "/home/\xff<b>", Uptime: 9, StartTime: "not shown", CreatedAt: then,
+		UpdatedAt: then.Add(time.Second),
 	}}
 	w.fakes.version = map[fleet.DeviceID]fleet.Version{idA: {
-		Device: idA, Arch: "amd64", Codename: "Fermium Flea", LongVersion: "syncthing v2.1.3", OS: "linux", Version: "v2.1.3", CreatedAt: then, UpdatedAt: then,
+		Device: idA, Arch: "amd64", Codename: "Fermium Flea", LongVersion: "syncthing v2.1.3", OS: "linux",
+		Version: "v2.1.3", CreatedAt: then, UpdatedAt: then,
 	}}
-	const status = `{"myID":"` + string(idA) + `","alloc":1152921504606846976,"cpuPercent":0.5,"discoveryEnabled":true,"discoveryMethods":5,` +
+	const status = `{"myID":"` + string(idA) +
+		`","alloc":1152921504606846976,"cpuPercent":0.5,"discoveryEnabled":true,"discoveryMethods":5,` +
 		`"goRoutines":42,"pathSeparator":"/","sys":7,"tilde":"/home/` + "\uFFFD" + `<b>","uptime":9,` +
 		`"createdAt":"2026-11-20T21:11:55.600Z","updatedAt":"2026-11-20T21:11:56.600Z"}`
 	if got := w.get(Prefix + "/devices/" + string(idA) + "/status"); got != status {
 		t.Errorf("got %s, want %s", got, status)
 	}
-	const version = `{"device":"` + string(idA) + `","arch":"amd64","codename":"Fermium Flea","longVersion":"syncthing v2.1.3","os":"linux",` +
+	const version = `{"device":"` + string(idA) +
+		`","arch":"amd64","codename":"Fermium Flea","longVersion":"syncthing v2.1.3","os":"linux",` +
 		`"version":"v2.1.3","createdAt":"2026-11-20T21:11:55.600Z","updatedAt":"2026-11-20T21:11:55.600Z"}`
 	if got := w.get(Prefix + "/devices/" + string(idA) + "/version"); got != version {
 		t.Errorf("got %s, want %s", got, version)
@@ -42,7 +47,8 @@ func TestFolders(t *testing.T) {
 	w := newWorld(t)
 	const odd = "a/b c%+?#ü"
 	w.fakes.folders = []fleet.FolderLabel{{Folder: odd, Label: "Odd"}}
-	w.fakes.summaries = map[string][]fleet.FolderSummary{odd: {{Device: idA, Folder: odd, GlobalBytes: 1 << 53, NeedDeletes: 3, IgnorePatterns: true, CreatedAt: then, UpdatedAt: then}}, "/": {}}
+	w.fakes.summaries = map[string][]fleet.FolderSummary{odd: {{Device: idA, Folder: odd, GlobalBytes: 1 << 53,
+		NeedDeletes: 3, IgnorePatterns: true, CreatedAt: then, UpdatedAt: then}}, "/": {}}
 	if got, want := w.get(Prefix+"/folders"), `[{"folder":"`+odd+`","label":"Odd"}]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -53,7 +59,8 @@ func TestFolders(t *testing.T) {
 	if names := fields(t, strings.Trim(got, "[]")); !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
-	if !strings.Contains(got, `"globalBytes":9007199254740992,`) || !strings.Contains(got, `"needDeletes":3,`) || !strings.Contains(got, `"ignorePatterns":true,`) {
+	if !strings.Contains(got, `"globalBytes":9007199254740992,`) || !strings.Contains(got, `"needDeletes":3,`) ||
+		!strings.Contains(got, `"ignorePatterns":true,`) {
 		t.Errorf("got %s", got)
 	}
 	if got := w.get(Prefix + "/folders/%2F"); got != "[]" {
@@ -65,7 +72,8 @@ func TestState(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
 	w.fakes.states = map[fleet.DeviceID]fleet.State{idA: {
-		Connection: fleet.KeyRefused, Configuration: fleet.ConfigUnknown, Address: "192.0.2.7:8384", FoundBy: "record", Since: then,
+		Connection: fleet.KeyRefused, Configuration: fleet.ConfigUnknown, Address: "192.0.2.7:8384", FoundBy: "record",
+		Since:  then,
 		Reason: "the daemon does not take the API key", Next: "put the right one",
 	}}
 	const state = `"connection":"keyRefused","configuration":"unknown","address":"192.0.2.7:8384","foundBy":"record","lastSeen":null,` +
@@ -91,17 +99,20 @@ func TestPlanAndConfig(t *testing.T) {
 	}
 	w.fakes.plans = map[fleet.DeviceID]plan.Plan{idA: {Device: idA, Digest: "d", Generation: 3, Changes: []plan.Change{
 		{Key: nat, From: stconfig.Boolean(true), Templates: []int64{2}, Class: plan.Free},
-		{Key: password, From: stconfig.Text("hash"), To: stconfig.Text("in clear"), Class: plan.Held, Reason: "a person has to say yes"},
+		{Key: password, From: stconfig.Text("hash"), To: stconfig.Text("in clear"), Class: plan.Held,
+			Reason: "a person has to say yes"},
 	}}}
 	got := w.get(Prefix + "/devices/" + string(idA) + "/plan")
 	const want = `{"digest":"d","generation":3,"changes":[{"key":"options.natEnabled","from":true,"to":null,"templates":[2],"class":"free","reason":""},{"key":"gui.password",`
-	if !strings.HasPrefix(got, want) || !strings.Contains(got, `"templates":[],"class":"held","reason":"a person has to say yes"`) {
+	if !strings.HasPrefix(got, want) ||
+		!strings.Contains(got, `"templates":[],"class":"held","reason":"a person has to say yes"`) {
 		t.Errorf("got %s, want it to begin with %s", got, want)
 	}
 	if strings.Contains(got, "in clear") || strings.Contains(got, `"hash"`) {
 		t.Errorf("a secret is shown: %s", got)
 	}
-	w.fakes.config = map[fleet.DeviceID]stconfig.Value{idA: stconfig.Obj(stconfig.Member{Name: "version", Value: stconfig.Literal("52")})}
+	w.fakes.config = map[fleet.DeviceID]stconfig.Value{idA: stconfig.Obj(stconfig.Member{Name: "version",
+		Value: stconfig.Literal("52")})}
 	if got := w.get(Prefix + "/devices/" + string(idA) + "/config"); got != `{"version":52}` {
 		t.Errorf("got %s", got)
 	}
@@ -125,7 +136,8 @@ func TestEvaluate(t *testing.T) {
 			Changes: []stconfig.Change{{Key: nat, From: stconfig.Boolean(true), To: stconfig.Value{}}},
 		}, nil
 	}
-	const want = `{"deviceID":"` + string(idA) + `","language":"hjson","value":false,"changes":[{"key":"options.natEnabled","from":true,"to":null}],` +
+	const want = `{"deviceID":"` + string(idA) +
+		`","language":"hjson","value":false,"changes":[{"key":"options.natEnabled","from":true,"to":null}],` +
 		`"warnings":[],"output":[],"steps":5,"durationMs":1500}`
 	if got := w.get(template + "/evaluate"); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -133,13 +145,15 @@ func TestEvaluate(t *testing.T) {
 	if gotTemplate.ID != 1 || !slices.Equal(gotTemplate.Tags, []fleet.Tag{"x"}) || gotDevice != "" {
 		t.Errorf("evaluated %+v for %q", gotTemplate, gotDevice)
 	}
-	if got := w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/templates/evaluate?device=" + strings.ToLower(string(idA)), body: `{"template":"[1]"}`}); got != want {
+	if got := w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/templates/evaluate?device=" +
+		strings.ToLower(string(idA)), body: `{"template":"[1]"}`}); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if gotTemplate.Op != fleet.OpSet || gotTemplate.Key != "" || gotTemplate.Text != "[1]" || gotDevice != idA {
 		t.Errorf("evaluated %+v for %q", gotTemplate, gotDevice)
 	}
-	w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/templates/evaluate", body: w.get(template)}) // what was read
+	// what was read
+	w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/templates/evaluate", body: w.get(template)})
 	if gotTemplate.Key != "options.natEnabled" {
 		t.Errorf("evaluated %+v", gotTemplate)
 	}
@@ -170,10 +184,12 @@ func TestStatesAreNeverOlderThanTheRequest(t *testing.T) {
 
 func TestFoldersFollowWhatDevicesHave(t *testing.T) {
 	w := newWorld(t)
-	for _, folders := range [][]fleet.FolderLabel{{}, {{Folder: "p", Label: "P"}}, {{Folder: "p", Label: "Q"}, {Folder: "q"}}, nil} {
+	for _, folders := range [][]fleet.FolderLabel{{}, {{Folder: "p", Label: "P"}},
+		{{Folder: "p", Label: "Q"}, {Folder: "q"}}, nil} {
 		w.fakes.folders = folders
 		for range 2 {
-			if got := read[[]api.Folder](w, Prefix+"/folders"); len(got) != len(folders) || len(got) > 0 && got[0].Label != folders[0].Label {
+			if got := read[[]api.Folder](w, Prefix+"/folders"); len(got) != len(folders) || len(got) > 0 &&
+				got[0].Label != folders[0].Label {
 				t.Errorf("got %+v, want %+v", got, folders)
 			}
 		}

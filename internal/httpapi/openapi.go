@@ -16,8 +16,9 @@ import (
 
 func (s *server) openAPIRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/openapi.json", name: "getOpenAPI", summary: "This document", permission: auth.Read,
-			reply: reflect.TypeFor[map[string]any](), handle: func(*request) (reply, error) { return s.openAPI, nil }},
+		{method: http.MethodGet, path: Prefix + "/openapi.json", name: "getOpenAPI", summary: "This document",
+			permission: auth.Read,
+			reply:      reflect.TypeFor[map[string]any](), handle: func(*request) (reply, error) { return s.openAPI, nil }},
 	}
 }
 
@@ -43,7 +44,8 @@ func newSpec() huma.Config {
 func finished(spec *huma.OpenAPI) reply {
 	body, err := json.Marshal(spec)
 	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document cannot be encoded: %v", err)) // a mistake in a route table: no request can cause it
+		// a mistake in a route table: no request can cause it
+		panic(fmt.Sprintf("the OpenAPI document cannot be encoded: %v", err))
 	}
 	return reply{body: append(body, '\n')}
 }
@@ -76,7 +78,8 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 		}
 		op.Responses[strconv.Itoa(status)] = response
 	}
-	problem := map[string]*huma.MediaType{api.ProblemType: {Schema: schemas.Schema(reflect.TypeFor[api.Problem](), true, "")}}
+	problem := map[string]*huma.MediaType{api.ProblemType: {Schema: schemas.Schema(reflect.TypeFor[api.Problem](), true,
+		"")}}
 	for _, status := range rt.failures() {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
 	}
@@ -145,7 +148,9 @@ func (rt route) headers(op *huma.Operation) map[int]map[string]*huma.Header {
 	headers[http.StatusCreated]["Location"] = &huma.Header{Description: "Path of what was created", Schema: text}
 	if rt.warns {
 		for _, status := range []int{http.StatusOK, http.StatusCreated} {
-			headers[status][api.WarningHeader] = &huma.Header{Description: "What is most probably a mistake: a secret in clear, a misspelled field, a template that overrules another, another label of a device whose templates use it", Schema: text}
+			headers[status][api.WarningHeader] = &huma.Header{Description: "What is most probably a mistake: a secret in " +
+				"clear, a misspelled field, a template that overrules another, another label of a device whose templates use it",
+				Schema: text}
 		}
 	}
 	for _, param := range rt.query {
@@ -155,12 +160,14 @@ func (rt route) headers(op *huma.Operation) map[int]map[string]*huma.Header {
 	}
 	if rt.pins {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: api.PinHeader, In: "header", Schema: text,
-			Description: "sha256:<hex> of the certificate that the daemon's API has to show, also on first contact. It replaces the pin that is there; without it that stays"})
+			Description: "sha256:<hex> of the certificate that the daemon's API has to show, also on first contact. It " +
+				"replaces the pin that is there; without it that stays"})
 	}
 	switch {
 	case rt.conditional:
 		op.Parameters = append(op.Parameters,
-			&huma.Param{Name: "If-Match", In: "header", Description: "Write only if the ETag is still this, or *: if it exists", Schema: text},
+			&huma.Param{Name: "If-Match", In: "header", Description: "Write only if the ETag is still this, or *: if it exists",
+				Schema: text},
 			&huma.Param{Name: "If-None-Match", In: "header", Description: "*: write only if it does not exist", Schema: text})
 	case rt.method == http.MethodGet && !rt.volatile:
 		op.Parameters = append(op.Parameters,
@@ -174,7 +181,8 @@ var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 func pathParams(path string) []*huma.Param {
 	describe := map[string]string{
 		"deviceID": "Syncthing device ID, in any spelling", "tag": "A tag, percent-encoded, a slash too",
-		"folderID": "Syncthing folder ID, percent-encoded, a slash too", "templateID": "ID of a template", "name": "Name of a token",
+		"folderID": "Syncthing folder ID, percent-encoded, a slash too", "templateID": "ID of a template",
+		"name":   "Name of a token",
 		"secret": "Name of a secret, percent-encoded, a slash too", "pendingID": "ID of something pending",
 		"rolloutID": "ID of a rollout", "number": "Number of a revision", "other": "Number of the revision to compare with",
 	}
@@ -184,7 +192,8 @@ func pathParams(path string) []*huma.Param {
 		if numbered[found[1]] != "" {
 			schema = &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
 		}
-		params = append(params, &huma.Param{Name: found[1], In: "path", Required: true, Description: describe[found[1]], Schema: schema})
+		params = append(params, &huma.Param{Name: found[1], In: "path", Required: true, Description: describe[found[1]],
+			Schema: schema})
 	}
 	return params
 }

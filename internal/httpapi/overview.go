@@ -28,14 +28,16 @@ type Health interface {
 }
 
 var configurations = []fleet.Configuration{
-	fleet.ConfigUnknown, fleet.ConfigUnmanaged, fleet.ConfigInSync, fleet.ConfigPending, fleet.ConfigApplying, fleet.ConfigHeld,
+	fleet.ConfigUnknown, fleet.ConfigUnmanaged, fleet.ConfigInSync, fleet.ConfigPending, fleet.ConfigApplying,
+	fleet.ConfigHeld,
 	fleet.ConfigFailed, fleet.ConfigContended, fleet.ConfigUnstable,
 }
 
 func (s *server) overviewRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/overview", name: "getOverview", summary: "The fleet in numbers", permission: auth.Read,
-			reply: reflect.TypeFor[api.Overview](), off: s.Overview == nil, handle: s.getOverview},
+		{method: http.MethodGet, path: Prefix + "/overview", name: "getOverview", summary: "The fleet in numbers",
+			permission: auth.Read,
+			reply:      reflect.TypeFor[api.Overview](), off: s.Overview == nil, handle: s.getOverview},
 	}
 }
 
@@ -46,10 +48,12 @@ func (s *server) getOverview(r *request) (reply, error) {
 	}
 	counts, stops := s.Overview.Counts(), s.modeStops(registry)
 	out := api.Overview{
-		Devices: counts.Devices, Connections: counted(fleet.Connections(), counts.Connections), Configurations: counted(configurations, counts.Configurations),
-		Folders: api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{}, Receivers: []api.Receiver{},
+		Devices: counts.Devices, Connections: counted(fleet.Connections(), counts.Connections),
+		Configurations: counted(configurations, counts.Configurations),
+		Folders:        api.OverviewOfFolders(counts.Folders), Rollouts: []api.Rollout{}, Receivers: []api.Receiver{},
 		Impairments: []api.Impairment{}, StopCount: len(stops), Stops: []api.ModeStop{},
-		Mode: string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation, Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
+		Mode: string(fleet.Strictest(orOn(registry.Mode), s.Ceiling)), Generation: registry.Generation,
+		Templates: len(registry.Templates), Tags: len(tagsOf(registry)),
 	}
 	wire := s.wireStops(r.Context(), registry)
 	for _, stop := range stops[:min(len(stops), maxOverviewStops)] {

@@ -34,11 +34,16 @@ func (s *server) pendingRoutes() []route {
 	const all, one = Prefix + "/pending", Prefix + "/pending/{pendingID}"
 	off := s.Pending == nil
 	return []route{
-		{method: http.MethodGet, path: all, name: "listPending", summary: "Devices and folders that ask managed daemons to be let in", permission: auth.Read,
-			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Pending](), off: off, handle: s.listPending},
-		{method: http.MethodPost, path: one + "/accept", name: "acceptPending", summary: "Let it in: add the device, or the folder shared with whoever offers it, to the daemon that was asked",
-			permission: auth.WriteDevices, body: reflect.TypeFor[api.AcceptPending](), off: off, conflicts: true, pins: true, handle: s.acceptPending},
-		{method: http.MethodDelete, path: one, name: "dismissPending", summary: "Have the daemon forget it; whoever asks may ask again", permission: auth.Apply,
+		{method: http.MethodGet, path: all, name: "listPending",
+			summary: "Devices and folders that ask managed daemons to be let in", permission: auth.Read,
+			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Pending](),
+			off: off, handle: s.listPending},
+		{method: http.MethodPost, path: one + "/accept", name: "acceptPending",
+			summary:    "Let it in: add the device, or the folder shared with whoever offers it, to the daemon that was asked",
+			permission: auth.WriteDevices, body: reflect.TypeFor[api.AcceptPending](), off: off, conflicts: true, pins: true,
+			handle: s.acceptPending},
+		{method: http.MethodDelete, path: one, name: "dismissPending",
+			summary: "Have the daemon forget it; whoever asks may ask again", permission: auth.Apply,
 			off: off, handle: s.dismissPending},
 	}
 }
@@ -63,7 +68,8 @@ func (s *server) listPending(r *request) (reply, error) {
 	slices.SortFunc(all, comparePending)
 	return showList(r, q, all, listing[api.Pending, api.Pending]{
 		matches: func(p api.Pending) bool {
-			return q.holds(p.Label, p.DeviceID, p.From, p.FromLabel, p.Name, p.Folder, p.FolderLabel) && q.carries(tags[p.DeviceID])
+			return q.holds(p.Label, p.DeviceID, p.From, p.FromLabel, p.Name, p.Folder, p.FolderLabel) &&
+				q.carries(tags[p.DeviceID])
 		},
 		cursor: func(p api.Pending) string { return strings.Join([]string{p.DeviceID, p.From, p.Folder}, " ") },
 		beyond: func(cursor string, p api.Pending) (bool, error) {
@@ -81,8 +87,9 @@ func comparePending(a, b api.Pending) int {
 
 func wirePending(registry *fleet.Registry, asks fleet.Pending) api.Pending {
 	out := api.Pending{
-		ID: pendingID(asks), Kind: "device", DeviceID: string(asks.Device), From: string(asks.From), Name: asks.Name, Address: asks.Address,
-		Folder: asks.Folder, FolderLabel: asks.FolderLabel, Encrypted: asks.Encrypted, Since: api.Time{Time: asks.Since},
+		ID: pendingID(asks), Kind: "device", DeviceID: string(asks.Device), From: string(asks.From), Name: asks.Name,
+		Address: asks.Address,
+		Folder:  asks.Folder, FolderLabel: asks.FolderLabel, Encrypted: asks.Encrypted, Since: api.Time{Time: asks.Since},
 	}
 	if asks.Folder != "" {
 		out.Kind = "folder"
@@ -146,14 +153,15 @@ func (s *server) acceptPending(r *request) (reply, error) {
 		return nothing(err)
 	}
 	if _, _, err := s.Devices.PutPinnedDevice(r.Context(), *register, pin, mustBeNew(asks.From)); err != nil {
-		return reply{}, &fleet.Error{Code: fleet.CodeOf(err), Message: "the device was let in, but is not registered here: " + fleet.Reason(err),
-			Hint: "Register it with PUT " + devicePath(asks.From) + ".", Err: err}
+		return reply{}, &fleet.Error{Code: fleet.CodeOf(err),
+			Message: "the device was let in, but is not registered here: " + fleet.Reason(err),
+			Hint:    "Register it with PUT " + devicePath(asks.From) + ".", Err: err}
 	}
 	return nothing(nil)
 }
 
-// toRegister is the device that a body asks to have registered as well, checked before anything is written; nil when it
-// asks for none.
+// toRegister is the device that a body asks to have registered as well, checked before anything is written; nil when
+// it asks for none.
 func (s *server) toRegister(r *request, asks fleet.Pending, body *api.RegisterPending) (*fleet.Device, error) {
 	if body == nil {
 		return nil, nil //nolint:nilnil // nothing to register is no error
@@ -169,7 +177,8 @@ func (s *server) toRegister(r *request, asks fleet.Pending, body *api.RegisterPe
 		return nil, alreadyRegistered(asks.From)
 	}
 	label := or(body.Label, asks.Name)
-	device, err := deviceFrom(asks.From, api.PutDevice{Label: &label, APIKey: body.APIKey, APIAddress: body.APIAddress, APIPort: body.APIPort})
+	device, err := deviceFrom(asks.From, api.PutDevice{Label: &label, APIKey: body.APIKey, APIAddress: body.APIAddress,
+		APIPort: body.APIPort})
 	if err == nil && device.APIKey.IsZero() {
 		err = fleet.Invalidf("apiKey", "apiKey is needed: the daemon shows it under Actions > Settings > GUI")
 	}
@@ -183,7 +192,8 @@ func pinToRegister(r *request, body *api.RegisterPending) (string, error) {
 	case err != nil:
 		return "", err
 	case body == nil && pin != "":
-		return "", fleet.Invalidf(api.PinHeader, "a pin is that of a device that is registered: add register, or leave the pin out")
+		return "", fleet.Invalidf(api.PinHeader,
+			"a pin is that of a device that is registered: add register, or leave the pin out")
 	case body == nil || body.Pin == nil:
 		return pin, nil
 	}
@@ -195,7 +205,8 @@ func pinToRegister(r *request, body *api.RegisterPending) (string, error) {
 }
 
 func alreadyRegistered(id fleet.DeviceID) error {
-	return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("device %s is registered already", id.Short()), Hint: "Leave register out."}
+	return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("device %s is registered already", id.Short()),
+		Hint: "Leave register out."}
 }
 
 func mustBeNew(id fleet.DeviceID) func(*fleet.Device) error {
@@ -212,7 +223,8 @@ func (s *server) dismissPending(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if err := s.record(r, "pending.dismiss", string(asks.Device), strings.TrimSpace(string(asks.From)+" "+asks.Folder)); err != nil {
+	if err := s.record(r, "pending.dismiss", string(asks.Device),
+		strings.TrimSpace(string(asks.From)+" "+asks.Folder)); err != nil {
 		return reply{}, err
 	}
 	return nothing(s.Pending.Dismiss(r.Context(), asks))

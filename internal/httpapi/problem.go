@@ -131,8 +131,8 @@ func (s *server) writeProblem(w http.ResponseWriter, r *http.Request, status int
 	}
 }
 
-// problemDetails tells fields of the body from places elsewhere in the request, which are written "path.NAME" and so on, or
-// "query" for all of it.
+// problemDetails tells fields of the body from places elsewhere in the request, which are written "path.NAME" and so
+// on, or "query" for all of it.
 func problemDetails(details []fleet.Detail) []api.ProblemDetail {
 	out := make([]api.ProblemDetail, len(details))
 	for i, d := range details {

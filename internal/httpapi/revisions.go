@@ -16,7 +16,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Revisions are the configurations that a device was seen with. One that was never seen, or is kept no more, is not_found.
+// Revisions are the configurations that a device was seen with. One that was never seen, or is kept no more, is
+// not_found.
 type Revisions interface {
 	// Revisions are all of a device, newest first, without their documents.
 	Revisions(ctx context.Context, id fleet.DeviceID) ([]fleet.Revision, error)
@@ -24,7 +25,8 @@ type Revisions interface {
 	MaskedRevision(ctx context.Context, id fleet.DeviceID, number int64) (fleet.Revision, Document, error)
 	// Compare says what leads from one to another, secrets masked already.
 	Compare(ctx context.Context, id fleet.DeviceID, from, to int64) ([]stconfig.Change, error)
-	// Restore brings the device back to one, through plan and guard. While a change is held without consent, nothing is done.
+	// Restore brings the device back to one, through plan and guard. While a change is held without consent, nothing is
+	// done.
 	Restore(ctx context.Context, id fleet.DeviceID, number int64, request plan.RestoreRequest) (plan.Restored, error)
 }
 
@@ -156,8 +158,8 @@ func (s *server) restoreRevision(r *request) (reply, error) {
 	return s.showRestored(r, restored)
 }
 
-// mayRestore checks that somebody may consent to what they name, on the plan that a restore without consent gives: while
-// something is held, that one does nothing. The reply is there when nothing was held and it is done.
+// mayRestore checks that somebody may consent to what they name, on the plan that a restore without consent gives:
+// while something is held, that one does nothing. The reply is there when nothing was held and it is done.
 func (s *server) mayRestore(r *request, id fleet.DeviceID, number int64, request plan.RestoreRequest) (reply, error) {
 	if r.who.May(auth.Consent) {
 		return reply{}, nil

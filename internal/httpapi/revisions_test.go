@@ -20,13 +20,16 @@ type revisions struct {
 }
 
 func (f *revisions) Revisions(context.Context, fleet.DeviceID) ([]fleet.Revision, error) {
-	return []fleet.Revision{{Number: 3, Digest: "c"}, {Number: 2, Digest: "b", Cause: "daemon"}, {Number: 1, Digest: "a"}}, nil
+	return []fleet.Revision{{Number: 3, Digest: "c"}, {Number: 2, Digest: "b", Cause: "daemon"},
+		{Number: 1, Digest: "a"}}, nil
 }
-func (f *revisions) MaskedRevision(_ context.Context, _ fleet.DeviceID, number int64) (fleet.Revision, Document, error) {
+func (f *revisions) MaskedRevision(_ context.Context, _ fleet.DeviceID, number int64) (fleet.Revision, Document,
+	error) {
 	if number > 3 {
 		return fleet.Revision{}, nil, fleet.NotFoundf("never")
 	}
-	return fleet.Revision{Number: number}, documentOf(stconfig.Obj(stconfig.Member{Name: "version", Value: stconfig.Literal("52")})), nil
+	return fleet.Revision{Number: number},
+		documentOf(stconfig.Obj(stconfig.Member{Name: "version", Value: stconfig.Literal("52")})), nil
 }
 func (f *revisions) Compare(_ context.Context, _ fleet.DeviceID, from, to int64) ([]stconfig.Change, error) {
 	if from > 3 || to > 3 {
@@ -35,7 +38,8 @@ func (f *revisions) Compare(_ context.Context, _ fleet.DeviceID, from, to int64)
 	key, err := stconfig.ParseKey("options.natEnabled")
 	return []stconfig.Change{{Key: key, To: stconfig.Boolean(true)}}, err
 }
-func (f *revisions) Restore(_ context.Context, _ fleet.DeviceID, number int64, request plan.RestoreRequest) (plan.Restored, error) {
+func (f *revisions) Restore(_ context.Context, _ fleet.DeviceID, number int64,
+	request plan.RestoreRequest) (plan.Restored, error) {
 	if number > 3 {
 		return plan.Restored{}, fleet.NotFoundf("never")
 	}
@@ -62,7 +66,8 @@ func revised(t *testing.T, held ...plan.Change) (w *world, f *revisions, path st
 func TestRevisionsAreListedShownAndCompared(t *testing.T) {
 	w, _, path := revised(t)
 	var all []api.Revision
-	if err := json.Unmarshal([]byte(w.get(path+"?limit=2&after=3")), &all); err != nil || len(all) != 2 || all[0].Number != 2 || all[0].Cause != "daemon" {
+	if err := json.Unmarshal([]byte(w.get(path+"?limit=2&after=3")), &all); err != nil || len(all) != 2 ||
+		all[0].Number != 2 || all[0].Cause != "daemon" {
 		t.Errorf("got %+v, %v", all, err)
 	}
 	if got := w.get(path + "/2"); !strings.Contains(got, `"config":{"version":52}`) {
@@ -81,13 +86,15 @@ func TestRevisionsAreListedShownAndCompared(t *testing.T) {
 }
 
 func TestARestoreNeedsConsentForWhatIsHeld(t *testing.T) {
-	removal, user := change(t, "folders.p", plan.Held, stconfig.Value{}), change(t, "gui.user", plan.Held, stconfig.Text("x"))
+	removal, user := change(t, "folders.p", plan.Held, stconfig.Value{}),
+		change(t, "gui.user", plan.Held, stconfig.Text("x"))
 	w, f, path := revised(t, removal, user)
 	post := func(role fleet.Role, body string) call {
 		return call{method: http.MethodPost, path: path + "/2/restore", role: role, body: body}
 	}
 	w.problem(http.StatusForbidden, post(fleet.RoleViewer, `{}`))
-	if got := w.want(http.StatusOK, post(fleet.RoleOperator, `{"section":"options"}`)); !strings.Contains(got, `"digest":"abc"`) || !strings.Contains(got, `"done":false`) {
+	if got := w.want(http.StatusOK, post(fleet.RoleOperator, `{"section":"options"}`)); !strings.Contains(got,
+		`"digest":"abc"`) || !strings.Contains(got, `"done":false`) {
 		t.Errorf("got %s", got)
 	}
 	w.problem(http.StatusForbidden, post(fleet.RoleOperator, `{"digest":"abc","consent":["folders.p","gui.user"]}`))
@@ -97,7 +104,8 @@ func TestARestoreNeedsConsentForWhatIsHeld(t *testing.T) {
 		t.Fatalf("restored %v", f.done)
 	}
 	for role, key := range map[fleet.Role]string{fleet.RoleOperator: "folders.p", fleet.RoleAdmin: "gui.user"} {
-		if got := w.want(http.StatusOK, post(role, `{"digest":"abc","consent":["`+key+`"],"section":"x"}`)); !strings.Contains(got, `"done":true`) {
+		if got := w.want(http.StatusOK,
+			post(role, `{"digest":"abc","consent":["`+key+`"],"section":"x"}`)); !strings.Contains(got, `"done":true`) {
 			t.Errorf("got %s", got)
 		}
 	}
@@ -105,7 +113,8 @@ func TestARestoreNeedsConsentForWhatIsHeld(t *testing.T) {
 		t.Errorf("restored %+v", f.done)
 	}
 	entries, err := w.store.Audit(t.Context(), 0, 1)
-	if err != nil || entries[0].What != "device.restore" || !strings.HasPrefix(entries[0].Detail, "revision 2, x; consent to ") {
+	if err != nil || entries[0].What != "device.restore" || !strings.HasPrefix(entries[0].Detail,
+		"revision 2, x; consent to ") {
 		t.Errorf("got %+v, %v", entries, err)
 	}
 }

@@ -32,22 +32,32 @@ type Rollouts interface {
 func (s *server) rolloutRoutes() []route {
 	const all, one = Prefix + "/rollouts", Prefix + "/rollouts/{rolloutID}"
 	detail, off := reflect.TypeFor[api.RolloutDetail](), s.Rollouts == nil
-	steer := func(verb, summary string, permission auth.Permission, do func(Rollouts, context.Context, int64) (fleet.Rollout, error)) route {
-		return route{method: http.MethodPost, path: one + "/" + verb, name: verb + "Rollout", summary: summary, permission: permission,
-			reply: detail, volatile: true, conflicts: true, off: off, handle: func(r *request) (reply, error) { return s.steer(r, verb, do) }}
+	steer := func(verb, summary string, permission auth.Permission,
+		do func(Rollouts, context.Context, int64) (fleet.Rollout, error)) route {
+		return route{method: http.MethodPost, path: one + "/" + verb, name: verb + "Rollout", summary: summary,
+			permission: permission,
+			reply:      detail, volatile: true, conflicts: true, off: off,
+			handle: func(r *request) (reply, error) { return s.steer(r, verb, do) }}
 	}
 	return []route{
-		{method: http.MethodGet, path: all, name: "listRollouts", summary: "All rollouts, newest first", permission: auth.Read,
-			query: []*huma.Param{searchParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Rollout](), off: off, handle: s.listRollouts},
-		{method: http.MethodGet, path: one, name: "getRollout", summary: "One rollout with its members", permission: auth.Read,
-			reply: detail, off: off, handle: s.getRollout},
+		{method: http.MethodGet, path: all, name: "listRollouts", summary: "All rollouts, newest first",
+			permission: auth.Read,
+			query:      []*huma.Param{searchParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Rollout](), off: off,
+			handle: s.listRollouts},
+		{method: http.MethodGet, path: one, name: "getRollout", summary: "One rollout with its members",
+			permission: auth.Read,
+			reply:      detail, off: off, handle: s.getRollout},
 		steer("pause", "Admit nobody until the rollout is resumed", auth.Apply, Rollouts.Pause),
-		steer("resume", "Go on with a paused rollout, or with a halted one in spite of what halted it", auth.Apply, Rollouts.Resume),
+		steer("resume", "Go on with a paused rollout, or with a halted one in spite of what halted it", auth.Apply,
+			Rollouts.Resume),
 		steer("halt", "Admit nobody any more", auth.Apply, Rollouts.Halt),
-		steer("undo", "Take its changes of templates and tags back, on every device that got them", auth.WriteTemplates, Rollouts.Undo),
+		steer("undo", "Take its changes of templates and tags back, on every device that got them", auth.WriteTemplates,
+			Rollouts.Undo),
 		steer("approve", "Let a rollout over many devices begin", auth.Approve, Rollouts.Approve),
-		{method: http.MethodPut, path: one + "/waves", name: "putRolloutWaves", summary: "Make the waves anew that are not admitted yet",
-			permission: auth.Apply, body: reflect.TypeFor[api.RolloutWaves](), reply: detail, volatile: true, conflicts: true, off: off,
+		{method: http.MethodPut, path: one + "/waves", name: "putRolloutWaves",
+			summary:    "Make the waves anew that are not admitted yet",
+			permission: auth.Apply, body: reflect.TypeFor[api.RolloutWaves](), reply: detail, volatile: true, conflicts: true,
+			off:    off,
 			handle: s.putRolloutWaves},
 	}
 }
@@ -88,7 +98,8 @@ func (s *server) getRollout(r *request) (reply, error) {
 	return s.showRollout(r, rollout)
 }
 
-func (s *server) steer(r *request, verb string, do func(Rollouts, context.Context, int64) (fleet.Rollout, error)) (reply, error) {
+func (s *server) steer(r *request, verb string, do func(Rollouts, context.Context, int64) (fleet.Rollout,
+	error)) (reply, error) {
 	id, err := r.number("rolloutID")
 	if err != nil {
 		return reply{}, err
@@ -144,12 +155,14 @@ func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.Rollo
 	if err != nil {
 		return api.RolloutDetail{}, err
 	}
-	detail := api.RolloutDetail{Rollout: wireRollout(rollout, registry), Members: make([]api.RolloutMember, len(rollout.Members)),
+	detail := api.RolloutDetail{Rollout: wireRollout(rollout, registry),
+		Members:   make([]api.RolloutMember, len(rollout.Members)),
 		Templates: wireTemplateDifferences(difference.Templates), Tags: wireTagDifferences(difference.Tags)}
 	for i, member := range rollout.Members {
 		detail.Members[i] = api.RolloutMember{
-			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State), Reason: named(registry, member.Reason),
-			Was: string(member.Was), Errors: member.Errors, Waived: member.Waived,
+			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State),
+			Reason: named(registry, member.Reason),
+			Was:    string(member.Was), Errors: member.Errors, Waived: member.Waived,
 		}
 		if device := registry.Devices[member.Device]; device != nil {
 			detail.Members[i].Label = device.Label
@@ -188,10 +201,13 @@ func RolloutEvent(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 // wireRollout names devices in its texts as the registry does; without one, by the first letters of their IDs.
 func wireRollout(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 	out := api.Rollout{
-		ID: rollout.ID, Generation: rollout.Generation, Before: rollout.Before, Cause: rollout.Cause, Status: string(rollout.Status),
-		Reason: named(registry, rollout.Reason), Next: named(registry, rollout.Next), Waves: rollout.Waves, Wave: rollout.Wave,
+		ID: rollout.ID, Generation: rollout.Generation, Before: rollout.Before, Cause: rollout.Cause,
+		Status: string(rollout.Status),
+		Reason: named(registry, rollout.Reason), Next: named(registry, rollout.Next), Waves: rollout.Waves,
+		Wave:     rollout.Wave,
 		WavePlan: rollout.WavePlan, Undoes: rollout.Undoes, UndoneBy: rollout.UndoneBy, SupersededBy: rollout.SupersededBy,
-		CreatedAt: api.Time{Time: rollout.CreatedAt}, StartedAt: moment(rollout.StartedAt), WaveAt: moment(rollout.WaveAt), EndedAt: moment(rollout.EndedAt),
+		CreatedAt: api.Time{Time: rollout.CreatedAt}, StartedAt: moment(rollout.StartedAt), WaveAt: moment(rollout.WaveAt),
+		EndedAt: moment(rollout.EndedAt),
 	}
 	if out.Waves == nil {
 		out.Waves = []int{} // events are encoded otherwise than answers
@@ -203,7 +219,8 @@ func wireRollout(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 		out.Approval = &api.RolloutApproval{Reason: a.Reason, By: a.By, At: moment(a.At)}
 	}
 	if halt := rollout.Halt; halt != nil {
-		out.Halt = &api.RolloutHalt{By: halt.By, Gate: string(halt.Gate), Device: string(halt.Device), Saw: halt.Saw, At: api.Time{Time: halt.At}}
+		out.Halt = &api.RolloutHalt{By: halt.By, Gate: string(halt.Gate), Device: string(halt.Device), Saw: halt.Saw,
+			At: api.Time{Time: halt.At}}
 	}
 	return out
 }

@@ -65,8 +65,9 @@ func (f *rollouts) Difference(context.Context, []int64) (fleet.Difference, error
 	after := before
 	after.Text = "false"
 	return fleet.Difference{
-		Templates: []fleet.TemplateDifference{{ID: 7, Label: "no NAT", Before: &before, After: &after}, {ID: 8, Label: "gone", Before: &before}},
-		Tags:      []fleet.TagDifference{{Tag: "all", Template: 7, Carried: true}, {Tag: "one", Device: idA}},
+		Templates: []fleet.TemplateDifference{{ID: 7, Label: "no NAT", Before: &before, After: &after},
+			{ID: 8, Label: "gone", Before: &before}},
+		Tags: []fleet.TagDifference{{Tag: "all", Template: 7, Carried: true}, {Tag: "one", Device: idA}},
 	}, nil
 }
 
@@ -77,10 +78,13 @@ func rolling(t *testing.T) (*world, *rollouts) {
 	f := &rollouts{
 		all: []fleet.Rollout{
 			{ID: 3, Status: fleet.RolloutWaiting, Cause: "newest", CreatedAt: at},
-			{ID: 2, Generation: 9, Before: 8, Status: fleet.RolloutHalted, Cause: "template 7 was changed", Waves: []int{1, 2}, Wave: 1, CreatedAt: at, StartedAt: at,
-				Halt:     &fleet.RolloutHalt{By: "muster", Gate: fleet.GateFolders, Device: idA, Saw: "folder p is in error", At: at},
+			{ID: 2, Generation: 9, Before: 8, Status: fleet.RolloutHalted, Cause: "template 7 was changed", Waves: []int{1, 2},
+				Wave: 1, CreatedAt: at, StartedAt: at,
+				Halt: &fleet.RolloutHalt{By: "muster", Gate: fleet.GateFolders, Device: idA, Saw: "folder p is in error",
+					At: at},
 				WavePlan: []string{"1", "rest"}, Approval: &fleet.Approval{Reason: "3 devices", By: "admin", At: at},
-				Members: []fleet.RolloutMember{{Device: idA, Wave: 1, State: fleet.MemberFailed, Was: fleet.ConfigInSync}, {Device: idC, State: fleet.MemberAbsent}}},
+				Members: []fleet.RolloutMember{{Device: idA, Wave: 1, State: fleet.MemberFailed, Was: fleet.ConfigInSync},
+					{Device: idC, State: fleet.MemberAbsent}}},
 			{ID: 1, Status: fleet.RolloutSucceeded, Cause: "oldest", CreatedAt: at},
 		},
 	}
@@ -94,10 +98,12 @@ func TestRolloutsAreListedNewestFirstAndShownWithTheirMembers(t *testing.T) {
 	w, _ := rolling(t)
 	w.device(idA, "one")
 	var all []api.Rollout
-	if err := json.Unmarshal([]byte(w.get(Prefix+"/rollouts?limit=2")), &all); err != nil || len(all) != 2 || all[0].ID != 3 || all[0].Halt != nil {
+	if err := json.Unmarshal([]byte(w.get(Prefix+"/rollouts?limit=2")), &all); err != nil || len(all) != 2 ||
+		all[0].ID != 3 || all[0].Halt != nil {
 		t.Errorf("got %+v, %v", all, err)
 	}
-	if err := json.Unmarshal([]byte(w.get(Prefix+"/rollouts?after=2")), &all); err != nil || len(all) != 1 || all[0].ID != 1 {
+	if err := json.Unmarshal([]byte(w.get(Prefix+"/rollouts?after=2")), &all); err != nil || len(all) != 1 ||
+		all[0].ID != 1 {
 		t.Errorf("got %+v, %v", all, err)
 	}
 	text := w.get(Prefix + "/rollouts/2")
@@ -105,10 +111,12 @@ func TestRolloutsAreListedNewestFirstAndShownWithTheirMembers(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &one); err != nil {
 		t.Fatal(err)
 	}
-	if one.Status != "halted" || one.Halt == nil || one.Halt.Gate != "folders" || one.Halt.Device != string(idA) || !slices.Equal(one.Waves, []int{1, 2}) {
+	if one.Status != "halted" || one.Halt == nil || one.Halt.Gate != "folders" || one.Halt.Device != string(idA) ||
+		!slices.Equal(one.Waves, []int{1, 2}) {
 		t.Errorf("got %+v", one)
 	}
-	if len(one.Members) != 2 || one.Members[0].Label != "one" || one.Members[0].State != "failed" || one.Members[1].Label != "" {
+	if len(one.Members) != 2 || one.Members[0].Label != "one" || one.Members[0].State != "failed" ||
+		one.Members[1].Label != "" {
 		t.Errorf("got %+v", one.Members)
 	}
 	if strings.Contains(text, "keyed") || strings.Contains(text, "null,\"startedAt") {
@@ -129,11 +137,13 @@ func TestRolloutsAreSteeredByOperatorsAndUndoneByAuthors(t *testing.T) {
 	}
 	w.problem(http.StatusForbidden, post("undo", fleet.RoleOperator))
 	w.want(http.StatusOK, post("undo", fleet.RoleAuthor))
-	if got := strings.Join(f.calls, ", "); got != "pause by operator, resume by operator, halt by operator, undo by author" {
+	if got := strings.Join(f.calls,
+		", "); got != "pause by operator, resume by operator, halt by operator, undo by author" {
 		t.Errorf("got %s", got)
 	}
 	entries, err := w.store.Audit(t.Context(), 0, 1)
-	if err != nil || len(entries) != 1 || entries[0].What != "rollout.undo" || entries[0].Subject != "2" || entries[0].Who != "author" {
+	if err != nil || len(entries) != 1 || entries[0].What != "rollout.undo" || entries[0].Subject != "2" ||
+		entries[0].Who != "author" {
 		t.Errorf("got %+v, %v", entries, err)
 	}
 	f.conflict = true
@@ -169,7 +179,8 @@ func TestARolloutShowsWhatItChanges(t *testing.T) {
 	for _, want := range []string{
 		`{"id":7,"label":"no NAT","before":{"op":"set","key":"options.natEnabled","priority":0,"template":"true"},"after":{"op":"set"`,
 		`"template":"false"}`, `{"id":8,"label":"gone","before":{"op":"set","key":"options.natEnabled","priority":0,"template":"true"}}`,
-		`{"tag":"all","template":7,"carried":true}`, `{"tag":"one","deviceID":"` + string(idA) + `","template":0,"carried":false}`,
+		`{"tag":"all","template":7,"carried":true}`, `{"tag":"one","deviceID":"` + string(idA) +
+			`","template":0,"carried":false}`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("got %s, want %s in it", text, want)

@@ -33,7 +33,8 @@ func TestEveryRouteDeclaresAPermission(t *testing.T) {
 
 // fill makes a path of a pattern.
 func fill(pattern string) string {
-	return strings.NewReplacer("{deviceID}", string(idA), "{templateID}", "1", "{tag}", "x", "{folderID}", "f", "{name}", "n",
+	return strings.NewReplacer("{deviceID}", string(idA), "{templateID}", "1", "{tag}", "x", "{folderID}", "f", "{name}",
+		"n",
 		"{rolloutID}", "1", "{number}", "1", "{other}", "2", "{secret}", "s", "{pendingID}", "p").Replace(pattern)
 }
 
@@ -118,7 +119,8 @@ func TestTheDocumentDescribesTheObjectsExactly(t *testing.T) {
 	w.fakes.states = map[fleet.DeviceID]fleet.State{idA: {}}
 	device := Prefix + "/devices/" + string(idA)
 	for schema, path := range map[string]string{
-		"Device": device, "DeviceStatus": device + "/status", "DeviceVersion": device + "/version", "DeviceState": device + "/state",
+		"Device": device, "DeviceStatus": device + "/status", "DeviceVersion": device + "/version", "DeviceState": device +
+			"/state",
 		"DeviceSettings": device + "/settings", "Template": template, "TagSettings": Prefix + "/tags/t/settings",
 		"FolderRoots":   Prefix + "/folder-roots",
 		"TemplateSaver": template + "/saver",

@@ -26,12 +26,17 @@ func (s *server) secretRoutes() []route {
 	const all, one = Prefix + "/secrets", Prefix + "/secrets/{secret}"
 	off := s.Secrets == nil
 	return []route{
-		{method: http.MethodGet, path: all, name: "listSecrets", summary: "All secrets by name, with the keys and tags that they are for; values are shown nowhere", permission: auth.ListSecrets,
-			reply: reflect.TypeFor[[]api.Secret](), off: off, handle: s.listSecrets},
-		{method: http.MethodPut, path: one, name: "putSecret", summary: "Create a secret, or change its value or the keys and tags that it is for", permission: auth.WriteSecrets,
-			body: reflect.TypeFor[api.PutSecret](), reply: reflect.TypeFor[api.Secret](), creates: true, volatile: true, off: off, handle: s.putSecret},
-		{method: http.MethodDelete, path: one, name: "deleteSecret", summary: "Forget a secret; templates that name it fail", permission: auth.WriteSecrets,
-			off: off, handle: s.deleteSecret},
+		{method: http.MethodGet, path: all, name: "listSecrets",
+			summary:    "All secrets by name, with the keys and tags that they are for; values are shown nowhere",
+			permission: auth.ListSecrets,
+			reply:      reflect.TypeFor[[]api.Secret](), off: off, handle: s.listSecrets},
+		{method: http.MethodPut, path: one, name: "putSecret",
+			summary: "Create a secret, or change its value or the keys and tags that it is for", permission: auth.WriteSecrets,
+			body: reflect.TypeFor[api.PutSecret](), reply: reflect.TypeFor[api.Secret](), creates: true, volatile: true,
+			off: off, handle: s.putSecret},
+		{method: http.MethodDelete, path: one, name: "deleteSecret", summary: "Forget a secret; templates that name it fail",
+			permission: auth.WriteSecrets,
+			off:        off, handle: s.deleteSecret},
 	}
 }
 
@@ -65,7 +70,8 @@ func (s *server) putSecret(r *request) (reply, error) {
 	case body.Value == nil && body.Keys == nil && body.Tags == nil:
 		return reply{}, missing(map[string]bool{"value": true})
 	case body.Value != nil && *body.Value == "":
-		return reply{}, fleet.Invalidf("value", "the value of a secret may not be empty: leave it out to keep the one that is there")
+		return reply{}, fleet.Invalidf("value",
+			"the value of a secret may not be empty: leave it out to keep the one that is there")
 	case body.Value != nil:
 		put.Value = fleet.NewSecret(*body.Value)
 	}
@@ -94,8 +100,9 @@ func secretKeys(texts []string) (*[]string, error) {
 			return nil, inside("keys."+strconv.Itoa(i), err)
 		}
 		if !stconfig.SecretField(key) {
-			return nil, fleet.Invalidf("keys."+strconv.Itoa(i), "%q is no secret field: those are gui.password, gui.apiKey and "+
-				"folders.*.devices.*.encryptionPassword", text)
+			return nil, fleet.Invalidf("keys."+strconv.Itoa(i),
+				"%q is no secret field: those are gui.password, gui.apiKey and "+
+					"folders.*.devices.*.encryptionPassword", text)
 		}
 		keys = append(keys, key.String())
 	}
@@ -120,7 +127,8 @@ func secretTags(names []string) (*[]fleet.Tag, error) {
 func (s *server) deleteSecret(r *request) (reply, error) {
 	err := s.Secrets.DeleteSecret(r.Context(), r.segment("secret"))
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
-		return reply{}, &fleet.Error{Code: fleet.CodeNotFound, Message: "there is no secret of that name", Hint: "GET " + Prefix + "/secrets lists all.", Err: err}
+		return reply{}, &fleet.Error{Code: fleet.CodeNotFound, Message: "there is no secret of that name", Hint: "GET " +
+			Prefix + "/secrets lists all.", Err: err}
 	}
 	return nothing(err)
 }

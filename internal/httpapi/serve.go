@@ -26,7 +26,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 			s.fail(rec, r, fmt.Errorf("panic: %v\n%s", failure, debug.Stack()))
 		}
-		s.log.Debug("request", logkey.Method, r.Method, logkey.Path, r.URL.Path, logkey.Status, rec.status, logkey.Took, time.Since(began))
+		s.log.Debug("request", logkey.Method, r.Method, logkey.Path, r.URL.Path, logkey.Status, rec.status, logkey.Took,
+			time.Since(began))
 	}()
 	header := rec.Header()
 	header.Set("Cache-Control", "private, no-cache")
@@ -49,7 +50,8 @@ func (s *server) acceptable(r *http.Request) error {
 	if !s.hostAllowed(r) {
 		return &statusError{status: http.StatusMisdirectedRequest, says: fleet.Error{
 			Message: fmt.Sprintf("this server is not called %q", r.Host),
-			Hint:    "Use the address it listens on, or start it with --allow-host NAME for every further name it is reached by.",
+			Hint: "Use the address it listens on, or start it with --allow-host NAME for every further name it is reached " +
+				"by.",
 		}}
 	}
 	path := r.URL.EscapedPath()
@@ -68,8 +70,8 @@ func (s *server) acceptable(r *http.Request) error {
 	return nil
 }
 
-// loneSlash stands for a segment that is one slash: http.ServeMux, which decodes segments before it compares them, would
-// take "%2F" for the end of the path. A tag or folder ID never begins with a zero byte.
+// loneSlash stands for a segment that is one slash: http.ServeMux, which decodes segments before it compares them,
+// would take "%2F" for the end of the path. A tag or folder ID never begins with a zero byte.
 const loneSlash = "\x00/"
 
 // markLoneSlashes puts loneSlash in the place of every segment "%2F"; request.segment takes it back.

@@ -51,7 +51,8 @@ func TestAHugeBodyIsRefusedUnreadAndTheClientIsTold(t *testing.T) {
 	for name, length := range map[string]int64{"length said": huge, "length unknown": -1} {
 		t.Run(name, func(t *testing.T) {
 			body := &endless{left: huge}
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, srv.URL+Prefix+"/devices/"+string(idA), io.NopCloser(body))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, srv.URL+Prefix+"/devices/"+string(idA),
+				io.NopCloser(body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +80,8 @@ func TestAHugeBodyIsRefusedToAClientThatReadsLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_, err = fmt.Fprintf(conn, "PUT %s/devices/%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
+	_, err = fmt.Fprintf(conn,
+		"PUT %s/devices/%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
 		Prefix, idA, w.tokens[fleet.RoleAdmin], 100<<20)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +106,9 @@ func TestExpectingClientsAreRefusedBeforeTheySendABody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_, err = fmt.Fprintf(conn, "POST %s/templates HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
+	_, err = fmt.Fprintf(conn,
+		"POST %s/templates HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\nContent-Length: %d\r\nExpect: "+
+			"100-continue\r\n\r\n",
 		Prefix, w.tokens[fleet.RoleAdmin], 100<<20)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +144,8 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 			answers[method] = resp
 		}
 		get, head := answers[http.MethodGet], answers[http.MethodHead]
-		if get.StatusCode != head.StatusCode || get.ContentLength != head.ContentLength || get.Header.Get("ETag") != head.Header.Get("ETag") {
+		if get.StatusCode != head.StatusCode || get.ContentLength != head.ContentLength ||
+			get.Header.Get("ETag") != head.Header.Get("ETag") {
 			t.Errorf("%s: GET %d %v, HEAD %d %v", path, get.StatusCode, get.Header, head.StatusCode, head.Header)
 		}
 	}
@@ -148,17 +153,20 @@ func TestHeadIsGetWithoutBody(t *testing.T) {
 
 func TestAServerIsCalledByItsNamesOnly(t *testing.T) {
 	w := newWorld(t)
-	for _, host := range []string{"localhost", "LOCALHOST:2525", "localhost.", "127.0.0.1:2525", "127.9.9.9", "[::1]:2525", "[::1]", "muster.example", "Muster.Example:443"} {
+	for _, host := range []string{"localhost", "LOCALHOST:2525", "localhost.", "127.0.0.1:2525", "127.9.9.9",
+		"[::1]:2525", "[::1]", "muster.example", "Muster.Example:443"} {
 		w.want(http.StatusOK, call{method: http.MethodGet, path: "/healthz", host: host, token: "-"})
 	}
-	for _, host := range []string{"", "example", "muster.example.evil", "8.8.8.8", "[2001:db8::1]", "localhost@evil", "127.0.0.1.evil.example"} {
+	for _, host := range []string{"", "example", "muster.example.evil", "8.8.8.8", "[2001:db8::1]", "localhost@evil",
+		"127.0.0.1.evil.example"} {
 		if host == "" {
 			continue // httptest puts one in
 		}
 		w.problem(http.StatusMisdirectedRequest, call{method: http.MethodGet, path: "/healthz", host: host, token: "-"})
 	}
 	r := httptest.NewRequest(http.MethodGet, "http://192.0.2.9:2525/healthz", nil)
-	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.ParseIP("192.0.2.9"), Port: 2525}))
+	r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey,
+		&net.TCPAddr{IP: net.ParseIP("192.0.2.9"), Port: 2525}))
 	rec := httptest.NewRecorder()
 	w.api.ServeHTTP(rec, r)
 	if rec.Code != http.StatusOK {
@@ -196,7 +204,8 @@ func TestWhatGoesWrongInsideStaysInside(t *testing.T) {
 func TestFailuresOfDaemonsAndDatabasesAreTemporary(t *testing.T) {
 	w := newWorld(t)
 	template := w.template(`{"op":"set","key":"","template":"{}"}`)
-	for _, code := range []fleet.Code{fleet.CodeUnavailable, fleet.CodeKeyRefused, fleet.CodeRejected, fleet.CodeWrongPin} {
+	for _, code := range []fleet.Code{fleet.CodeUnavailable, fleet.CodeKeyRefused, fleet.CodeRejected,
+		fleet.CodeWrongPin} {
 		w.fakes.evaluate = func(fleet.TaggedTemplate, fleet.DeviceID) (Evaluation, error) {
 			return Evaluation{}, &fleet.Error{Code: code, Message: "not now"}
 		}
@@ -214,7 +223,8 @@ func TestReadiness(t *testing.T) {
 	if !slices.Equal(problem.Errors, want) {
 		t.Errorf("got %+v, want what keeps the service from its work: %+v", problem.Errors, want)
 	}
-	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/healthz", token: "-"}); got != `{"status":"ok"}` {
+	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/healthz",
+		token: "-"}); got != `{"status":"ok"}` {
 		t.Errorf("got %s", got)
 	}
 	w.api.Health = impaired{worse}
@@ -227,8 +237,10 @@ func (i impaired) Impairments() []fleet.Impairment { return i }
 
 func TestEveryCodeHasAStatus(t *testing.T) {
 	for _, code := range []fleet.Code{
-		fleet.CodeInternal, fleet.CodeMalformed, fleet.CodeUnauthorized, fleet.CodeForbidden, fleet.CodeNotFound, fleet.CodeConflict,
-		fleet.CodePrecondition, fleet.CodeTooLarge, fleet.CodeInvalid, fleet.CodeTooMany, fleet.CodeUnavailable, fleet.CodeUnsupported,
+		fleet.CodeInternal, fleet.CodeMalformed, fleet.CodeUnauthorized, fleet.CodeForbidden, fleet.CodeNotFound,
+		fleet.CodeConflict,
+		fleet.CodePrecondition, fleet.CodeTooLarge, fleet.CodeInvalid, fleet.CodeTooMany, fleet.CodeUnavailable,
+		fleet.CodeUnsupported,
 		fleet.CodeRejected, fleet.CodeKeyRefused, fleet.CodeWrongDevice, fleet.CodeWrongPin, fleet.CodeUnconfirmed,
 		fleet.CodeUnbelievable,
 	} {

@@ -34,8 +34,8 @@ type Authenticator interface {
 	Authenticate(r *http.Request) (auth.Principal, error)
 }
 
-// Options is what the API stands on. Where something is nil, the routes that need it answer 503; Log, Registry and Auth
-// are always needed.
+// Options is what the API stands on. Where something is nil, the routes that need it answer 503; Log, Registry and
+// Auth are always needed.
 type Options struct {
 	Log           *slog.Logger
 	Registry      Registry
@@ -131,7 +131,8 @@ func newServer(options Options) *server {
 func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
-		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.consentRoutes, s.whatIfRoutes, s.rolloutRoutes, s.revisionRoutes,
+		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.consentRoutes, s.whatIfRoutes,
+		s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.auditRoutes,
 		s.pendingRoutes, s.overviewRoutes, s.stopRoutes, s.metricRoutes,

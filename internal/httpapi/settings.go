@@ -14,9 +14,10 @@ import (
 
 // Settings writes the settings beyond the contract.
 type Settings interface {
-	// PutDeviceSettings replaces them. check is called with those that are there. A mode is in force even when the cause of
-	// the error is fleet.ErrNotKept; so it is below.
-	PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error)
+	// PutDeviceSettings replaces them. check is called with those that are there. A mode is in force even when the cause
+	// of the error is fleet.ErrNotKept; so it is below.
+	PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings,
+		check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error)
 	// PutTagMode also takes a tag that nobody carries yet.
 	PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error
 	PutFleetMode(ctx context.Context, mode fleet.Mode) error
@@ -34,14 +35,19 @@ func (s *server) settingRoutes() []route {
 	settings, put := reflect.TypeFor[api.DeviceSettings](), reflect.TypeFor[api.PutMode]()
 	switched := reflect.TypeFor[api.ModeSwitched]()
 	return []route{
-		{method: http.MethodGet, path: device, name: "getDeviceSettings", summary: "Settings of a device beyond the contract", permission: auth.Read,
+		{method: http.MethodGet, path: device, name: "getDeviceSettings",
+			summary: "Settings of a device beyond the contract", permission: auth.Read,
 			reply: settings, handle: s.getDeviceSettings},
-		{method: http.MethodPut, path: device, name: "putDeviceSettings", summary: "Change settings of a device; what is left out stays", permission: auth.Stop,
-			body: reflect.TypeFor[api.PutDeviceSettings](), reply: reflect.TypeFor[api.DeviceSettingsStored](), conditional: true, handle: s.putDeviceSettings},
-		{method: http.MethodGet, path: all, name: "getConfigurator", summary: "Whether Muster writes to devices at all", permission: auth.Read,
-			reply: switched, handle: s.getConfigurator},
-		{method: http.MethodPut, path: all, name: "putConfigurator", summary: "Set whether Muster writes to devices at all", permission: auth.Stop,
-			body: put, reply: switched, handle: s.putConfigurator},
+		{method: http.MethodPut, path: device, name: "putDeviceSettings",
+			summary: "Change settings of a device; what is left out stays", permission: auth.Stop,
+			body: reflect.TypeFor[api.PutDeviceSettings](), reply: reflect.TypeFor[api.DeviceSettingsStored](),
+			conditional: true, handle: s.putDeviceSettings},
+		{method: http.MethodGet, path: all, name: "getConfigurator", summary: "Whether Muster writes to devices at all",
+			permission: auth.Read,
+			reply:      switched, handle: s.getConfigurator},
+		{method: http.MethodPut, path: all, name: "putConfigurator", summary: "Set whether Muster writes to devices at all",
+			permission: auth.Stop,
+			body:       put, reply: switched, handle: s.putConfigurator},
 	}
 }
 
@@ -78,7 +84,8 @@ func (s *server) putDeviceSettings(r *request) (reply, error) {
 		out.etag = etagOf(settings)
 		return out, err
 	}
-	return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "the settings are being changed by others all the time"}
+	return reply{}, &fleet.Error{Code: fleet.CodeConflict,
+		Message: "the settings are being changed by others all the time"}
 }
 
 // stops tells a mode that allows no more than the one that is in force, and no writing in any case.
@@ -92,12 +99,15 @@ func mayChange(who auth.Principal, stops bool) error {
 		return nil
 	}
 	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", may only make a mode stricter: observe, or paused",
-		Hint: "Use a token with the role " + string(auth.WriteSettings.Needs()) + " to have Muster go on, or watch again what is paused, or to change another setting.",
+		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) +
+			", may only make a mode stricter: observe, or paused",
+		Hint: "Use a token with the role " + string(auth.WriteSettings.Needs()) +
+			" to have Muster go on, or watch again what is paused, or to change another setting.",
 	}
 }
 
-// notKept makes a warning of the error that a mode is in force and could not be kept: whoever stops Muster did stop it.
+// notKept makes a warning of the error that a mode is in force and could not be kept: whoever stops Muster did stop
+// it.
 func notKept(err error) (warning string, failed error) {
 	var known *fleet.Error
 	if !errors.Is(err, fleet.ErrNotKept) || !errors.As(err, &known) {
@@ -111,7 +121,8 @@ func (s *server) warned(mode fleet.Mode, warning string) string {
 	if s.Ceiling == "" || fleet.Strictest(mode, s.Ceiling) == mode {
 		return warning
 	}
-	ceiling := "the server was started with --configurator=" + string(s.Ceiling) + ", which is stricter: start it without to have this mode in force"
+	ceiling := "the server was started with --configurator=" + string(s.Ceiling) +
+		", which is stricter: start it without to have this mode in force"
 	return strings.TrimPrefix(warning+" "+ceiling, " ")
 }
 
@@ -171,7 +182,8 @@ func settingsFrom(settings fleet.DeviceSettings, body api.PutDeviceSettings) (fl
 }
 
 func wireSettings(settings fleet.DeviceSettings) api.DeviceSettings {
-	return api.DeviceSettings{Mode: string(orOn(settings.Mode)), AllowPlain: settings.AllowPlain, Pin: settings.Pin, Restart: settings.Restart}
+	return api.DeviceSettings{Mode: string(orOn(settings.Mode)), AllowPlain: settings.AllowPlain, Pin: settings.Pin,
+		Restart: settings.Restart}
 }
 
 // orOn is the mode of what nobody set one for.

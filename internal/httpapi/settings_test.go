@@ -53,8 +53,8 @@ func TestModesOfFleetAndTags(t *testing.T) {
 	}
 }
 
-// Whoever is there at night may stop Muster. To have it go on, watch again what is paused, or to change another setting, is
-// for an admin.
+// Whoever is there at night may stop Muster. To have it go on, watch again what is paused, or to change another
+// setting, is for an admin.
 func TestAnOperatorMayStopMusterAndNothingElse(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
@@ -63,16 +63,20 @@ func TestAnOperatorMayStopMusterAndNothingElse(t *testing.T) {
 		for _, step := range []struct {
 			mode string
 			want int
-		}{{"on", 403}, {"observe", 200}, {"observe", 200}, {"on", 403}, {"paused", 200}, {"observe", 403}, {"on", 403}, {"paused", 200}} {
-			w.want(step.want, call{method: http.MethodPut, path: path, role: fleet.RoleOperator, body: `{"mode":"` + step.mode + `"}`})
+		}{{"on", 403}, {"observe", 200}, {"observe", 200}, {"on", 403}, {"paused", 200}, {"observe", 403}, {"on", 403},
+			{"paused", 200}} {
+			w.want(step.want, call{method: http.MethodPut, path: path, role: fleet.RoleOperator, body: `{"mode":"` + step.mode +
+				`"}`})
 		}
 		if got := w.get(path); !strings.Contains(got, `"mode":"paused"`) {
 			t.Errorf("%s: got %s after what was refused", path, got)
 		}
-		w.want(http.StatusForbidden, call{method: http.MethodPut, path: path, role: fleet.RoleViewer, body: `{"mode":"paused"}`})
+		w.want(http.StatusForbidden, call{method: http.MethodPut, path: path, role: fleet.RoleViewer,
+			body: `{"mode":"paused"}`})
 		w.want(http.StatusOK, call{method: http.MethodPut, path: path, role: fleet.RoleAdmin, body: `{"mode":"on"}`})
 	}
-	for _, body := range []string{`{}`, `{"pin":""}`, `{"mode":"observe","allowPlain":true}`, `{"mode":"observe","restart":true}`} {
+	for _, body := range []string{`{}`, `{"pin":""}`, `{"mode":"observe","allowPlain":true}`,
+		`{"mode":"observe","restart":true}`} {
 		w.want(http.StatusForbidden, call{method: http.MethodPut, path: device, role: fleet.RoleOperator, body: body})
 	}
 }
@@ -81,11 +85,13 @@ func TestAnOperatorMayStopMusterAndNothingElse(t *testing.T) {
 type unkept struct{ Settings }
 
 func (u unkept) err() error {
-	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is in force", Hint: "A restart forgets it.", Err: fleet.ErrNotKept}
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "it is in force", Hint: "A restart forgets it.",
+		Err: fleet.ErrNotKept}
 }
 func (u unkept) PutFleetMode(context.Context, fleet.Mode) error          { return u.err() }
 func (u unkept) PutTagMode(context.Context, fleet.Tag, fleet.Mode) error { return u.err() }
-func (u unkept) PutDeviceSettings(_ context.Context, _ fleet.DeviceID, settings fleet.DeviceSettings, _ func(*fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
+func (u unkept) PutDeviceSettings(_ context.Context, _ fleet.DeviceID, settings fleet.DeviceSettings,
+	_ func(*fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
 	return settings, u.err()
 }
 
@@ -99,7 +105,8 @@ func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 		"/tags/site/settings": `{"mode":"observe","warning":"it is in force. A restart forgets it.","folderRoots":[]}`,
 		device:                `{"mode":"observe","allowPlain":false,"pin":"","restart":false,"warning":"it is in force. A restart forgets it."}`,
 	} {
-		if got := w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + path, body: `{"mode":"observe"}`}); got != want {
+		if got := w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + path,
+			body: `{"mode":"observe"}`}); got != want {
 			t.Errorf("%s: got %s, want %s", path, got, want)
 		}
 	}
@@ -126,15 +133,18 @@ func TestAModeThatTheServerWasStartedAgainstIsWarnedOf(t *testing.T) {
 
 func TestTokensComeAndGo(t *testing.T) {
 	w := newWorld(t)
-	body := w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/tokens", body: `{"name":"ci / nightly","role":"viewer"}`})
+	body := w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/tokens",
+		body: `{"name":"ci / nightly","role":"viewer"}`})
 	created := decoded(t, body)
 	secret := created["token"].(string)
 	if created["name"] != "ci / nightly" || created["role"] != "viewer" || secret == "" {
 		t.Fatalf("got %s", body)
 	}
 	w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/devices", token: secret})
-	w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/devices", token: "-", header: with("X-API-Key", secret)})
-	if list := w.get(Prefix + "/tokens"); strings.Contains(list, secret) || !strings.Contains(list, `"name":"ci / nightly"`) {
+	w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/devices", token: "-",
+		header: with("X-API-Key", secret)})
+	if list := w.get(Prefix + "/tokens"); strings.Contains(list, secret) ||
+		!strings.Contains(list, `"name":"ci / nightly"`) {
 		t.Errorf("got %s", list)
 	}
 	w.want(http.StatusNoContent, call{method: http.MethodDelete, path: Prefix + "/tokens/ci%20%2F%20nightly"})

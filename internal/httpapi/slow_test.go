@@ -72,14 +72,18 @@ func narrowServer(t *testing.T, w *world, hub *event.Hub) (*httptest.Server, *gu
 func (w *world) send(server *httptest.Server, path string, times int) net.Conn {
 	w.t.Helper()
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
-		return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, narrow) })
+		return raw.Control(func(fd uintptr) {
+			_ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF,
+				narrow)
+		})
 	}}
 	conn, err := dialer.DialContext(w.t.Context(), "tcp", server.Listener.Addr().String())
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = conn.Close() })
-	request := fmt.Sprintf("GET %s%s HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\n\r\n", Prefix, path, w.tokens[fleet.RoleViewer])
+	request := fmt.Sprintf("GET %s%s HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\n\r\n", Prefix, path,
+		w.tokens[fleet.RoleViewer])
 	if _, err := io.WriteString(conn, strings.Repeat(request, times)); err != nil {
 		w.t.Fatal(err)
 	}
@@ -103,7 +107,8 @@ func TestReadersThatReadNothingAreGone(t *testing.T) {
 	for n := 0; len(idle) > 0; n++ {
 		publish(t, hub, event.TypeStatus, idA, fmt.Sprint(n, strings.Repeat("x", narrow)))
 		lineWith(t, reader, `data: {"id":`) // an event reaches who reads
-		if resp, err := http.Get(server.URL + "/healthz"); err != nil || resp.StatusCode != http.StatusOK || resp.Body.Close() != nil {
+		if resp, err := http.Get(server.URL + "/healthz"); err != nil || resp.StatusCode != http.StatusOK ||
+			resp.Body.Close() != nil {
 			t.Fatalf("others are not served: %v", err)
 		}
 		maps.DeleteFunc(idle, func(address, _ string) bool { return !guests.has(address) })
@@ -174,7 +179,8 @@ func TestEventStreamsPerTokenAreBounded(t *testing.T) {
 	w.api.streams.most = 2
 	first := w.open(server, "", "")
 	w.open(server, "", "")
-	p := w.problem(http.StatusTooManyRequests, call{method: http.MethodGet, path: Prefix + "/events", role: fleet.RoleViewer})
+	p := w.problem(http.StatusTooManyRequests, call{method: http.MethodGet, path: Prefix + "/events",
+		role: fleet.RoleViewer})
 	if !strings.Contains(p.Detail, "2 event streams") || !strings.Contains(p.Hint, "Close some") {
 		t.Errorf("got %+v", p)
 	}
@@ -182,7 +188,8 @@ func TestEventStreamsPerTokenAreBounded(t *testing.T) {
 		t.Errorf("another token got %d", got)
 	}
 	_ = first.Body.Close()
-	for deadline := time.Now().Add(time.Minute); w.statusOfEvents(server, fleet.RoleViewer) != http.StatusOK; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); w.statusOfEvents(server,
+		fleet.RoleViewer) != http.StatusOK; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("a stream that ended keeps its place")
 		}

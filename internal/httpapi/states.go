@@ -25,9 +25,11 @@ type States interface {
 
 func (s *server) stateRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/state", name: "getDeviceState", summary: "How Muster stands with a device, why, and what comes next",
+		{method: http.MethodGet, path: Prefix + "/devices/{deviceID}/state", name: "getDeviceState",
+			summary:    "How Muster stands with a device, why, and what comes next",
 			permission: auth.Read, reply: reflect.TypeFor[api.DeviceState](), handle: s.getState},
-		{method: http.MethodGet, path: Prefix + "/states", name: "listStates", summary: "The states of all devices, in the order of the device list",
+		{method: http.MethodGet, path: Prefix + "/states", name: "listStates",
+			summary:    "The states of all devices, in the order of the device list",
 			permission: auth.Read, query: []*huma.Param{
 				searchParam, tagParam, stateParam("connection", fleet.Connections()), stateParam("configuration", configurations),
 				limitParam, afterParam,
@@ -43,7 +45,8 @@ func stateParam[K ~string](name string, known []K) *huma.Param {
 		values[i] = string(value)
 	}
 	one := &huma.Schema{Type: huma.TypeString, Enum: values}
-	return queryParam(name, "Only devices in this state, or in one of these", &huma.Schema{Type: huma.TypeArray, Items: one})
+	return queryParam(name, "Only devices in this state, or in one of these",
+		&huma.Schema{Type: huma.TypeArray, Items: one})
 }
 
 // stateQuery is which states a client asks for. Empty lists ask for all.

@@ -51,8 +51,9 @@ func TestStatesArePickedByTheirFilters(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"connection=onlien": "online", "configuration=online": "inSync", "connection=": "unreachable", "connection=online,unreachable": "online",
-		"tag=": "tag", "limit=0": "limit",
+		"connection=onlien": "online", "configuration=online": "inSync", "connection=": "unreachable",
+		"connection=online,unreachable": "online",
+		"tag=":                          "tag", "limit=0": "limit",
 	} {
 		problem := w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet, path: Prefix + "/states?" + query})
 		if !strings.Contains(problem.Detail, want) {

@@ -19,7 +19,8 @@ import (
 type Tags interface {
 	// DeleteTag takes the tag from every device and template and gives the tags that remain, sorted. A tag that nobody
 	// carries is not_found. The check is called with all tags, sorted, inside the transaction; nil is none.
-	DeleteTag(ctx context.Context, tag fleet.Tag, check func(current *[]fleet.Tag) error) (remaining []fleet.Tag, err error)
+	DeleteTag(ctx context.Context, tag fleet.Tag, check func(current *[]fleet.Tag) error) (remaining []fleet.Tag,
+		err error)
 }
 
 func (s *server) tagRoutes() []route {
@@ -29,12 +30,15 @@ func (s *server) tagRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: all, name: "listTags", summary: "All tags, sorted", permission: auth.Read,
 			query: []*huma.Param{searchParam, limitParam, afterParam}, reply: names, handle: s.listTags},
-		{method: http.MethodDelete, path: one, name: "deleteTag", summary: "Take a tag off everything; gives the remaining tags", permission: auth.WriteTags,
+		{method: http.MethodDelete, path: one, name: "deleteTag",
+			summary: "Take a tag off everything; gives the remaining tags", permission: auth.WriteTags,
 			reply: names, conditional: true, handle: s.deleteTag},
-		{method: http.MethodGet, path: one + "/devices", name: "listTagDevices", summary: "Devices that carry a tag", permission: auth.Read,
-			query: params, reply: reflect.TypeFor[[]api.Device](), handle: s.listTagDevices},
-		{method: http.MethodGet, path: one + "/templates", name: "listTagTemplates", summary: "Templates that carry a tag", permission: auth.Read,
-			query: params, reply: reflect.TypeFor[[]api.Template](), handle: s.listTagTemplates},
+		{method: http.MethodGet, path: one + "/devices", name: "listTagDevices", summary: "Devices that carry a tag",
+			permission: auth.Read,
+			query:      params, reply: reflect.TypeFor[[]api.Device](), handle: s.listTagDevices},
+		{method: http.MethodGet, path: one + "/templates", name: "listTagTemplates", summary: "Templates that carry a tag",
+			permission: auth.Read,
+			query:      params, reply: reflect.TypeFor[[]api.Template](), handle: s.listTagTemplates},
 	}
 }
 

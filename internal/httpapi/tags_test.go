@@ -52,14 +52,16 @@ func TestEveryTagComesThroughEveryPath(t *testing.T) {
 				t.Errorf("filtered devices are %v", got)
 			}
 			var templates []map[string]any
-			if err := json.Unmarshal([]byte(w.get(Prefix+"/tags/"+segment(tag)+"/templates")), &templates); err != nil || len(templates) != 1 {
+			if err := json.Unmarshal([]byte(w.get(Prefix+"/tags/"+segment(tag)+"/templates")), &templates); err != nil ||
+				len(templates) != 1 {
 				t.Errorf("templates are %v, %v", templates, err)
 			}
 			if got := w.put(Prefix+"/tags/"+segment(tag)+"/settings",
 				`{"mode":"observe"}`); got != `{"mode":"observe","folderRoots":[]}` {
 				t.Errorf("settings are %s", got)
 			}
-			if got := w.want(http.StatusOK, call{method: http.MethodDelete, path: Prefix + "/tags/" + segment(tag)}); got != "[]" {
+			if got := w.want(http.StatusOK, call{method: http.MethodDelete, path: Prefix + "/tags/" +
+				segment(tag)}); got != "[]" {
 				t.Errorf("remaining tags are %s", got)
 			}
 			if got := w.get(device + "/tags"); got != "[]" {
@@ -78,7 +80,8 @@ func TestTagsOfADevice(t *testing.T) {
 	tags := Prefix + "/devices/" + string(idA) + "/tags"
 	for _, step := range []struct{ method, tag, want string }{
 		{http.MethodDelete, "z", `[]`}, {http.MethodPut, "b", `["b"]`}, {http.MethodPut, "a", `["a","b"]`},
-		{http.MethodPut, "b", `["a","b"]`}, {http.MethodDelete, "a", `["b"]`}, {http.MethodDelete, "a", `["b"]`}, {http.MethodDelete, "b", `[]`},
+		{http.MethodPut, "b", `["a","b"]`}, {http.MethodDelete, "a", `["b"]`}, {http.MethodDelete, "a", `["b"]`},
+		{http.MethodDelete, "b", `[]`},
 	} {
 		if got := w.want(http.StatusOK, call{method: step.method, path: tags + "/" + step.tag}); got != step.want {
 			t.Errorf("%s %s: got %s, want %s", step.method, step.tag, got, step.want)

@@ -20,14 +20,16 @@ import (
 type Templates interface {
 	CreateTemplate(ctx context.Context, template fleet.Template) (fleet.Template, error)
 	// PutTemplate replaces; an ID that is not there is not_found.
-	PutTemplate(ctx context.Context, template fleet.Template, check func(current *fleet.Template) error) (fleet.Template, error)
+	PutTemplate(ctx context.Context, template fleet.Template, check func(current *fleet.Template) error) (fleet.Template,
+		error)
 	DeleteTemplate(ctx context.Context, id int64, check func(current *fleet.Template) error) error
 	TagTemplate(ctx context.Context, id int64, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
-	UntagTemplate(ctx context.Context, id int64, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error)
+	UntagTemplate(ctx context.Context, id int64, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag,
+		error)
 }
 
-// Checker checks what a template says before it is kept: syntax of the text, grammar of the key, op and the key's first
-// name. Errors are invalid, with line and column.
+// Checker checks what a template says before it is kept: syntax of the text, grammar of the key, op and the key's
+// first name. Errors are invalid, with line and column.
 type Checker interface {
 	// It gives what the template reads.
 	CheckTemplate(ctx context.Context, template fleet.Template) (fleet.Inputs, error)
@@ -39,28 +41,37 @@ type Checker interface {
 }
 
 func (s *server) templateRoutes() []route {
-	const all, one, tags, tag = Prefix + "/templates", Prefix + "/templates/{templateID}", Prefix + "/templates/{templateID}/tags", Prefix + "/templates/{templateID}/tags/{tag}"
-	template, body, names := reflect.TypeFor[api.Template](), reflect.TypeFor[api.PutTemplate](), reflect.TypeFor[[]string]()
+	const all, one, tags, tag = Prefix + "/templates", Prefix + "/templates/{templateID}", Prefix +
+		"/templates/{templateID}/tags", Prefix + "/templates/{templateID}/tags/{tag}"
+	template, body, names := reflect.TypeFor[api.Template](), reflect.TypeFor[api.PutTemplate](),
+		reflect.TypeFor[[]string]()
 	return []route{
-		{method: http.MethodGet, path: all, name: "listTemplates", summary: "All templates, in the order of the fold", permission: auth.Read,
-			query: []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Template](), handle: s.listTemplates},
-		{method: http.MethodPost, path: all, name: "createTemplate", summary: "Create a template", permission: auth.WriteTemplates,
-			body: body, reply: template, creates: true, onlyCreates: true, warns: true, handle: s.createTemplate},
+		{method: http.MethodGet, path: all, name: "listTemplates", summary: "All templates, in the order of the fold",
+			permission: auth.Read,
+			query:      []*huma.Param{searchParam, tagParam, limitParam, afterParam}, reply: reflect.TypeFor[[]api.Template](),
+			handle: s.listTemplates},
+		{method: http.MethodPost, path: all, name: "createTemplate", summary: "Create a template",
+			permission: auth.WriteTemplates,
+			body:       body, reply: template, creates: true, onlyCreates: true, warns: true, handle: s.createTemplate},
 		{method: http.MethodGet, path: one, name: "getTemplate", summary: "One template", permission: auth.Read,
 			reply: template, handle: s.getTemplate},
-		{method: http.MethodPut, path: one, name: "putTemplate", summary: "Replace a template", permission: auth.WriteTemplates,
-			body: body, reply: template, conditional: true, warns: true, handle: s.putTemplate},
-		{method: http.MethodDelete, path: one, name: "deleteTemplate", summary: "Delete a template", permission: auth.WriteTemplates,
+		{method: http.MethodPut, path: one, name: "putTemplate", summary: "Replace a template",
+			permission: auth.WriteTemplates,
+			body:       body, reply: template, conditional: true, warns: true, handle: s.putTemplate},
+		{method: http.MethodDelete, path: one, name: "deleteTemplate", summary: "Delete a template",
+			permission:  auth.WriteTemplates,
 			conditional: true, handle: s.deleteTemplate},
 		{method: http.MethodGet, path: one + "/saver", name: "getTemplateSaver",
 			summary: "Who last saved op, key and text of a template, with what role", permission: auth.Read,
 			reply: reflect.TypeFor[api.TemplateSaver](), handle: s.getTemplateSaver},
 		{method: http.MethodGet, path: tags, name: "getTemplateTags", summary: "Tags of a template", permission: auth.Read,
 			reply: names, handle: s.getTemplateTags},
-		{method: http.MethodPut, path: tag, name: "tagTemplate", summary: "Attach a tag to a template; gives its tags", permission: auth.WriteTags,
-			reply: names, conditional: true, warns: true, handle: s.tagTemplate},
-		{method: http.MethodDelete, path: tag, name: "untagTemplate", summary: "Take a tag off a template; gives its tags", permission: auth.WriteTags,
-			reply: names, conditional: true, handle: s.untagTemplate},
+		{method: http.MethodPut, path: tag, name: "tagTemplate", summary: "Attach a tag to a template; gives its tags",
+			permission: auth.WriteTags,
+			reply:      names, conditional: true, warns: true, handle: s.tagTemplate},
+		{method: http.MethodDelete, path: tag, name: "untagTemplate", summary: "Take a tag off a template; gives its tags",
+			permission: auth.WriteTags,
+			reply:      names, conditional: true, handle: s.untagTemplate},
 	}
 }
 
@@ -155,7 +166,8 @@ func (s *server) putTemplate(r *request) (reply, error) {
 	}
 	out, err := show(wireTemplate(stored))
 	tagged := fleet.TaggedTemplate{Template: stored, Tags: old.Tags}
-	out.warning = headerText(append(s.Checker.Warnings(r.Context(), stored), s.Checker.Contradictions(r.Context(), tagged)...))
+	out.warning = headerText(append(s.Checker.Warnings(r.Context(), stored),
+		s.Checker.Contradictions(r.Context(), tagged)...))
 	return out, err
 }
 
@@ -183,7 +195,8 @@ func templateFrom(body api.PutTemplate) (fleet.Template, error) {
 		return fleet.Template{}, err
 	}
 	template := fleet.Template{
-		Label: or(body.Label, ""), Priority: or(body.Priority, 0), Op: op, Key: or(body.Key, ""), Text: or(body.Template, ""),
+		Label: or(body.Label, ""), Priority: or(body.Priority, 0), Op: op, Key: or(body.Key, ""),
+		Text: or(body.Template, ""),
 	}
 	return template, template.Validate()
 }

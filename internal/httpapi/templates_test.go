@@ -18,7 +18,8 @@ func TestATemplateHasExactlyTheContractsFields(t *testing.T) {
 	if got := fields(t, body); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	for _, part := range []string{`"label":""`, `"priority":9223372036854775807`, `"op":"set"`, `"key":"options.natEnabled"`, `"template":"false\n"`} {
+	for _, part := range []string{`"label":""`, `"priority":9223372036854775807`, `"op":"set"`,
+		`"key":"options.natEnabled"`, `"template":"false\n"`} {
 		if !strings.Contains(body, part) {
 			t.Errorf("got %s, want %s in it", body, part)
 		}
@@ -32,8 +33,10 @@ func TestPutTemplateReplaces(t *testing.T) {
 	w := newWorld(t)
 	path := w.template(`{"label":"one","priority":5,"op":"set","key":"","template":"{}"}`)
 	before := decoded(t, w.get(path))
-	after := decoded(t, w.put(path, `{"id":99,"createdAt":"x","updatedAt":null,"op":"merge","key":"gui","template":"{a: 1}"}`))
-	if after["id"] != before["id"] || after["label"] != "" || after["priority"] != 0.0 || after["op"] != "merge" || after["createdAt"] != before["createdAt"] {
+	after := decoded(t, w.put(path,
+		`{"id":99,"createdAt":"x","updatedAt":null,"op":"merge","key":"gui","template":"{a: 1}"}`))
+	if after["id"] != before["id"] || after["label"] != "" || after["priority"] != 0.0 || after["op"] != "merge" ||
+		after["createdAt"] != before["createdAt"] {
 		t.Errorf("got %v after %v", after, before)
 	}
 }
@@ -76,8 +79,10 @@ func TestTemplateThatDoesNotCompileIsNotKept(t *testing.T) {
 			Details: []fleet.Detail{{Field: "template", Line: 3, Column: 7, Message: "got end of file"}},
 		}
 	}
-	p := w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: Prefix + "/templates", body: `{"op":"set","key":"","template":"def"}`})
-	if len(p.Errors) != 1 || p.Errors[0].Field != "template" || p.Errors[0].Line != 3 || p.Errors[0].Column != 7 || p.Traceback != "trace" {
+	p := w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPost, path: Prefix + "/templates",
+		body: `{"op":"set","key":"","template":"def"}`})
+	if len(p.Errors) != 1 || p.Errors[0].Field != "template" || p.Errors[0].Line != 3 || p.Errors[0].Column != 7 ||
+		p.Traceback != "trace" {
 		t.Errorf("got %+v", p)
 	}
 	if list := w.get(Prefix + "/templates"); list != "[]" {
@@ -93,7 +98,8 @@ func TestWhatIsProbablyAMistakeIsWarnedOfWhenATemplateIsKept(t *testing.T) {
 		}
 		return nil
 	}
-	for key, want := range map[string]string{"gui.theme": "", "gui.password": `folders.Gr\u00f6\u00dfe stands in clear; "2"; 3; 4; "5"; and 2 more`} {
+	for key, want := range map[string]string{"gui.theme": "",
+		"gui.password": `folders.Gr\u00f6\u00dfe stands in clear; "2"; 3; 4; "5"; and 2 more`} {
 		body := `{"op":"set","key":"` + key + `","template":"\"x\""}`
 		made := w.do(call{method: http.MethodPost, path: Prefix + "/templates", body: body})
 		changed := w.do(call{method: http.MethodPut, path: made.Header.Get("Location"), body: body})
@@ -129,7 +135,8 @@ func TestATagThatLooksLikeAnotherIsWarnedOf(t *testing.T) {
 	w.device(idA, "one")
 	template := w.template(`{"op":"set","key":"gui.theme","template":"\"x\""}`)
 	for tag, want := range map[string]string{
-		"site": "", "two%20words": "", "%20site": "begins or ends with a blank", "site%C2%A0": "begins or ends with a blank", "%20%20": "blanks only",
+		"site": "", "two%20words": "", "%20site": "begins or ends with a blank", "site%C2%A0": "begins or ends with a blank",
+		"%20%20": "blanks only",
 	} {
 		for _, path := range []string{Prefix + "/devices/" + string(idA), template} {
 			resp := w.do(call{method: http.MethodPut, path: path + "/tags/" + tag})

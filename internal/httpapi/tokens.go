@@ -22,11 +22,15 @@ type Tokens interface {
 func (s *server) tokenRoutes() []route {
 	const all, one = Prefix + "/tokens", Prefix + "/tokens/{name}"
 	return []route{
-		{method: http.MethodGet, path: all, name: "listTokens", summary: "All tokens by name, without their secrets", permission: auth.ManageTokens,
-			reply: reflect.TypeFor[[]api.Token](), handle: s.listTokens},
-		{method: http.MethodPost, path: all, name: "createToken", summary: "Create a token; the only reply that shows its secret", permission: auth.ManageTokens,
-			body: reflect.TypeFor[api.CreateToken](), reply: reflect.TypeFor[api.NewToken](), creates: true, onlyCreates: true, volatile: true, conflicts: true, handle: s.createToken},
-		{method: http.MethodDelete, path: one, name: "deleteToken", summary: "Revoke a token", permission: auth.ManageTokens, conflicts: true, handle: s.deleteToken},
+		{method: http.MethodGet, path: all, name: "listTokens", summary: "All tokens by name, without their secrets",
+			permission: auth.ManageTokens,
+			reply:      reflect.TypeFor[[]api.Token](), handle: s.listTokens},
+		{method: http.MethodPost, path: all, name: "createToken",
+			summary: "Create a token; the only reply that shows its secret", permission: auth.ManageTokens,
+			body: reflect.TypeFor[api.CreateToken](), reply: reflect.TypeFor[api.NewToken](), creates: true, onlyCreates: true,
+			volatile: true, conflicts: true, handle: s.createToken},
+		{method: http.MethodDelete, path: one, name: "deleteToken", summary: "Revoke a token", permission: auth.ManageTokens,
+			conflicts: true, handle: s.deleteToken},
 	}
 }
 
@@ -58,13 +62,15 @@ func (s *server) createToken(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return showCreated(api.NewToken{Token: wireToken(token), Secret: secret}, true, Prefix+"/tokens/"+url.PathEscape(token.Name))
+	return showCreated(api.NewToken{Token: wireToken(token), Secret: secret}, true,
+		Prefix+"/tokens/"+url.PathEscape(token.Name))
 }
 
 func (s *server) deleteToken(r *request) (reply, error) {
 	name := r.segment("name")
 	return nothing(orNotFound(s.Tokens.Delete(r.Context(), name), &fleet.Error{
-		Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no token %q", name), Hint: "GET " + Prefix + "/tokens lists all.",
+		Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no token %q", name), Hint: "GET " + Prefix +
+			"/tokens lists all.",
 	}))
 }
 

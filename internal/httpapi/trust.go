@@ -22,10 +22,12 @@ func (s *server) trustRoutes() []route {
 	const path = Prefix + "/devices/{deviceID}/trust"
 	trust := reflect.TypeFor[api.DeviceTrust]()
 	return []route{
-		{method: http.MethodGet, path: path, name: "getDeviceTrust", summary: "The certificate that proves a device, and the one that was shown last",
+		{method: http.MethodGet, path: path, name: "getDeviceTrust",
+			summary:    "The certificate that proves a device, and the one that was shown last",
 			permission: auth.Read, reply: trust, off: s.Trust == nil, handle: s.getTrust},
 		{method: http.MethodPost, path: path, name: "trustDevice", summary: "Pin the certificate that a device showed last",
-			permission: auth.WriteSettings, body: reflect.TypeFor[api.TrustDevice](), reply: trust, conflicts: true, off: s.Trust == nil, handle: s.trustDevice},
+			permission: auth.WriteSettings, body: reflect.TypeFor[api.TrustDevice](), reply: trust, conflicts: true,
+			off: s.Trust == nil, handle: s.trustDevice},
 	}
 }
 
@@ -59,7 +61,8 @@ func (s *server) trustDevice(r *request) (reply, error) {
 	case fingerprint:
 	case "":
 		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no certificate of this device was seen yet",
-			Hint: "Its state says why. To pin one before the first contact, PUT it as pin to " + devicePath(device.ID) + "/settings."}
+			Hint: "Its state says why. To pin one before the first contact, PUT it as pin to " + devicePath(device.ID) +
+				"/settings."}
 	default:
 		return reply{}, &fleet.Error{Code: fleet.CodeConflict,
 			Message: "another certificate was shown last: " + shown.Fingerprint + " at " + shown.Address,
@@ -83,7 +86,8 @@ func (s *server) wireTrust(id fleet.DeviceID, settings fleet.DeviceSettings) api
 	return api.DeviceTrust{
 		Pinned: wireCertificate(pinned), Origin: string(settings.PinOrigin),
 		Presented: api.PresentedCertificate{
-			Certificate: wireCertificate(shown.Certificate), Address: shown.Address, FoundBy: shown.FoundBy, At: moment(shown.At),
+			Certificate: wireCertificate(shown.Certificate), Address: shown.Address, FoundBy: shown.FoundBy,
+			At: moment(shown.At),
 		},
 	}
 }

@@ -26,7 +26,8 @@ const (
 )
 
 // WhatIf plans the fleet under another registry and compares that with the plans under the present one. each is called
-// for every device for which something differs, by one goroutine at a time, in any order. It asks daemons for ignore patterns only, within bounds.
+// for every device for which something differs, by one goroutine at a time, in any order. It asks daemons for ignore
+// patterns only, within bounds.
 type WhatIf interface {
 	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error
 	// NeedsApproval is why it would wait for an admin's approval, "" when it would not: it would touch many devices.
@@ -35,8 +36,11 @@ type WhatIf interface {
 
 func (s *server) whatIfRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf", summary: "What would become of the fleet with other templates and tags; changes nothing. New and changed templates need the role author",
-			permission: auth.WriteTags, body: reflect.TypeFor[api.WhatIf](), reply: reflect.TypeFor[api.WhatIfPlan](), volatile: true, off: s.WhatIf == nil, handle: s.planWhatIf},
+		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf",
+			summary: "What would become of the fleet with other templates and tags; changes nothing. New and changed " +
+				"templates need the role author",
+			permission: auth.WriteTags, body: reflect.TypeFor[api.WhatIf](), reply: reflect.TypeFor[api.WhatIfPlan](),
+			volatile: true, off: s.WhatIf == nil, handle: s.planWhatIf},
 	}
 }
 
@@ -72,7 +76,8 @@ func (s *server) whatIf(ctx context.Context, now *fleet.Registry, edit fleet.Edi
 	}
 	sum := summing{
 		registry: then, folders: map[string]int{}, keys: map[string]int{},
-		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{}, Warnings: s.warningsOf(ctx, edit),
+		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{},
+			Warnings: s.warningsOf(ctx, edit),
 			Approval: s.WhatIf.NeedsApproval(ctx, now, then)},
 	}
 	if err := s.WhatIf.WhatIf(ctx, now, then, sum.add); err != nil {
@@ -126,10 +131,12 @@ func (s *server) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edi
 }
 
 func (s *server) newTemplate(ctx context.Context, body api.WhatIfNew) (made fleet.TaggedTemplate, err error) {
-	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil, "template": body.Template == nil}); err != nil {
+	if err := missing(map[string]bool{"op": body.Op == nil, "key": body.Key == nil,
+		"template": body.Template == nil}); err != nil {
 		return made, err
 	}
-	made.Template, err = templateFrom(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op, Key: body.Key, Template: body.Template})
+	made.Template, err = templateFrom(api.PutTemplate{Label: body.Label, Priority: body.Priority, Op: body.Op,
+		Key: body.Key, Template: body.Template})
 	if err != nil {
 		return made, err
 	}
@@ -147,7 +154,8 @@ func (s *server) newTemplate(ctx context.Context, body api.WhatIfNew) (made flee
 	return made, err
 }
 
-func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body api.WhatIfChanged) (fleet.Template, error) {
+func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body api.WhatIfChanged) (fleet.Template,
+	error) {
 	if err := missing(map[string]bool{"id": body.ID == nil}); err != nil {
 		return fleet.Template{}, err
 	}
@@ -157,7 +165,8 @@ func (s *server) changedTemplate(ctx context.Context, now *fleet.Registry, body 
 	}
 	is := now.Templates[place].Template
 	changed, err := templateFrom(api.PutTemplate{
-		Label: new(or(body.Label, is.Label)), Priority: new(or(body.Priority, is.Priority)), Op: new(or(body.Op, string(is.Op))),
+		Label: new(or(body.Label, is.Label)), Priority: new(or(body.Priority, is.Priority)),
+		Op:  new(or(body.Op, string(is.Op))),
 		Key: new(or(body.Key, is.Key)), Template: new(or(body.Template, is.Text)),
 	})
 	if err != nil {
@@ -210,7 +219,8 @@ type summing struct {
 }
 
 func (sum *summing) add(effect plan.Effect) {
-	device := api.DeviceEffect{DeviceID: string(effect.Device), Unread: effect.Unread, Changes: []api.PlannedChange{}, Dropped: []api.PlannedChange{}}
+	device := api.DeviceEffect{DeviceID: string(effect.Device), Unread: effect.Unread, Changes: []api.PlannedChange{},
+		Dropped: []api.PlannedChange{}}
 	if registered := sum.registry.Devices[effect.Device]; registered != nil {
 		device.Label = registered.Label
 	}
@@ -299,8 +309,10 @@ func (sum *summing) shown(changes []plan.Change) []api.PlannedChange {
 
 func (sum *summing) finished() api.WhatIfPlan {
 	sum.out.Touched.Folders, sum.out.Touched.Keys = len(sum.folders), len(sum.keys)
-	sum.out.Folders = byDevices(sum.folders, func(name string, n int) api.TouchedFolder { return api.TouchedFolder{Folder: name, Devices: n} })
-	sum.out.Keys = byDevices(sum.keys, func(name string, n int) api.TouchedKey { return api.TouchedKey{Key: name, Devices: n} })
+	sum.out.Folders = byDevices(sum.folders,
+		func(name string, n int) api.TouchedFolder { return api.TouchedFolder{Folder: name, Devices: n} })
+	sum.out.Keys = byDevices(sum.keys,
+		func(name string, n int) api.TouchedKey { return api.TouchedKey{Key: name, Devices: n} })
 	slices.SortFunc(sum.out.Devices, func(a, b api.DeviceEffect) int {
 		return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.DeviceID, b.DeviceID))
 	})
@@ -313,7 +325,10 @@ func byDevices[T any](counted map[string]int, wire func(name string, devices int
 	for name := range counted {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(-cmp.Compare(counted[a], counted[b]), cmp.Compare(a, b)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(-cmp.Compare(counted[a], counted[b]),
+			cmp.Compare(a, b))
+	})
 	out := make([]T, 0, min(len(names), maxTouchedListed))
 	for _, name := range names[:cap(out)] {
 		out = append(out, wire(name, counted[name]))

@@ -18,7 +18,8 @@ import (
 func (w *world) whatIf(body string) api.WhatIfPlan {
 	w.t.Helper()
 	var out api.WhatIfPlan
-	if err := json.Unmarshal([]byte(w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/plan", body: body})), &out); err != nil {
+	if err := json.Unmarshal([]byte(w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/plan",
+		body: body})), &out); err != nil {
 		w.t.Fatal(err)
 	}
 	return out
@@ -46,7 +47,8 @@ func TestWhatIfPlansTheRegistryAsTheBodySays(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	changed, fresh := got.Templates[0], got.Templates[1]
-	if changed.ID != 1 || changed.Priority != -7 || changed.Text != "9" || changed.Label != "kept" || changed.Key != "options.a" || !slices.Equal(changed.Tags, []fleet.Tag{"x"}) {
+	if changed.ID != 1 || changed.Priority != -7 || changed.Text != "9" || changed.Label != "kept" ||
+		changed.Key != "options.a" || !slices.Equal(changed.Tags, []fleet.Tag{"x"}) {
 		t.Errorf("the changed template is %+v", changed)
 	}
 	if fresh.ID != 3 || fresh.Op != fleet.OpMerge || !slices.Equal(fresh.Tags, []fleet.Tag{"x", "y"}) {
@@ -62,10 +64,13 @@ func TestWhatIfCountsWhatIsTouched(t *testing.T) {
 	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
 		return []plan.Effect{
 			{Device: idA, Brings: []plan.Change{
-				change(t, "folders.p.label", plan.Free, stconfig.Text("x")), change(t, "folders.p.path", plan.Held, stconfig.Text("/x")),
-				change(t, "options.a", plan.Free, stconfig.Text("x")), change(t, "options.skipped", plan.Skipped, stconfig.Text("x")),
+				change(t, "folders.p.label", plan.Free, stconfig.Text("x")),
+				change(t, "folders.p.path", plan.Held, stconfig.Text("/x")),
+				change(t, "options.a", plan.Free, stconfig.Text("x")), change(t, "options.skipped", plan.Skipped,
+					stconfig.Text("x")),
 				change(t, "gui.password", plan.Held, stconfig.Text("hunter2"))}},
-			{Device: idB, Brings: []plan.Change{change(t, "gui.enabled", plan.Refused, stconfig.Text("x")), change(t, "options.a", plan.Free, stconfig.Text("x"))},
+			{Device: idB, Brings: []plan.Change{change(t, "gui.enabled", plan.Refused, stconfig.Text("x")),
+				change(t, "options.a", plan.Free, stconfig.Text("x"))},
 				Drops: []plan.Change{change(t, "options.b", plan.Free, stconfig.Text("x"))}},
 			{Device: idC, Err: fleet.Invalidf("", "template 3 fails")},
 		}, nil
@@ -74,17 +79,20 @@ func TestWhatIfCountsWhatIsTouched(t *testing.T) {
 	if want := (api.Touched{Devices: 2, Folders: 1, Keys: 4, Held: 2, Refused: 1, Failed: 1}); made.Touched != want {
 		t.Errorf("touched %+v, want %+v", made.Touched, want)
 	}
-	if made.Keys[0] != (api.TouchedKey{Key: "options.a", Devices: 2}) || made.Folders[0] != (api.TouchedFolder{Folder: "p", Devices: 1}) {
+	if made.Keys[0] != (api.TouchedKey{Key: "options.a", Devices: 2}) ||
+		made.Folders[0] != (api.TouchedFolder{Folder: "p", Devices: 1}) {
 		t.Errorf("keys %v, folders %v", made.Keys, made.Folders)
 	}
 	var labels []string
 	for _, device := range made.Devices {
-		labels = append(labels, device.Label+":"+strconv.Itoa(len(device.Changes))+":"+strconv.Itoa(len(device.Dropped))+":"+device.Error)
+		labels = append(labels, device.Label+":"+strconv.Itoa(len(device.Changes))+":"+
+			strconv.Itoa(len(device.Dropped))+":"+device.Error)
 	}
 	if got := strings.Join(labels, " "); got != "alpha:2:1: mid:0:0:template 3 fails zeta:5:0:" {
 		t.Errorf("devices are %q", got)
 	}
-	if text := w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/plan", body: `{}`}); strings.Contains(text, "hunter2") {
+	if text := w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/plan",
+		body: `{}`}); strings.Contains(text, "hunter2") {
 		t.Error("a secret is shown")
 	}
 }
@@ -93,7 +101,8 @@ func TestWhatIfForeseesThatItNeedsApproval(t *testing.T) {
 	w := newWorld(t)
 	w.device(idA, "one")
 	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
-		return []plan.Effect{{Device: idA, Brings: []plan.Change{change(t, "options.a", plan.Free, stconfig.Text("x"))}}}, nil
+		return []plan.Effect{{Device: idA, Brings: []plan.Change{change(t, "options.a", plan.Free, stconfig.Text("x"))}}},
+			nil
 	}
 	if made := w.whatIf(`{}`); made.Approval != "" {
 		t.Errorf("got %+v without a threshold", made)
@@ -110,7 +119,8 @@ func TestWhatIfSaysWhatIsWrongWithItsBody(t *testing.T) {
 	w.template(`{"op":"set","key":"","template":"{}"}`)
 	w.fakes.check = func(template fleet.Template) error {
 		if template.Text == "bad" {
-			return &fleet.Error{Code: fleet.CodeInvalid, Message: "no", Details: []fleet.Detail{{Field: "template", Line: 2, Column: 3, Message: "no"}}}
+			return &fleet.Error{Code: fleet.CodeInvalid, Message: "no",
+				Details: []fleet.Detail{{Field: "template", Line: 2, Column: 3, Message: "no"}}}
 		}
 		return nil
 	}
@@ -118,10 +128,12 @@ func TestWhatIfSaysWhatIsWrongWithItsBody(t *testing.T) {
 		body, field string
 		status      int
 	}{
-		"unknown field inside":   {`{"templates":{"new":[{"op":"set","key":"","body":"{}"}]}}`, "templates.new.0.body", 422},
-		"field missing":          {`{"templates":{"new":[{"op":"set","key":""}]}}`, "templates.new.0.template", 422},
-		"text that is none":      {`{"templates":{"new":[{"op":"set","key":"","template":"bad"}]}}`, "templates.new.0.template", 422},
-		"changed text is none":   {`{"templates":{"changed":[{"id":1,"template":"bad"}]}}`, "templates.changed.0.template", 422},
+		"unknown field inside": {`{"templates":{"new":[{"op":"set","key":"","body":"{}"}]}}`, "templates.new.0.body", 422},
+		"field missing":        {`{"templates":{"new":[{"op":"set","key":""}]}}`, "templates.new.0.template", 422},
+		"text that is none": {`{"templates":{"new":[{"op":"set","key":"","template":"bad"}]}}`,
+			"templates.new.0.template", 422},
+		"changed text is none": {`{"templates":{"changed":[{"id":1,"template":"bad"}]}}`, "templates.changed.0.template",
+			422},
 		"op that is none":        {`{"templates":{"changed":[{"id":1,"op":"x"}]}}`, "templates.changed.0.op", 422},
 		"unknown template":       {`{"templates":{"changed":[{"id":9}]}}`, "templates.changed.0.id", 422},
 		"deleted unknown one":    {`{"templates":{"deleted":[9]}}`, "", 422},
@@ -142,7 +154,8 @@ func TestWhatIfSaysWhatIsWrongWithItsBody(t *testing.T) {
 			}
 		})
 	}
-	p := w.problem(422, call{method: http.MethodPost, path: Prefix + "/plan", body: `{"templates":{"new":[{"op":"set","Key":"","template":"{}"}]}}`})
+	p := w.problem(422, call{method: http.MethodPost, path: Prefix + "/plan",
+		body: `{"templates":{"new":[{"op":"set","Key":"","template":"{}"}]}}`})
 	if p.Hint != "It is written key." {
 		t.Errorf("got the hint %q", p.Hint)
 	}
@@ -172,7 +185,8 @@ func TestWhatIfShowsNoMoreThanItsBound(t *testing.T) {
 		return []plan.Effect{{Device: idA, Brings: many}, {Device: idB, Brings: many[:1]}}, nil
 	}
 	made := w.whatIf(`{}`)
-	if !made.Truncated || made.Touched.Devices != 2 || made.Touched.Keys != maxShownChanges || len(made.Keys) != maxTouchedListed {
+	if !made.Truncated || made.Touched.Devices != 2 || made.Touched.Keys != maxShownChanges ||
+		len(made.Keys) != maxTouchedListed {
 		t.Errorf("truncated %v, touched %+v, %d keys listed", made.Truncated, made.Touched, len(made.Keys))
 	}
 	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) { return nil, errors.New("inside") }
@@ -193,12 +207,15 @@ func TestWhatIfWarnsOfMistakesInTemplates(t *testing.T) {
 	path := w.template(`{"op":"set","key":"gui.theme","template":"\"x\""}`)
 	w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) { return nil, nil }
 	w.fakes.warnings = func(t fleet.Template) []string { return []string{t.Key + " is strange"} }
-	body := `{"templates":{"new":[{"op":"set","key":"gui.them","template":"1"}],"changed":[{"id":` + path[strings.LastIndex(path, "/")+1:] + `,"template":"2"}]}}`
+	body := `{"templates":{"new":[{"op":"set","key":"gui.them","template":"1"}],"changed":[{"id":` +
+		path[strings.LastIndex(path, "/")+1:] + `,"template":"2"}]}}`
 	var got api.WhatIfPlan
-	if err := json.Unmarshal([]byte(w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/plan", body: body})), &got); err != nil {
+	if err := json.Unmarshal([]byte(w.want(http.StatusOK, call{method: http.MethodPost, path: Prefix + "/plan",
+		body: body})), &got); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"templates.new.0: gui.them is strange", "template 1: gui.theme is strange"}; !slices.Equal(got.Warnings, want) {
+	if want := []string{"templates.new.0: gui.them is strange",
+		"template 1: gui.theme is strange"}; !slices.Equal(got.Warnings, want) {
 		t.Errorf("got %q, want %q", got.Warnings, want)
 	}
 }

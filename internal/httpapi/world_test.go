@@ -57,9 +57,11 @@ func newWorld(t *testing.T) *world {
 		w.tokens[role] = secret
 	}
 	w.api = newServer(Options{
-		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Tags: kept, Settings: kept,
-		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes, Evaluator: w.fakes,
-		Auth: auth.NewAuthenticator(tokens), Tokens: tokens, AllowedHosts: []string{"muster.example"},
+		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Tags: kept,
+		Settings: kept,
+		Mirror:   w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes,
+		Evaluator: w.fakes,
+		Auth:      auth.NewAuthenticator(tokens), Tokens: tokens, AllowedHosts: []string{"muster.example"},
 	})
 	return w
 }
@@ -180,7 +182,8 @@ func readProblem(t *testing.T, resp *http.Response, status int, method string) a
 	if status == http.StatusUnauthorized && resp.Header.Get("WWW-Authenticate") == "" {
 		t.Error("a 401 without WWW-Authenticate")
 	}
-	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && resp.Header.Get("Retry-After") == "" {
+	if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) &&
+		resp.Header.Get("Retry-After") == "" {
 		t.Errorf("a %d without Retry-After", status)
 	}
 	if status == http.StatusMethodNotAllowed && resp.Header.Get("Allow") == "" {
@@ -252,7 +255,8 @@ func (f *fakes) State(_ context.Context, id fleet.DeviceID) (fleet.State, error)
 func (f *fakes) Plan(_ context.Context, id fleet.DeviceID) (plan.Plan, error) {
 	return found(f.plans, id)
 }
-func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, consent, keep []string) (done, waiting []plan.Change, err error) {
+func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, consent, keep []string) (done,
+	waiting []plan.Change, err error) {
 	f.applied = append(f.applied, applied{id, digest, consent, keep})
 	return f.done, f.waiting, f.applyErr
 }

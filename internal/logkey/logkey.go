@@ -1,4 +1,5 @@
-// Package logkey names the attributes of log lines, so that one thing has one name in every line. Any room may import it.
+// Package logkey names the attributes of log lines, so that one thing has one name in every line. Any room may import
+// it.
 package logkey
 
 import "log/slog"

@@ -8,11 +8,16 @@ import (
 )
 
 var (
-	devicesByConnection = prometheus.NewDesc("muster_devices", "Registered devices by connection state.", []string{"connection"}, nil)
-	devicesByConfig     = prometheus.NewDesc("muster_configurations", "Registered devices by configuration state.", []string{"configuration"}, nil)
-	foldersByHealth     = prometheus.NewDesc("muster_folders", "Folders by the worst that holds for any of their devices.", []string{"health"}, nil)
-	impairedParts       = prometheus.NewDesc("muster_impaired", "1 where a part of the service does not work, else 0.", []string{"part"}, nil)
-	rolloutsByStatus    = prometheus.NewDesc("muster_rollouts", "Rollouts that are not over, by status.", []string{"status"}, nil)
+	devicesByConnection = prometheus.NewDesc("muster_devices", "Registered devices by connection state.",
+		[]string{"connection"}, nil)
+	devicesByConfig = prometheus.NewDesc("muster_configurations", "Registered devices by configuration state.",
+		[]string{"configuration"}, nil)
+	foldersByHealth = prometheus.NewDesc("muster_folders",
+		"Folders by the worst that holds for any of their devices.", []string{"health"}, nil)
+	impairedParts = prometheus.NewDesc("muster_impaired", "1 where a part of the service does not work, else 0.",
+		[]string{"part"}, nil)
+	rolloutsByStatus = prometheus.NewDesc("muster_rollouts", "Rollouts that are not over, by status.",
+		[]string{"status"}, nil)
 )
 
 // fleetCollector asks for the counts when somebody reads.
@@ -33,7 +38,8 @@ func (c fleetCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(devicesByConnection, counts.Connections[state], string(state))
 	}
 	for _, state := range []fleet.Configuration{
-		fleet.ConfigUnknown, fleet.ConfigUnmanaged, fleet.ConfigInSync, fleet.ConfigPending, fleet.ConfigApplying, fleet.ConfigHeld,
+		fleet.ConfigUnknown, fleet.ConfigUnmanaged, fleet.ConfigInSync, fleet.ConfigPending, fleet.ConfigApplying,
+		fleet.ConfigHeld,
 		fleet.ConfigFailed, fleet.ConfigContended, fleet.ConfigUnstable,
 	} {
 		gauge(devicesByConfig, counts.Configurations[state], string(state))

@@ -39,20 +39,25 @@ func New(o Options) (*Metrics, error) {
 	m := &Metrics{
 		registry: o.Registry,
 		asked: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "muster_daemon_request_seconds", Help: "Time that requests to daemons took, by what was asked. Polls for events wait up to 50 s for something to happen.",
+			Name: "muster_daemon_request_seconds",
+			Help: "Time that requests to daemons took, by what was asked. Polls for events wait up to 50 s for something to " +
+				"happen.",
 			Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 10, 30, 60},
 		}, []string{"call", "outcome"}),
 		served: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "muster_api_request_seconds", Help: "Time that requests to the REST API took, by operation. Event streams are left out.",
+			Name:    "muster_api_request_seconds",
+			Help:    "Time that requests to the REST API took, by operation. Event streams are left out.",
 			Buckets: []float64{.0005, .001, .005, .025, .1, .5, 2.5, 10},
 		}, []string{"operation", "outcome"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "muster_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": o.Version},
+		Name: "muster_build_info", Help: "Always 1; the label is the version.",
+		ConstLabels: prometheus.Labels{"version": o.Version},
 	})
 	build.Set(1)
 	all := []prometheus.Collector{
-		m.asked, m.served, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.asked, m.served, build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}
 	if o.Counts != nil {
 		all = append(all, fleetCollector{o.Counts})
@@ -76,7 +81,8 @@ func New(o Options) (*Metrics, error) {
 	}
 	for name, inForce := range o.Measures {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "muster_worker_confinement", Help: "1 where a measure that confines the template workers is in force; the log says why not.",
+			Name:        "muster_worker_confinement",
+			Help:        "1 where a measure that confines the template workers is in force; the log says why not.",
 			ConstLabels: prometheus.Labels{"measure": name},
 		}, func() float64 {
 			if inForce() {

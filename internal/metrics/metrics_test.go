@@ -49,10 +49,13 @@ func TestMetricsCountTheFleetAndNeverADevice(t *testing.T) {
 		t.Errorf("a thousand devices made %d lines of %d", got, lines)
 	}
 	for _, want := range []string{
-		`muster_build_info{version="1.2.3"} 1`, `muster_devices{connection="online"} 1000`, `muster_devices{connection="pinMismatch"} 0`,
+		`muster_build_info{version="1.2.3"} 1`, `muster_devices{connection="online"} 1000`,
+		`muster_devices{connection="pinMismatch"} 0`,
 		`muster_configurations{configuration="inSync"} 1000`, `muster_folders{health="unknown"} 1000`,
-		`muster_rollouts{status="halted"} 1`, `muster_queue_depth{queue="plans"} 7`, `muster_queue_depth{queue="observations"} 3`,
-		`muster_daemon_request_seconds_count{call="config",outcome="ok"} 1`, `muster_daemon_request_seconds_count{call="write",outcome="rejected"} 1`,
+		`muster_rollouts{status="halted"} 1`, `muster_queue_depth{queue="plans"} 7`,
+		`muster_queue_depth{queue="observations"} 3`,
+		`muster_daemon_request_seconds_count{call="config",outcome="ok"} 1`,
+		`muster_daemon_request_seconds_count{call="write",outcome="rejected"} 1`,
 		`muster_api_request_seconds_count{operation="getDevice",outcome="refused"} 1`,
 	} {
 		if !strings.Contains(text, want+"\n") {

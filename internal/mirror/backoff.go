@@ -11,8 +11,8 @@ const (
 	steadyFor  = time.Minute      // online for as long: the next loss starts with the first pause again
 )
 
-// backoff is the pause between attempts: from 1 s to 1 min, doubling, jittered so that a thousand daemons behind one line
-// do not come back in step.
+// backoff is the pause between attempts: from 1 s to 1 min, doubling, jittered so that a thousand daemons behind one
+// line do not come back in step.
 type backoff struct{ base time.Duration }
 
 func (b *backoff) reset() { b.base = 0 }

@@ -11,8 +11,10 @@ import (
 type Daemon interface {
 	Status(ctx context.Context) (fleet.Status, error) // of the right device, or an error
 	Version(ctx context.Context) (fleet.Version, error)
-	Directories(ctx context.Context) ([]string, error)                       // of the daemon's own files; none where it does not say
-	Home(ctx context.Context) (string, error)                                // the same of older daemons; "" when it is too late to ask
+	// of the daemon's own files; none where it does not say
+	Directories(ctx context.Context) ([]string, error)
+	// Home is the same of older daemons; "" when it is too late to ask.
+	Home(ctx context.Context) (string, error)
 	Summary(ctx context.Context, folder string) (fleet.FolderSummary, error) // not_found: no such folder
 	Config(ctx context.Context) ([]byte, error)                              // unsupported: too old
 	SystemConfig(ctx context.Context) ([]byte, error)                        // what those that are too old have instead

@@ -217,7 +217,8 @@ func TestLastKnownValuesAreThereBeforeFirstContact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := map[fleet.DeviceID]Snapshot{d: {Status: &fleet.Status{MyID: d, CreatedAt: seen}, Digest: reading.Digest, LastSeen: seen,
+	seed := map[fleet.DeviceID]Snapshot{d: {Status: &fleet.Status{MyID: d, CreatedAt: seen}, Digest: reading.Digest,
+		LastSeen:  seen,
 		Summaries: map[string]fleet.FolderSummary{"a": {Folder: "a", GlobalBytes: 11, CreatedAt: seen}}}}
 	inWorld(t, seed, func(t *testing.T, w *world) {
 		f := newFake(1, "a")
@@ -359,7 +360,10 @@ func TestAConfigurationThatIsReadWhileTheDeviceIsPutIsKept(t *testing.T) {
 		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
 		pass(time.Minute)
 		s := w.snapshot(d)
-		kept := slices.ContainsFunc(w.observations(), func(o fleet.Observation) bool { return o.Config != nil && o.Config.Digest == s.Digest })
+		kept := slices.ContainsFunc(w.observations(), func(o fleet.Observation) bool {
+			return o.Config != nil &&
+				o.Config.Digest == s.Digest
+		})
 		if !kept || s.Unkept || s.Connection != fleet.Online || len(s.Folders) != 2 {
 			t.Fatalf("kept: %t, %+v", kept, s)
 		}

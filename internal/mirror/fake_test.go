@@ -57,9 +57,11 @@ type fakeFolder struct {
 func id(n int) fleet.DeviceID { return fleet.DeviceIDOf(sha256.Sum256(fmt.Append(nil, n))) }
 
 func newFake(n int, folders ...string) *fake {
-	f := &fake{status: fleet.Status{MyID: id(n), StartTime: "first"}, version: fleet.Version{Version: "v1.30.0", OS: "linux"},
+	f := &fake{status: fleet.Status{MyID: id(n), StartTime: "first"},
+		version:     fleet.Version{Version: "v1.30.0", OS: "linux"},
 		directories: []string{"/home/sample/st"},
-		fail:        map[string]error{}, hang: map[string]bool{}, gate: map[string]chan struct{}{}, changed: make(chan struct{}), cut: make(chan struct{}), pin: "sha256:aa"}
+		fail:        map[string]error{}, hang: map[string]bool{}, gate: map[string]chan struct{}{},
+		changed: make(chan struct{}), cut: make(chan struct{}), pin: "sha256:aa"}
 	for _, folder := range folders {
 		f.folders = append(f.folders, fakeFolder{ID: folder, Label: "Label of " + folder})
 	}
@@ -377,7 +379,8 @@ func (w *world) Resolve(ctx context.Context, d fleet.Device, pinned bool) (Found
 func inWorld(t *testing.T, seed map[fleet.DeviceID]Snapshot, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, daemons: map[fleet.DeviceID]*fake{}, changes: map[fleet.DeviceID]Aspect{}, done: make(chan error, 1)}
+		w := &world{t: t, daemons: map[fleet.DeviceID]*fake{}, changes: map[fleet.DeviceID]Aspect{},
+			done: make(chan error, 1)}
 		w.m = New(Options{
 			Dial: func(target Target) Daemon {
 				w.mu.Lock()
@@ -470,7 +473,8 @@ func (w *world) stop() {
 }
 
 func device(n int) fleet.Registered {
-	return fleet.Registered{Device: fleet.Device{ID: id(n), APIKey: fleet.NewSecret("key"), APIAddress: "daemon.example", APIPort: 8384}}
+	return fleet.Registered{Device: fleet.Device{ID: id(n), APIKey: fleet.NewSecret("key"), APIAddress: "daemon.example",
+		APIPort: 8384}}
 }
 
 // put registers device n with a daemon and waits until everybody has done what can be done at this moment.

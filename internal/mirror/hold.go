@@ -10,8 +10,9 @@ import (
 // longestHold is how long a watcher waits for somebody who changes the configuration.
 const longestHold = 5 * time.Second
 
-// Hold says that somebody changes the configuration of a device and reads it back through ReadOver. What events announce
-// meanwhile is read only when that is over, and only if what was read back is older. One at a time for each device.
+// Hold says that somebody changes the configuration of a device and reads it back through ReadOver. What events
+// announce meanwhile is read only when that is over, and only if what was read back is older. One at a time for each
+// device.
 func (m *Mirror) Hold(id fleet.DeviceID) (release func()) {
 	w := m.watcher(id)
 	if w == nil {
@@ -31,7 +32,8 @@ func (m *Mirror) Hold(id fleet.DeviceID) (release func()) {
 	}
 }
 
-// readBack waits until nobody holds the watcher, for a while, and tells whether the configuration was read after since.
+// readBack waits until nobody holds the watcher, for a while, and tells whether the configuration was read after
+// since.
 func (w *watcher) readBack(ctx context.Context, since time.Time) bool {
 	w.mu.Lock()
 	held := w.held

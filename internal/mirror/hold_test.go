@@ -8,8 +8,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Somebody changes the configuration and reads it back: the events of that are no reason to read it again. When somebody
-// else changes it as well, or nothing is read back, it is read.
+// Somebody changes the configuration and reads it back: the events of that are no reason to read it again. When
+// somebody else changes it as well, or nothing is read back, it is read.
 func TestWhatIsReadBackIsNotReadTwice(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(t *testing.T, w *world, d fleet.DeviceID, f *fake)

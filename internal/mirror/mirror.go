@@ -1,6 +1,6 @@
-// Package mirror follows every registered daemon: one watcher per device, which contacts the daemon, reads its state once
-// and then lives on its event stream. What it learns is an immutable snapshot for readers and a stream of observations
-// for the store, written behind. It never writes to a daemon and keeps no configuration in memory.
+// Package mirror follows every registered daemon: one watcher per device, which contacts the daemon, reads its state
+// once and then lives on its event stream. What it learns is an immutable snapshot for readers and a stream of
+// observations for the store, written behind. It never writes to a daemon and keeps no configuration in memory.
 //
 // A watcher is one goroutine. Devices come and go by Put and Remove, at once.
 package mirror

@@ -24,7 +24,8 @@ func TestPausesGrowFromASecondToAMinuteWithJitter(t *testing.T) {
 			at := f.times("status")
 			for i := 1; i < len(at); i++ {
 				pause := at[i].Sub(at[i-1])
-				if pause < time.Second || pause > time.Minute || (i > 6 && pause < 40*time.Second) || (i == 1 && pause > 2*time.Second) {
+				if pause < time.Second || pause > time.Minute || (i > 6 && pause < 40*time.Second) ||
+					(i == 1 && pause > 2*time.Second) {
 					t.Fatalf("pause %d is %s", i, pause)
 				}
 			}

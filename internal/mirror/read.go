@@ -73,8 +73,8 @@ func (w *watcher) readVersion(ctx context.Context, d Daemon) error {
 	return nil
 }
 
-// directories are those of the daemon's own files. A daemon before 2.0 names them for a short time after its start only,
-// so what is known of them stays until it names others.
+// directories are those of the daemon's own files. A daemon before 2.0 names them for a short time after its start
+// only, so what is known of them stays until it names others.
 func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
 	named, err := d.Directories(ctx)
 	if err != nil || len(named) > 0 {

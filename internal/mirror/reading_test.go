@@ -25,12 +25,14 @@ func TestReadConfig(t *testing.T) {
 	if r.Paused["a"] || !r.Paused["b/ü"] {
 		t.Fatalf("paused %v", r.Paused)
 	}
-	spaced := strings.ReplaceAll(string(document(`{"path":"/a","label":"A","id":"a"},{"id":"b/ü","paused":true}`)), ",", " ,\n")
+	spaced := strings.ReplaceAll(string(document(`{"path":"/a","label":"A","id":"a"},{"id":"b/ü","paused":true}`)), ",",
+		" ,\n")
 	same, err := ReadConfig(id(1), []byte(spaced))
 	if err != nil || same.Digest != r.Digest {
 		t.Fatalf("another digest for the same configuration written otherwise: %v", err)
 	}
-	if other, err := ReadConfig(id(1), document(`{"id":"a","label":"B","path":"/a"}`)); err != nil || other.Digest == r.Digest {
+	if other, err := ReadConfig(id(1), document(`{"id":"a","label":"B","path":"/a"}`)); err != nil ||
+		other.Digest == r.Digest {
 		t.Fatalf("the same digest for another configuration: %v", err)
 	}
 }

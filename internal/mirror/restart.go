@@ -18,8 +18,9 @@ const (
 	nextRestarting   = "It is followed again as soon as it answers."
 )
 
-// ExpectRestart says that the API of a device is about to restart because of what Muster sends. The device stays online
-// while its API is away, for restartWindow at most. The returned function takes the expectation back: nothing was changed.
+// ExpectRestart says that the API of a device is about to restart because of what Muster sends. The device stays
+// online while its API is away, for restartWindow at most. The returned function takes the expectation back: nothing
+// was changed.
 func (m *Mirror) ExpectRestart(id fleet.DeviceID) (cancel func()) {
 	w := m.watcher(id)
 	if w == nil {

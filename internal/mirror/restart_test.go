@@ -170,8 +170,8 @@ func TestAKeyThatMusterChangesIsNotRefused(t *testing.T) {
 	})
 }
 
-// A daemon that was lost several times is waited for longer and longer. A restart of its API that was expected, and after
-// which it answered, ends that: the next loss is not a minute of silence.
+// A daemon that was lost several times is waited for longer and longer. A restart of its API that was expected, and
+// after which it answered, ends that: the next loss is not a minute of silence.
 func TestAnExpectedRestartEndsTheLongPauses(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1)

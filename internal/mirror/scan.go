@@ -7,9 +7,10 @@ import (
 	"muster/internal/fleet"
 )
 
-// A daemon tells the summary of a folder when its index has changed, and by no event what else `/rest/db/status` answers:
-// after ignore patterns were set, that there are some (2.1.3, 1.19.2). Whatever changes it ends with the folder coming to
-// rest, from a scan if nothing else. So a folder that came to rest and is not told of soon after is asked for.
+// A daemon tells the summary of a folder when its index has changed, and by no event what else `/rest/db/status`
+// answers: after ignore patterns were set, that there are some (2.1.3, 1.19.2). Whatever changes it ends with the
+// folder coming to rest, from a scan if nothing else. So a folder that came to rest and is not told of soon after is
+// asked for.
 
 // maxUntold is how many folders are asked for at a time: their daemon works for each.
 const maxUntold = 50

@@ -57,9 +57,11 @@ type watcher struct {
 func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watcher {
 	w := &watcher{
 		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain, given: d.Settings.Pin,
-		pin: d.Settings.Pin, origin: d.Settings.PinOrigin, paused: paused, done: make(chan struct{}), wake: make(chan struct{}, 1),
+		pin: d.Settings.Pin, origin: d.Settings.PinOrigin, paused: paused, done: make(chan struct{}),
+		wake:   make(chan struct{}, 1),
 		pace:   rate.NewLimiter(rate.Every(500*time.Millisecond), 20),
-		reread: rate.NewLimiter(rate.Every(2*time.Second), 10), summarised: map[string]bool{}, rested: map[string]time.Time{},
+		reread: rate.NewLimiter(rate.Every(2*time.Second), 10), summarised: map[string]bool{},
+		rested: map[string]time.Time{},
 	}
 	s := Snapshot{Device: d.ID, Reason: "not contacted since Muster started", Next: "It is contacted now."}
 	switch seed, seeded := m.seed[d.ID]; {
@@ -91,8 +93,8 @@ func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watc
 	return w
 }
 
-// same tells whether the running watcher already does what is asked. That the registry does not have yet what the watcher
-// learnt is no change, nor that it has it now.
+// same tells whether the running watcher already does what is asked. That the registry does not have yet what the
+// watcher learnt is no change, nor that it has it now.
 func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,7 +106,8 @@ func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	return true
 }
 
-// pinKept notes that the registry has a pin that was learnt. If it has another one again, or none, somebody wants that.
+// pinKept notes that the registry has a pin that was learnt. If it has another one again, or none, somebody wants
+// that.
 func (w *watcher) pinKept(pin string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -224,8 +227,8 @@ func (w *watcher) dial(found Found) Daemon {
 	return w.daemon
 }
 
-// introduction is on whose word the device is looked for there. Where a person forgot the pin, no discovery server's word
-// is enough for another one.
+// introduction is on whose word the device is looked for there. Where a person forgot the pin, no discovery server's
+// word is enough for another one.
 func (w *watcher) introduction(found Found) fleet.Introduction {
 	if found.Introduced == fleet.ByServer && w.origin == fleet.PinForgotten {
 		return fleet.ByAnybody
@@ -233,9 +236,11 @@ func (w *watcher) introduction(found Found) fleet.Introduction {
 	return found.Introduced
 }
 
-// sameTarget leaves the pin out: a client learns that of the first use by itself, and another one makes another watcher.
+// sameTarget leaves the pin out: a client learns that of the first use by itself, and another one makes another
+// watcher.
 func sameTarget(a, b Target) bool {
-	return a.APIKey == b.APIKey && a.Address == b.Address && a.Introduced == b.Introduced && a.AllowPlain == b.AllowPlain &&
+	return a.APIKey == b.APIKey && a.Address == b.Address && a.Introduced == b.Introduced &&
+		a.AllowPlain == b.AllowPlain &&
 		slices.Equal(a.SyncAddresses, b.SyncAddresses)
 }
 
@@ -310,8 +315,8 @@ func (w *watcher) lost(err error, wait time.Duration) {
 	})
 }
 
-// trustable are the states in which the certificate that was shown may be the device's. One that is known to be another
-// daemon's is not offered to be trusted.
+// trustable are the states in which the certificate that was shown may be the device's. One that is known to be
+// another daemon's is not offered to be trusted.
 var trustable = map[fleet.Connection]bool{fleet.PinMismatch: true, fleet.Unconfirmed: true, fleet.KeyRefused: true}
 
 func explain(err error) (fleet.Connection, string, string) {

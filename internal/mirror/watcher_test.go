@@ -19,22 +19,26 @@ func TestFirstContactReadsEverythingOnceAfterTheEventsWereAskedFor(t *testing.T)
 		f := newFake(1, "a", "b")
 		f.folders[1].Size = 7
 		d := w.put(1, f)
-		wantCalls(t, f.take(), "status", "events since 0 limit 1 wait 0s", "version", "config", "summary a", "summary b", poll)
+		wantCalls(t, f.take(), "status", "events since 0 limit 1 wait 0s", "version", "config", "summary a", "summary b",
+			poll)
 		s := w.wantConnection(d, fleet.Online)
 		if s.Status == nil || s.Status.StartTime != "first" || s.Version == nil || s.Version.Device != d || s.Digest == "" ||
 			len(s.Summaries) != 2 || s.Summaries["b"].GlobalBytes != 7 || s.Summaries["b"].Device != d ||
 			s.Address != "daemon.example:8384" || s.FoundBy != "record" || s.LastSeen.IsZero() || !s.NextTry.IsZero() {
 			t.Fatalf("snapshot %+v", s)
 		}
-		if !slices.Equal(s.Folders, []fleet.FolderLabel{{Folder: "a", Label: "Label of a"}, {Folder: "b", Label: "Label of b"}}) {
+		if !slices.Equal(s.Folders, []fleet.FolderLabel{{Folder: "a", Label: "Label of a"},
+			{Folder: "b", Label: "Label of b"}}) {
 			t.Fatalf("folders %v", s.Folders)
 		}
 		pass(time.Second)
 		var kept fleet.Observation
 		for _, o := range w.observations() {
-			kept = merge(fleet.Observation{Device: kept.Device, Status: kept.Status, Version: kept.Version, Summaries: kept.Summaries, Proven: kept.Proven}, o)
+			kept = merge(fleet.Observation{Device: kept.Device, Status: kept.Status, Version: kept.Version,
+				Summaries: kept.Summaries, Proven: kept.Proven}, o)
 		}
-		if kept.Status == nil || kept.Version == nil || len(kept.Summaries) != 2 || kept.Proven == nil || kept.Proven.Fingerprint != "sha256:aa" {
+		if kept.Status == nil || kept.Version == nil || len(kept.Summaries) != 2 || kept.Proven == nil ||
+			kept.Proven.Fingerprint != "sha256:aa" {
 			t.Fatalf("kept %+v", w.observations())
 		}
 		if len(w.announced()) != 1 || w.keptBefore()[0] == 0 {
@@ -143,7 +147,8 @@ func TestAtRestPollsAndStatusTakeTurns(t *testing.T) {
 		for _, c := range calls {
 			count[c]++
 		}
-		if count["status"] != minutes || count[poll] != minutes || count["events since 0 limit 250 wait 10s"] != minutes || len(calls) != 3*minutes {
+		if count["status"] != minutes || count[poll] != minutes || count["events since 0 limit 250 wait 10s"] != minutes ||
+			len(calls) != 3*minutes {
 			t.Fatalf("in %d quiet minutes the daemon was asked %v", minutes, count)
 		}
 		if f.overlapped() {
@@ -196,7 +201,8 @@ func TestANewFolderIsReadAndARemovedOneForgotten(t *testing.T) {
 		d := w.put(1, f)
 		f.take()
 		f.change(fakeFolder{ID: "b", Label: "Label of b"}, fakeFolder{ID: "c"})
-		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"}, fleet.DaemonEvent{Type: "StateChanged", Folder: "c", State: "scanning"})
+		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"}, fleet.DaemonEvent{Type: "StateChanged", Folder: "c",
+			State: "scanning"})
 		pass(company)
 		wantCalls(t, f.take(), "config", "summary c", "events since 2 limit 250 wait 50s")
 		s := w.snapshot(d)
@@ -260,7 +266,10 @@ func TestAFolderPausedByUsIsReadTooAlthoughWeReadTheConfigurationFirst(t *testin
 		if last := w.observations()[len(w.observations())-1]; last.Device != d {
 			t.Fatalf("kept %+v", last)
 		}
-		kept := slices.ContainsFunc(w.observations(), func(o fleet.Observation) bool { return o.Config != nil && o.Config.Digest == config.Digest })
+		kept := slices.ContainsFunc(w.observations(), func(o fleet.Observation) bool {
+			return o.Config != nil &&
+				o.Config.Digest == config.Digest
+		})
 		if !kept {
 			t.Fatal("what the caller read was not kept")
 		}
@@ -279,8 +288,10 @@ func TestEventsOfFoldersAreUsedInsteadOfAsking(t *testing.T) {
 			pass(company)
 			return w.snapshot(d).Summaries["a"]
 		}
-		s := step(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a", Summary: &fleet.FolderSummary{GlobalBytes: 42, State: "syncing"}})
-		if s.GlobalBytes != 42 || s.State != "syncing" || s.Device != d || s.Folder != "a" || !s.CreatedAt.Equal(created) || !s.UpdatedAt.After(created) {
+		s := step(fleet.DaemonEvent{Type: "FolderSummary", Folder: "a",
+			Summary: &fleet.FolderSummary{GlobalBytes: 42, State: "syncing"}})
+		if s.GlobalBytes != 42 || s.State != "syncing" || s.Device != d || s.Folder != "a" || !s.CreatedAt.Equal(created) ||
+			!s.UpdatedAt.After(created) {
 			t.Fatalf("after a summary: %+v", s)
 		}
 		s = step(fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "error", Error: "folder path missing"})
@@ -305,13 +316,15 @@ func TestEventsOfFoldersAreUsedInsteadOfAsking(t *testing.T) {
 				t.Fatalf("the daemon was asked for %s", call)
 			}
 		}
-		if want := []string{"FolderSummary", "StateChanged", "StateChanged", "FolderErrors", "StateChanged", "StateChanged"}; !slices.Equal(w.passedOn(), want) {
+		if want := []string{"FolderSummary", "StateChanged", "StateChanged", "FolderErrors", "StateChanged",
+			"StateChanged"}; !slices.Equal(w.passedOn(), want) {
 			t.Fatalf("passed on %v", w.passedOn())
 		}
 	})
 }
 
-// A folder that comes to rest is asked for, unless its summary is told: that it has ignore patterns now, no event says.
+// A folder that comes to rest is asked for, unless its summary is told: that it has ignore patterns now, no event
+// says.
 func TestAFolderThatComesToRestIsAskedForUnlessItIsTold(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1, "patterns", "files", "other")
@@ -322,7 +335,8 @@ func TestAFolderThatComesToRestIsAskedForUnlessItIsTold(t *testing.T) {
 				f.emit(fleet.DaemonEvent{Type: "StateChanged", Folder: folder, State: state})
 			}
 		}
-		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "files", Summary: &fleet.FolderSummary{GlobalBytes: 42, State: "idle"}})
+		f.emit(fleet.DaemonEvent{Type: "FolderSummary", Folder: "files",
+			Summary: &fleet.FolderSummary{GlobalBytes: 42, State: "idle"}})
 		pass(5 * time.Minute)
 		var asked []string
 		for _, call := range f.take() {
@@ -343,7 +357,8 @@ func TestFoldersThatNeverRestCostLittle(t *testing.T) {
 		w.put(1, f)
 		f.take()
 		for range 600 {
-			f.emit(fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "scanning"}, fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "idle"})
+			f.emit(fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "scanning"},
+				fleet.DaemonEvent{Type: "StateChanged", Folder: "a", State: "idle"})
 			pass(100 * time.Millisecond)
 		}
 		asked := 0
@@ -487,7 +502,8 @@ func TestABrokenConnectionStartsOver(t *testing.T) {
 
 func TestWhatADaemonSaysDecidesTheState(t *testing.T) {
 	for code, want := range map[fleet.Code]fleet.Connection{
-		fleet.CodeUnavailable: fleet.Unreachable, fleet.CodeUnbelievable: fleet.Unreachable, fleet.CodeKeyRefused: fleet.KeyRefused,
+		fleet.CodeUnavailable: fleet.Unreachable, fleet.CodeUnbelievable: fleet.Unreachable,
+		fleet.CodeKeyRefused:  fleet.KeyRefused,
 		fleet.CodeWrongDevice: fleet.IdentityMismatch, fleet.CodeWrongPin: fleet.PinMismatch,
 		fleet.CodeUnconfirmed: fleet.Unconfirmed,
 	} {
@@ -547,7 +563,8 @@ func TestADeviceThatNobodyFindsIsNotFoundUntilSomebodyDoes(t *testing.T) {
 		synctest.Wait()
 		s = w.wantConnection(id(1), fleet.Online)
 		target := w.dialled()[0]
-		if s.Address != "[2001:db8::7]:8384" || s.FoundBy != "local" || target.Introduced != fleet.ByAnybody || target.SyncAddresses[0] != "tcp://[2001:db8::7]:22000" {
+		if s.Address != "[2001:db8::7]:8384" || s.FoundBy != "local" || target.Introduced != fleet.ByAnybody ||
+			target.SyncAddresses[0] != "tcp://[2001:db8::7]:22000" {
 			t.Fatalf("%+v by %+v", s, target)
 		}
 	})
@@ -582,7 +599,8 @@ func TestAnUnusableConfigurationReplacesNothing(t *testing.T) {
 		f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
 		synctest.Wait()
 		s := w.wantConnection(d, fleet.Unreachable)
-		if s.Digest != good.Digest || len(s.Folders) != 1 || len(s.Summaries) != 1 || s.Reason != "not a usable configuration" {
+		if s.Digest != good.Digest || len(s.Folders) != 1 || len(s.Summaries) != 1 ||
+			s.Reason != "not a usable configuration" {
 			t.Fatalf("%+v", s)
 		}
 	})
@@ -641,7 +659,8 @@ func TestWhatIsShownIsRememberedUnlessItIsAnotherDaemons(t *testing.T) {
 			f.fail["status"] = &fleet.Error{Code: code, Message: "why", Hint: "what to do"}
 			d := w.put(1, f)
 			shown := w.snapshot(d).Shown
-			if shown.Fingerprint != want || (want != "") != (shown.Address == "daemon.example:8384" && shown.FoundBy == "record") {
+			if shown.Fingerprint != want || (want != "") != (shown.Address == "daemon.example:8384" &&
+				shown.FoundBy == "record") {
 				t.Errorf("%s: shown %+v", code, shown)
 			}
 			f.set("status", nil)

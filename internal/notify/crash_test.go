@@ -39,8 +39,8 @@ func (l *life) burn() error {
 	return nil
 }
 
-// Muster is killed again and again while problems come and go and the receiver is up, down or in trouble. Every message
-// arrives, in order per device, and duplicates carry the same ID; the same problem is never told twice.
+// Muster is killed again and again while problems come and go and the receiver is up, down or in trouble. Every
+// message arrives, in order per device, and duplicates carry the same ID; the same problem is never told twice.
 func TestKillsLoseNothing(t *testing.T) {
 	rounds := 150
 	if os.Getenv("MUSTER_SOAK") != "" {

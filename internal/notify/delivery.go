@@ -150,8 +150,8 @@ func (d *delivery) fill(ctx context.Context) time.Duration {
 	return noHurry
 }
 
-// ready picks messages that can be sent now: the first of every device that has none under way. While the receiver is in
-// trouble it gets one at a time.
+// ready picks messages that can be sent now: the first of every device that has none under way. While the receiver is
+// in trouble it gets one at a time.
 func (d *delivery) ready(now time.Time) []Entry {
 	room := sendersAtOnce - len(d.busy)
 	if d.rest.failures > 0 {
@@ -249,7 +249,8 @@ func (d *delivery) park(ctx context.Context, entry Entry, why *RejectedError, no
 	if now.Sub(p.since) < rejectedLife {
 		return
 	}
-	d.log.Error("a message is given up: the receiver refused it for a day", slog.Any(logkey.Device, device), logkey.Err(why))
+	d.log.Error("a message is given up: the receiver refused it for a day", slog.Any(logkey.Device, device),
+		logkey.Err(why))
 	if err := d.store.Delivered(ctx, d.name, entry.Sequence); err != nil {
 		return // it is refused once more, then
 	}

@@ -38,7 +38,8 @@ func (s *source) Report(context.Context) (Report, error) {
 func (s *source) begin(k Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now[k] = Condition{ProblemKey: k, Label: "label of " + k.Device.Short(), Reason: "why " + string(k.Kind), Next: "look there", Since: time.Now()}
+	s.now[k] = Condition{ProblemKey: k, Label: "label of " + k.Device.Short(), Reason: "why " + string(k.Kind),
+		Next: "look there", Since: time.Now()}
 }
 
 func (s *source) end(k Key) {

@@ -60,10 +60,12 @@ func NewMail(o MailOptions) (*Mail, error) {
 	m := &Mail{}
 	var err error
 	if m.to, err = netmail.ParseAddress(o.To); err != nil {
-		return nil, wrongMail(fmt.Sprintf("%q is no mail address", o.To), "Give --notify-mail-to like admin@example.org, once per receiver.")
+		return nil, wrongMail(fmt.Sprintf("%q is no mail address", o.To),
+			"Give --notify-mail-to like admin@example.org, once per receiver.")
 	}
 	if m.from, err = netmail.ParseAddress(o.From); err != nil {
-		return nil, wrongMail(fmt.Sprintf("%q is no mail address", o.From), "Say with --notify-mail-from whom the mail comes from.")
+		return nil, wrongMail(fmt.Sprintf("%q is no mail address", o.From),
+			"Say with --notify-mail-from whom the mail comes from.")
 	}
 	_, m.domain, _ = strings.Cut(m.from.Address, "@")
 	var port int
@@ -93,7 +95,8 @@ func mailServer(text string) (host string, port int, err error) {
 	}
 	port, err = strconv.Atoi(service)
 	if err != nil || host == "" || port < 1 || port > 65535 || fleet.ValidateAddress(host) != nil {
-		return "", 0, wrongMail(fmt.Sprintf("%q is no HOST:PORT of a mail server", text), "For example --smtp mail.example.org:587.")
+		return "", 0, wrongMail(fmt.Sprintf("%q is no HOST:PORT of a mail server", text),
+			"For example --smtp mail.example.org:587.")
 	}
 	return host, port, nil
 }
@@ -101,7 +104,8 @@ func mailServer(text string) (host string, port int, err error) {
 // protect decides how the connection is kept private, and how one logs in there.
 func (m *Mail) protect(o MailOptions, port int) error {
 	config := &tls.Config{ServerName: m.host, RootCAs: o.Roots, MinVersion: tls.VersionTLS12}
-	login := mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5)
+	login := mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin,
+		mail.SMTPAuthCramMD5)
 	policy := o.TLS
 	if policy == "" || policy == MailTLSAuto {
 		policy = MailTLSStart
@@ -156,8 +160,8 @@ func (m *Mail) Send(ctx context.Context, message Message) error {
 	return judgeMail(err)
 }
 
-// carry takes the letter to the server, over a connection that ends with ctx, and in any case: the library leaves those
-// open on which it could not log in.
+// carry takes the letter to the server, over a connection that ends with ctx, and in any case: the library leaves
+// those open on which it could not log in.
 func (m *Mail) carry(ctx context.Context, letter *mail.Msg) error {
 	finish := func() {}
 	defer func() { finish() }()

@@ -150,7 +150,8 @@ func (o *postOffice) note(private bool, keep func()) {
 
 func (o *postOffice) sender(t *testing.T, change func(*MailOptions)) *Mail {
 	t.Helper()
-	options := MailOptions{To: "Admin <admin@example.org>", From: "Muster <muster@example.net>", Server: o.address, Roots: o.roots}
+	options := MailOptions{To: "Admin <admin@example.org>", From: "Muster <muster@example.net>", Server: o.address,
+		Roots: o.roots}
 	if change != nil {
 		change(&options)
 	}
@@ -177,7 +178,10 @@ func TestALetterSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			office := newPostOffice(t, c.office)
-			m := office.sender(t, func(o *MailOptions) { o.TLS, o.User, o.Password = c.policy, "me", fleet.NewSecret("hunter2") })
+			m := office.sender(t, func(o *MailOptions) {
+				o.TLS, o.User, o.Password = c.policy, "me",
+					fleet.NewSecret("hunter2")
+			})
 			resolved := example
 			resolved.ID, resolved.Type = "ID2", fleet.NoticeResolved
 			for _, message := range []Message{example, resolved, example} {
@@ -191,21 +195,26 @@ func TestALetterSaysWhatIsWrong(t *testing.T) {
 			}
 			first, body := parseLetter(t, letters[0])
 			for header, want := range map[string]string{
-				"From": `"Muster" <muster@example.net>`, "To": `"Admin" <admin@example.org>`, "Subject": "[Muster] folder photos on nas is out of sync",
-				"Message-Id": "<ID1@example.net>", "In-Reply-To": "", "Auto-Submitted": "auto-generated", "Date": "Fri, 20 Nov 2026 12:10:00 +0000",
+				"From": `"Muster" <muster@example.net>`, "To": `"Admin" <admin@example.org>`,
+				"Subject":    "[Muster] folder photos on nas is out of sync",
+				"Message-Id": "<ID1@example.net>", "In-Reply-To": "", "Auto-Submitted": "auto-generated",
+				"Date": "Fri, 20 Nov 2026 12:10:00 +0000",
 			} {
 				if got := first.Get(header); got != want {
 					t.Errorf("%s is %q, want %q", header, got, want)
 				}
 			}
-			for _, want := range []string{"Device:   nas (" + example.DeviceID.Short() + ")", "Folder:   photos", "Reason:   3 files are missing", "Next:     look there", "Since:    Fri, 20 Nov 2026 12:00:00 UTC"} {
+			for _, want := range []string{"Device:   nas (" + example.DeviceID.Short() + ")", "Folder:   photos",
+				"Reason:   3 files are missing", "Next:     look there", "Since:    Fri, 20 Nov 2026 12:00:00 UTC"} {
 				if !strings.Contains(body, want) {
 					t.Errorf("%q is not in %q", want, body)
 				}
 			}
 			second, body := parseLetter(t, letters[1])
-			if second.Get("Subject") != "[Muster] Resolved: folder photos on nas is out of sync" || second.Get("References") != "<ID1@example.net>" ||
-				second.Get("Message-Id") != "<ID2@example.net>" || !strings.Contains(body, "Resolved: Fri, 20 Nov 2026 12:10:00 UTC") {
+			if second.Get("Subject") != "[Muster] Resolved: folder photos on nas is out of sync" ||
+				second.Get("References") != "<ID1@example.net>" ||
+				second.Get("Message-Id") != "<ID2@example.net>" || !strings.Contains(body,
+				"Resolved: Fri, 20 Nov 2026 12:10:00 UTC") {
 				t.Errorf("got %v\n%s", second, body)
 			}
 			if again, _ := parseLetter(t, letters[2]); again.Get("Message-Id") != first.Get("Message-Id") {
@@ -270,9 +279,13 @@ func TestMailIsPrivateOrNotSent(t *testing.T) {
 	}
 	t.Run("a password in clear text", func(t *testing.T) {
 		office := newPostOffice(t, &postOffice{bare: true})
-		m := office.sender(t, func(o *MailOptions) { o.TLS, o.User, o.Password = MailTLSNone, "me", fleet.NewSecret("hunter2") })
+		m := office.sender(t, func(o *MailOptions) {
+			o.TLS, o.User, o.Password = MailTLSNone, "me",
+				fleet.NewSecret("hunter2")
+		})
 		err := m.Send(t.Context(), example)
-		if letters, logins, _ := office.got(); err == nil || len(letters)+len(logins) > 0 || strings.Contains(err.Error(), "hunter2") {
+		if letters, logins, _ := office.got(); err == nil || len(letters)+len(logins) > 0 ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("got %d letters, log-ins %q, %v", len(letters), logins, err)
 		}
 	})

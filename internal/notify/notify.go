@@ -1,7 +1,7 @@
-// Package notify tells people about problems: when a device or a folder becomes unreachable, out of sync, failed, held,
-// contended or unstable, and stays so for a while, one message goes to every receiver, and another when it is over.
-// Messages are kept before they are sent and until they are taken: each arrives at least once, those about one device in
-// order, and one that comes twice carries the same ID. What a problem is, the source decides.
+// Package notify tells people about problems: when a device or a folder becomes unreachable, out of sync, failed,
+// held, contended or unstable, and stays so for a while, one message goes to every receiver, and another when it is
+// over. Messages are kept before they are sent and until they are taken: each arrives at least once, those about one
+// device in order, and one that comes twice carries the same ID. What a problem is, the source decides.
 package notify
 
 import (
@@ -170,7 +170,8 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 		return err
 	}
 	for gone, count := range waiting {
-		n.log.Warn("messages for a receiver that is no longer configured are dropped", logkey.Address, gone, logkey.Count, count)
+		n.log.Warn("messages for a receiver that is no longer configured are dropped", logkey.Address, gone, logkey.Count,
+			count)
 		if err := n.o.Store.Discard(ctx, gone); err != nil {
 			return err
 		}
@@ -179,8 +180,8 @@ func (n *Notifier) loadOnce(ctx context.Context) error {
 	return nil
 }
 
-// recount reads how many messages wait for every receiver, and gives those of receivers that are not ours. Where some wait
-// they are looked for: one may be durable although the store did not say so.
+// recount reads how many messages wait for every receiver, and gives those of receivers that are not ours. Where some
+// wait they are looked for: one may be durable although the store did not say so.
 func (n *Notifier) recount(ctx context.Context) (others map[string]int, err error) {
 	waiting, err := n.o.Store.Waiting(ctx)
 	if err != nil {

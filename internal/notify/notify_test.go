@@ -77,8 +77,10 @@ func TestAProblemThatStaysIsToldOnceAndItsEndToo(t *testing.T) {
 		if first.ID == last.ID || first.ProblemID != first.ID || last.ProblemID != first.ID {
 			t.Errorf("IDs: %s of %s, %s of %s", first.ID, first.ProblemID, last.ID, last.ProblemID)
 		}
-		want := Message{ID: first.ID, Type: fleet.NoticeProblem, ProblemID: first.ID, Kind: fleet.ProblemUnreachable, DeviceID: k.Device,
-			Label: "label of " + k.Device.Short(), Reason: "why unreachable", Next: "look there", Since: began.UTC(), At: first.At}
+		want := Message{ID: first.ID, Type: fleet.NoticeProblem, ProblemID: first.ID, Kind: fleet.ProblemUnreachable,
+			DeviceID: k.Device,
+			Label:    "label of " + k.Device.Short(), Reason: "why unreachable", Next: "look there", Since: began.UTC(),
+			At: first.At}
 		if first != want {
 			t.Errorf("got %+v, want %+v", first, want)
 		}
@@ -92,7 +94,8 @@ func TestWhatPassesIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
 		start(t, Options{Source: s, Store: d, Senders: []Sender{r}})
-		seen, unseen := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed}, Key{Device: deviceID("b"), Kind: fleet.ProblemFailed}
+		seen, unseen := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed},
+			Key{Device: deviceID("b"), Kind: fleet.ProblemFailed}
 		for range 20 {
 			s.begin(seen)
 			s.begin(unseen)
@@ -119,10 +122,12 @@ func TestEveryKindAndFolderIsAProblemOfItsOwn(t *testing.T) {
 		start(t, Options{Source: s, Store: d, Senders: []Sender{r}, After: time.Minute})
 		a := deviceID("a")
 		var keys []Key
-		for _, kind := range []Kind{fleet.ProblemContended, fleet.ProblemFailed, fleet.ProblemHeld, fleet.ProblemUnreachable, fleet.ProblemUnstable} {
+		for _, kind := range []Kind{fleet.ProblemContended, fleet.ProblemFailed, fleet.ProblemHeld, fleet.ProblemUnreachable,
+			fleet.ProblemUnstable} {
 			keys = append(keys, Key{Device: a, Kind: kind})
 		}
-		keys = append(keys, Key{Device: a, Folder: "photos", Kind: fleet.ProblemOutOfSync}, Key{Device: a, Folder: "videos", Kind: fleet.ProblemOutOfSync})
+		keys = append(keys, Key{Device: a, Folder: "photos", Kind: fleet.ProblemOutOfSync},
+			Key{Device: a, Folder: "videos", Kind: fleet.ProblemOutOfSync})
 		var want []string
 		for _, k := range keys {
 			s.begin(k)
@@ -195,7 +200,8 @@ func TestEveryReceiverGetsAllAndOneThatIsDownHoldsUpNoOther(t *testing.T) {
 		expect(t, up.messages(), want...)
 		expect(t, down.messages())
 		got := n.Receivers()
-		if got[0] != (Receiver{Name: "up"}) || got[1].Waiting != 2 || got[1].Trouble != "the receiver cannot be told: connection refused" || got[1].Since.IsZero() {
+		if got[0] != (Receiver{Name: "up"}) || got[1].Waiting != 2 ||
+			got[1].Trouble != "the receiver cannot be told: connection refused" || got[1].Since.IsZero() {
 			t.Errorf("receivers: %+v", got)
 		}
 		if tries := len(down.attempts()); tries < 10 || tries > 40 {
@@ -232,7 +238,8 @@ func TestAReceiverThatAsksForTimeGetsIt(t *testing.T) {
 func TestARefusedMessageHoldsUpItsDeviceOnlyAndNotForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, d, r := newSource(), newDisk(), newReceiver("r")
-		bad, good := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed}, Key{Device: deviceID("b"), Kind: fleet.ProblemFailed}
+		bad, good := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed},
+			Key{Device: deviceID("b"), Kind: fleet.ProblemFailed}
 		r.refuse = func(m Message) error {
 			if m.DeviceID == bad.Device && m.Type == fleet.NoticeProblem {
 				return &RejectedError{Reason: "it answers 422"}

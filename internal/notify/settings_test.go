@@ -17,7 +17,8 @@ func TestReceiversOfTheSettingsAreChecked(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	good := Settings{URLs: []string{"https://example.org/a", "https://example.org/b"}, MailTo: []string{"a@example.org", "c@example.org"}, MailFrom: "b@example.org", SMTP: "mail.example.org"}
+	good := Settings{URLs: []string{"https://example.org/a", "https://example.org/b"},
+		MailTo: []string{"a@example.org", "c@example.org"}, MailFrom: "b@example.org", SMTP: "mail.example.org"}
 	if all, err := good.Senders(); err != nil || len(all) != 4 {
 		t.Errorf("got %d receivers, %v", len(all), err)
 	}

@@ -42,8 +42,8 @@ type Webhook struct {
 	now    func() time.Time
 }
 
-// NewWebhook makes a sender for a URL. With a secret, messages are signed: its text as it is, or what follows "whsec_" in
-// base64.
+// NewWebhook makes a sender for a URL. With a secret, messages are signed: its text as it is, or what follows "whsec_"
+// in base64.
 func NewWebhook(address string, secret fleet.Secret) (*Webhook, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -59,7 +59,8 @@ func NewWebhook(address string, secret fleet.Secret) (*Webhook, error) {
 		client: &http.Client{
 			Timeout: webhookLimit,
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: maxReplyHeader,
-				MaxConnsPerHost: sendersAtOnce, MaxIdleConnsPerHost: sendersAtOnce, IdleConnTimeout: time.Minute, DisableCompression: true},
+				MaxConnsPerHost: sendersAtOnce, MaxIdleConnsPerHost: sendersAtOnce, IdleConnTimeout: time.Minute,
+				DisableCompression: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil

@@ -19,8 +19,10 @@ import (
 	"muster/internal/fleet"
 )
 
-var example = Message{ID: "ID1", Type: fleet.NoticeProblem, ProblemID: "ID1", Kind: fleet.ProblemOutOfSync, DeviceID: deviceID("a"), Label: "nas", Folder: "photos",
-	Reason: "3 files are missing", Next: "look there", Since: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), At: time.Date(2026, 11, 20, 12, 10, 0, 0, time.UTC)}
+var example = Message{ID: "ID1", Type: fleet.NoticeProblem, ProblemID: "ID1", Kind: fleet.ProblemOutOfSync,
+	DeviceID: deviceID("a"), Label: "nas", Folder: "photos",
+	Reason: "3 files are missing", Next: "look there", Since: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+	At: time.Date(2026, 11, 20, 12, 10, 0, 0, time.UTC)}
 
 func webhook(t *testing.T, address, secret string) *Webhook {
 	t.Helper()
@@ -56,7 +58,8 @@ func TestAMessageIsPostedAndSigned(t *testing.T) {
 			if got.Method != "POST" || got.URL.String() != "/hook?x=1" || got.Header.Get("Content-Type") != "application/json" {
 				t.Errorf("%s %s, %v", got.Method, got.URL, got.Header)
 			}
-			want := `{"id":"ID1","type":"problem","problemID":"ID1","kind":"outOfSync","deviceID":"` + string(example.DeviceID) + `","label":"nas","folder":"photos",` +
+			want := `{"id":"ID1","type":"problem","problemID":"ID1","kind":"outOfSync","deviceID":"` +
+				string(example.DeviceID) + `","label":"nas","folder":"photos",` +
 				`"reason":"3 files are missing","next":"look there","since":"2026-11-20T12:00:00Z","at":"2026-11-20T12:10:00Z"}`
 			if string(body) != want {
 				t.Errorf("got %s\nwant %s", body, want)
@@ -67,7 +70,8 @@ func TestAMessageIsPostedAndSigned(t *testing.T) {
 				mac.Write([]byte("ID1.1700000000." + want))
 				signature = "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 			}
-			if h := got.Header; h.Get("Webhook-Id") != "ID1" || h.Get("Webhook-Timestamp") != "1700000000" || h.Get("Webhook-Signature") != signature {
+			if h := got.Header; h.Get("Webhook-Id") != "ID1" || h.Get("Webhook-Timestamp") != "1700000000" ||
+				h.Get("Webhook-Signature") != signature {
 				t.Errorf("headers %v, want signature %q", h, signature)
 			}
 		})
@@ -78,7 +82,8 @@ func TestAnAnswerSaysWhoseFaultItIs(t *testing.T) {
 	for status, want := range map[int]string{
 		200: "", 201: "", 204: "", 299: "",
 		400: "rejected", 409: "rejected", 413: "rejected", 422: "rejected",
-		401: "later", 403: "failed", 404: "failed", 405: "failed", 410: "failed", 429: "later", 500: "failed", 502: "failed", 503: "later",
+		401: "later", 403: "failed", 404: "failed", 405: "failed", 410: "failed", 429: "later", 500: "failed", 502: "failed",
+		503: "later",
 		301: "failed", 302: "failed", 307: "failed",
 	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -143,13 +148,15 @@ func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 }
 
 func TestReceiversAreChecked(t *testing.T) {
-	for _, address := range []string{"", "hooks.example.org", "ftp://hooks.example.org/", "https://", "https://hooks.example.org/\x00"} {
+	for _, address := range []string{"", "hooks.example.org", "ftp://hooks.example.org/", "https://",
+		"https://hooks.example.org/\x00"} {
 		if _, err := NewWebhook(address, fleet.Secret{}); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
 	for _, secret := range []string{"whsec_", "whsec_%%"} {
-		if _, err := NewWebhook("https://hooks.example.org/", fleet.NewSecret(secret)); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, err := NewWebhook("https://hooks.example.org/",
+			fleet.NewSecret(secret)); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("secret %q: %v", secret, err)
 		}
 	}
@@ -177,7 +184,8 @@ func TestAReceiverThatComesBackGetsWhatWaited(t *testing.T) {
 	src, d := newSource(), newDisk()
 	k := Key{Device: deviceID("a"), Kind: fleet.ProblemFailed}
 	src.begin(k)
-	start(t, Options{Source: src, Store: d, Senders: []Sender{webhook(t, s.URL, "secret")}, After: time.Millisecond, Every: 10 * time.Millisecond})
+	start(t, Options{Source: src, Store: d, Senders: []Sender{webhook(t, s.URL, "secret")}, After: time.Millisecond,
+		Every: 10 * time.Millisecond})
 	<-tried
 	src.end(k)
 	down.Store(false)

@@ -45,7 +45,8 @@ func (i *Inbox) may(id fleet.DeviceID) error {
 	if i.o.Mode == nil || i.o.Mode(id) == fleet.ModeOn {
 		return nil
 	}
-	return &fleet.Error{Code: fleet.CodeConflict, Message: "Muster does not write to this device: its mode is " + string(i.o.Mode(id)),
+	return &fleet.Error{Code: fleet.CodeConflict, Message: "Muster does not write to this device: its mode is " +
+		string(i.o.Mode(id)),
 		Hint: "`muster status` lists the stops in force, with the command that ends each. Or do it at the daemon."}
 }
 
@@ -67,12 +68,14 @@ func addDevice(doc stconfig.Value, asks fleet.Pending, name string) (stconfig.Va
 // shareFolder is the configuration with the folder shared with whoever offers it.
 func shareFolder(doc stconfig.Value, asks fleet.Pending, label, path string) (stconfig.Value, error) {
 	if !memberOf(doc.Get("devices"), "deviceID", string(asks.From)).Exists() {
-		return doc, &fleet.Error{Code: fleet.CodeConflict, Message: "the daemon does not know the device that offers this folder any more",
-			Hint: "Let the device in first."}
+		return doc, &fleet.Error{Code: fleet.CodeConflict,
+			Message: "the daemon does not know the device that offers this folder any more",
+			Hint:    "Let the device in first."}
 	}
 	shared := stconfig.Obj(
 		stconfig.Member{Name: "id", Value: stconfig.Text(asks.Folder)},
-		stconfig.Member{Name: "devices", Value: stconfig.List(stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(asks.From))}))},
+		stconfig.Member{Name: "devices",
+			Value: stconfig.List(stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(asks.From))}))},
 	)
 	if memberOf(doc.Get("folders"), "id", asks.Folder).Exists() {
 		return merge(doc, asks.Device, "folders", shared)

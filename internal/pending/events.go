@@ -60,8 +60,9 @@ func (i *Inbox) Event(id fleet.DeviceID, e fleet.DaemonEvent) {
 				continue
 			}
 			asks := fleet.Pending{
-				Device: id, From: from, Name: cut(added.Name), Address: cut(added.Address), Folder: added.FolderID, FolderLabel: cut(added.FolderLabel),
-				Encrypted: added.ReceiveEncrypted == "true" || added.ReceiveEncrypted == true, Since: time.Now(),
+				Device: id, From: from, Name: cut(added.Name), Address: cut(added.Address), Folder: added.FolderID,
+				FolderLabel: cut(added.FolderLabel),
+				Encrypted:   added.ReceiveEncrypted == "true" || added.ReceiveEncrypted == true, Since: time.Now(),
 			}
 			if was, known := asking[keyOf(asks)]; known {
 				asks.Since = was.Since

@@ -1,6 +1,6 @@
-// Package pending keeps what asks managed daemons to be let in, as they tell it, and lets it in or has it forgotten when
-// a person says so. Daemons are read once they are online; after that their events say what changes. Nothing is kept on
-// disk: the daemons have it.
+// Package pending keeps what asks managed daemons to be let in, as they tell it, and lets it in or has it forgotten
+// when a person says so. Daemons are read once they are online; after that their events say what changes. Nothing is
+// kept on disk: the daemons have it.
 package pending
 
 import (
@@ -78,7 +78,8 @@ func New(o Options) *Inbox {
 	}
 	return &Inbox{
 		o: o, log: o.Log.With(logkey.Component, "pending"), wake: make(chan struct{}, 1),
-		devices: map[fleet.DeviceID]map[key]fleet.Pending{}, due: map[fleet.DeviceID]time.Time{}, told: map[fleet.DeviceID]bool{},
+		devices: map[fleet.DeviceID]map[key]fleet.Pending{}, due: map[fleet.DeviceID]time.Time{},
+		told:  map[fleet.DeviceID]bool{},
 		retry: map[fleet.DeviceID]time.Duration{},
 	}
 }
@@ -260,8 +261,8 @@ func (i *Inbox) read(ctx context.Context, id fleet.DeviceID, ask func(context.Co
 	})
 }
 
-// failed has a daemon read again after a while, as long as it is online: what asked it before its events were followed is
-// in none of them. One that is not found was deleted meanwhile.
+// failed has a daemon read again after a while, as long as it is online: what asked it before its events were followed
+// is in none of them. One that is not found was deleted meanwhile.
 func (i *Inbox) failed(id fleet.DeviceID, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -279,7 +280,8 @@ func (i *Inbox) failed(id fleet.DeviceID, err error) {
 	i.rouse()
 }
 
-// change does something to what is pending at a device, unless it was forgotten, and tells when that made a difference.
+// change does something to what is pending at a device, unless it was forgotten, and tells when that made a
+// difference.
 func (i *Inbox) change(id fleet.DeviceID, do func(map[key]fleet.Pending)) {
 	i.mu.Lock()
 	asking := i.devices[id]

@@ -65,7 +65,8 @@ func (d *daemon) DismissPending(_ context.Context, _ fleet.DeviceID, asks fleet.
 	return d.err
 }
 
-func (d *daemon) Amend(_ context.Context, _ fleet.DeviceID, _ string, change func(stconfig.Value) (stconfig.Value, error)) error {
+func (d *daemon) Amend(_ context.Context, _ fleet.DeviceID, _ string,
+	change func(stconfig.Value) (stconfig.Value, error)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	to, err := change(d.doc)
@@ -103,7 +104,8 @@ func (i *Inbox) text() string {
 	})
 	var out []string
 	for _, asks := range all {
-		out = append(out, strings.TrimSpace(map[fleet.DeviceID]string{other: "other", third: "third"}[asks.From]+" "+asks.Folder))
+		out = append(out, strings.TrimSpace(map[fleet.DeviceID]string{other: "other",
+			third: "third"}[asks.From]+" "+asks.Folder))
 	}
 	slices.Sort(out)
 	return strings.Join(out, ", ")
@@ -155,9 +157,12 @@ func TestADaemonIsReadOnceAndThenItsEventsTell(t *testing.T) {
 		if all := i.Pending(); all[0].Device != id {
 			t.Errorf("got %+v", all)
 		}
-		i.Event(id, event(devicesChanged, fields{"removed": []fields{{"deviceID": other}}, "added": []fields{{"deviceID": third, "name": "x"}}}))
+		i.Event(id, event(devicesChanged, fields{"removed": []fields{{"deviceID": other}},
+			"added": []fields{{"deviceID": third, "name": "x"}}}))
 		want("devices changed", "third, third p", 2)
-		i.Event(id, event(foldersChanged, fields{"added": []fields{{"deviceID": other, "folderID": "p", "receiveEncrypted": "true"}, {"deviceID": other, "folderID": "q"}}}))
+		i.Event(id, event(foldersChanged,
+			fields{"added": []fields{{"deviceID": other, "folderID": "p", "receiveEncrypted": "true"},
+				{"deviceID": other, "folderID": "q"}}}))
 		want("folders came", "other p, other q, third, third p", 3)
 		if all := i.Of(id); !slices.ContainsFunc(all, func(p fleet.Pending) bool { return p.Encrypted && p.Folder == "p" }) {
 			t.Errorf("got %+v", all)
@@ -220,7 +225,8 @@ func TestADaemonThatDoesNotAnswerIsReadAgainWhileItIsOnline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &daemon{asked: []fleet.Pending{{From: other}}, err: &fleet.Error{Code: fleet.CodeUnavailable, Message: "too busy"}}
+				d := &daemon{asked: []fleet.Pending{{From: other}}, err: &fleet.Error{Code: fleet.CodeUnavailable,
+					Message: "too busy"}}
 				i := inbox(t, d, Options{})
 				online(t, i)
 				pass(t, time.Hour)
@@ -291,7 +297,8 @@ func TestAHostileDaemonFillsNothing(t *testing.T) {
 		online(t, i)
 		var many []fields
 		for n := range mostOfOne + 10 {
-			many = append(many, fields{"deviceID": other, "folderID": fmt.Sprint(n), "folderLabel": strings.Repeat("x", 2*maxText)})
+			many = append(many, fields{"deviceID": other, "folderID": fmt.Sprint(n),
+				"folderLabel": strings.Repeat("x", 2*maxText)})
 		}
 		i.Event(id, event(foldersChanged, fields{"added": many}))
 		all := i.Pending()
@@ -308,7 +315,8 @@ func TestWhatIsLetInIsAllThatChanges(t *testing.T) {
 		stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(other))}))...))
 	has := known.With("folders", stconfig.List(stconfig.Obj(
 		stconfig.Member{Name: "id", Value: stconfig.Text(folder)}, stconfig.Member{Name: "path", Value: stconfig.Text("/p")},
-		stconfig.Member{Name: "devices", Value: stconfig.List(stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(third))}))})))
+		stconfig.Member{Name: "devices",
+			Value: stconfig.List(stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(third))}))})))
 	device, whole := "devices."+string(other), "folders."+folder
 	for name, one := range map[string]struct {
 		doc        stconfig.Value
@@ -317,17 +325,22 @@ func TestWhatIsLetInIsAllThatChanges(t *testing.T) {
 		want       map[string]string // the key that changes, and what is there afterwards
 		code       fleet.Code
 	}{
-		"a device":                    {sample, fleet.Pending{From: other, Name: "new"}, "", "", map[string]string{device: "", device + ".name": "new"}, ""},
-		"a device by another name":    {sample, fleet.Pending{From: other, Name: "new"}, "N", "", map[string]string{device: "", device + ".name": "N"}, ""},
+		"a device": {sample, fleet.Pending{From: other, Name: "new"}, "", "",
+			map[string]string{device: "", device + ".name": "new"}, ""},
+		"a device by another name": {sample, fleet.Pending{From: other, Name: "new"}, "N", "",
+			map[string]string{device: "", device + ".name": "N"}, ""},
 		"a device that is in already": {known, fleet.Pending{From: other}, "", "", nil, ""},
 		"a folder": {known, fleet.Pending{From: other, Folder: folder, FolderLabel: "P"}, "", "/srv/p",
-			map[string]string{whole: "", whole + ".label": "P", whole + ".path": "/srv/p", whole + ".type": "sendreceive", whole + ".devices." + string(other) + ".deviceID": string(other)}, ""},
+			map[string]string{whole: "", whole + ".label": "P", whole + ".path": "/srv/p", whole + ".type": "sendreceive",
+				whole + ".devices." + string(other) + ".deviceID": string(other)}, ""},
 		"an encrypted folder": {known, fleet.Pending{From: other, Folder: folder, Encrypted: true}, "L", "/srv/p",
 			map[string]string{whole: "", whole + ".label": "L", whole + ".type": "receiveencrypted"}, ""},
 		"a folder that is there": {has, fleet.Pending{From: other, Folder: folder}, "", "",
-			map[string]string{whole + ".devices." + string(other): "", whole + ".path": "/p", whole + ".devices." + string(third) + ".deviceID": string(third)}, ""},
-		"a folder without a path":    {known, fleet.Pending{From: other, Folder: folder}, "", "", nil, fleet.CodeInvalid},
-		"a folder of nobody we know": {sample, fleet.Pending{From: other, Folder: folder}, "", "/srv/p", nil, fleet.CodeConflict},
+			map[string]string{whole + ".devices." + string(other): "", whole + ".path": "/p", whole + ".devices." +
+				string(third) + ".deviceID": string(third)}, ""},
+		"a folder without a path": {known, fleet.Pending{From: other, Folder: folder}, "", "", nil, fleet.CodeInvalid},
+		"a folder of nobody we know": {sample, fleet.Pending{From: other, Folder: folder}, "", "/srv/p", nil,
+			fleet.CodeConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			one.asks.Device = stconfig.SampleID
@@ -369,7 +382,8 @@ func TestAnswersDropWhatAskedAndRespectTheMode(t *testing.T) {
 		if err := i.Accept(t.Context(), asks, "", ""); err != nil || i.text() != "third" {
 			t.Errorf("got %v, left %q", err, i.text())
 		}
-		if err := i.Dismiss(t.Context(), fleet.Pending{Device: id, From: third}); err != nil || i.text() != "" || d.calls[len(d.calls)-1] != "dismiss "+string(third) {
+		if err := i.Dismiss(t.Context(), fleet.Pending{Device: id, From: third}); err != nil || i.text() != "" ||
+			d.calls[len(d.calls)-1] != "dismiss "+string(third) {
 			t.Errorf("got %v, left %q, %v", err, i.text(), d.calls)
 		}
 		d.err = &fleet.Error{Code: fleet.CodeUnavailable, Message: "gone"}

@@ -60,8 +60,8 @@ func keyOf(names []string) stconfig.Key {
 	return key
 }
 
-// whyJunctions says why junctions may not be followed: on Windows they lead out of a folder, like symbolic links. A new
-// folder may be as the daemon's own defaults are.
+// whyJunctions says why junctions may not be followed: on Windows they lead out of a folder, like symbolic links. A
+// new folder may be as the daemon's own defaults are.
 func whyJunctions(g guard, p place) string {
 	byDefault := strings.EqualFold(p.names[0], "folders") && !stconfig.Lookup(g.observed, keyOf(p.names[:2])).Exists() &&
 		g.observed.Get("defaults").Get("folder").Get("junctionsAsDirs").IsTrue()

@@ -23,9 +23,10 @@ func merge(id, priority int64, role fleet.Role, key, text string) fleet.Template
 }
 
 const (
-	author   = fleet.RoleAuthor
-	admin    = fleet.RoleAdmin
-	stranger = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI" // among the scene's devices, not registered
+	author = fleet.RoleAuthor
+	admin  = fleet.RoleAdmin
+	// among the scene's devices, not registered
+	stranger = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"
 )
 
 // Who asks for a change is not who touched its key, but what the templates of admins make by themselves. Nora is
@@ -33,7 +34,8 @@ const (
 func TestWhatAdminsAskForByThemselves(t *testing.T) {
 	program := func(role fleet.Role) fleet.Template {
 		return merge(2, 20, role, "folders.copy", `def template(config):
-    return {"path": [f["path"] for f in config["folders"] if f["id"] == "finance"][0] + "/x"} if any([f["id"] == "finance" for f in config["folders"]]) else {"path": "~/copy"}
+    paths = [f["path"] for f in config["folders"] if f["id"] == "finance"]
+    return {"path": paths[0] + "/x" if paths else "~/copy"}
 `)
 	}
 	for _, tc := range []struct {
@@ -62,7 +64,8 @@ func TestWhatAdminsAskForByThemselves(t *testing.T) {
 			"folders.finance"},
 		{"an admin's folder with a stranger", nil, []fleet.Template{folder(1, 10, admin, "~/finance", stranger)}, ""},
 		{"a stranger in lower case", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
-			`{"path": "~/finance", "devices": [{"deviceID": "k4krhsockcsm2afw6wvo34b27h3a62iddet2lwt2o6uf2qv7qxdkpdai"}]}`)}, "folders.finance"},
+			`{"path": "~/finance", "devices": [{"deviceID": "k4krhsockcsm2afw6wvo34b27h3a62iddet2lwt2o6uf2qv7qxdkpdai"}]}`)},
+			"folders.finance"},
 		{"a person's folder shared by an author", nil, []fleet.Template{merge(1, 10, author, "folders.docs-7hq2.devices",
 			`[{"deviceID": "`+nora+`"}]`)}, "folders.docs-7hq2.devices." + nora},
 		{"a person's folder shared by an admin", nil, []fleet.Template{merge(1, 10, admin, "folders.docs-7hq2.devices",
@@ -77,14 +80,17 @@ func TestWhatAdminsAskForByThemselves(t *testing.T) {
 			"folders.finance.devices." + nora},
 		{"an admin's folder after an author saved its template", []fleet.Template{folder(1, 10, admin, "/srv/finance")},
 			[]fleet.Template{folder(1, 10, author, "/srv/finance", nora)}, "folders.finance.devices." + nora},
-		{"an admin's folder in an author's template after the admin's lost its tag", []fleet.Template{folder(1, 10, admin, "~/finance")},
+		{"an admin's folder in an author's template after the admin's lost its tag",
+			[]fleet.Template{folder(1, 10, admin, "~/finance")},
 			[]fleet.Template{folder(2, 10, author, "~/finance", nora)}, "folders.finance.devices." + nora},
 		{"an admin's list of folders after an author saved its template", []fleet.Template{
 			{ID: 1, Op: fleet.OpAppend, Key: "folders", Text: `[{"id": "finance", "path": "/srv/finance"}]`, SavedRole: admin}},
 			[]fleet.Template{{ID: 1, Op: fleet.OpAppend, Key: "folders", SavedRole: author,
-				Text: `[{"id": "finance", "path": "/srv/finance", "devices": [{"deviceID": "` + nora + `"}]}]`}}, "folders.finance.devices." + nora},
+				Text: `[{"id": "finance", "path": "/srv/finance", "devices": [{"deviceID": "` + nora + `"}]}]`}},
+			"folders.finance.devices." + nora},
 		{"an author's folder of which an admin's template sets a field", []fleet.Template{folder(1, 10, author, "~/finance"),
-			merge(2, 20, admin, "folders.*", `{"rescanIntervalS": 60}`)}, []fleet.Template{folder(1, 10, author, "~/finance", nora)}, ""},
+			merge(2, 20, admin, "folders.*", `{"rescanIntervalS": 60}`)},
+			[]fleet.Template{folder(1, 10, author, "~/finance", nora)}, ""},
 		{"an author's folder shared further", []fleet.Template{folder(1, 10, author, "~/finance")},
 			[]fleet.Template{folder(1, 10, author, "~/finance", nora)}, ""},
 		{"an author's folder shared further with a stranger", []fleet.Template{folder(1, 10, author, "~/finance")},
@@ -101,8 +107,9 @@ func TestWhatAdminsAskForByThemselves(t *testing.T) {
 			`{"path": "~/finance", "versioning": {"type": "simple", "fsPath": "~/Documents/old"}}`)}, "folders.finance"},
 		{"an author's old versions in the folder", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
 			`{"path": "~/finance", "versioning": {"type": "simple", "fsPath": "old"}}`)}, "folders.finance"},
-		{"an author's old versions in the folder by its whole path", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
-			`{"path": "~/finance", "versioning": {"type": "trashcan", "fsPath": "~/finance/old"}}`)}, "folders.finance"},
+		{"an author's old versions in the folder by its whole path", nil,
+			[]fleet.Template{merge(1, 10, author, "folders.finance",
+				`{"path": "~/finance", "versioning": {"type": "trashcan", "fsPath": "~/finance/old"}}`)}, "folders.finance"},
 		{"an author's old versions in every new folder", nil, []fleet.Template{merge(1, 10, author, "defaults.folder",
 			`{"versioning": {"type": "simple", "fsPath": "old"}}`)}, "defaults.folder.versioning.fsPath"},
 		{"an admin's old versions in the folder", nil, []fleet.Template{merge(1, 10, admin, "folders.finance",
@@ -110,8 +117,10 @@ func TestWhatAdminsAskForByThemselves(t *testing.T) {
 		{"an author's old versions beside the folder", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
 			`{"path": "~/finance", "versioning": {"type": "simple", "fsPath": "~/finance-old"}}`)}, ""},
 		{"an author's folder over the old versions of another", []fleet.Template{merge(1, 10, admin, "folders.other",
-			`{"path": "/srv/other", "versioning": {"type": "simple", "fsPath": "~/old"}}`)}, []fleet.Template{folder(2, 20, author, "~/old", nora),
-			merge(1, 10, admin, "folders.other", `{"path": "/srv/other", "versioning": {"type": "simple", "fsPath": "~/old"}}`)}, "folders.finance"},
+			`{"path": "/srv/other", "versioning": {"type": "simple", "fsPath": "~/old"}}`)},
+			[]fleet.Template{folder(2, 20, author, "~/old", nora),
+				merge(1, 10, admin, "folders.other",
+					`{"path": "/srv/other", "versioning": {"type": "simple", "fsPath": "~/old"}}`)}, "folders.finance"},
 		{"an author's old versions out of the folder", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
 			`{"path": "~/finance", "versioning": {"type": "simple", "fsPath": "a/../../Documents"}}`)}, "folders.finance"},
 		{"what a daemon does by itself", nil, []fleet.Template{merge(1, 10, author, "folders.finance",
@@ -206,7 +215,8 @@ func TestTheDaemonsOwnDirectoriesAreHeld(t *testing.T) {
 // An author took a folder away, whose files stayed, and made another at a symbolic link that came with them.
 func TestAnAuthorsFolderWhereAnotherOneWas(t *testing.T) {
 	for path, class := range map[string]plan.Class{
-		"~/gone/link": plan.Held, "~//gone/a/link": plan.Held, "/home/sample/gone/link": plan.Held, "~/gone": plan.Free, "~/gone2": plan.Free,
+		"~/gone/link": plan.Held, "~//gone/a/link": plan.Held, "/home/sample/gone/link": plan.Held, "~/gone": plan.Free,
+		"~/gone2": plan.Free,
 	} {
 		for _, role := range []fleet.Role{author, admin} {
 			c := newScene(t)

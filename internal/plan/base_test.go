@@ -93,7 +93,8 @@ func TestAFolderIsRenamedByItsTemplate(t *testing.T) {
 	p := s.write([]fleet.Template{renamed})
 	s.has("folders.new.path", `"/srv/x"`)
 	s.has("folders.old.path", `"/srv/x"`) // its removal waits for consent
-	if i := slices.IndexFunc(p.Changes, func(c plan.Change) bool { return c.Key.String() == "folders.old" }); i < 0 || p.Changes[i].Class != plan.Held || !p.Changes[i].Returns {
+	if i := slices.IndexFunc(p.Changes, func(c plan.Change) bool { return c.Key.String() == "folders.old" }); i < 0 ||
+		p.Changes[i].Class != plan.Held || !p.Changes[i].Returns {
 		t.Errorf("the removal of the old folder is not held: %v", p.Changes)
 	}
 	s.consent = func(plan.Change) bool { return true }
@@ -106,7 +107,8 @@ func TestAFolderIsRenamedByItsTemplate(t *testing.T) {
 func TestAStarlarkListGetsShorter(t *testing.T) {
 	s := newStory(t)
 	text := func(n string) fleet.Template {
-		return fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders", Text: "def template(device):\n    return [{'id': 'f%d' % i, 'path': '/srv/%d' % i} for i in range(" + n + ")]\n"}
+		return fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders",
+			Text: "def template(device):\n    return [{'id': 'f%d' % i, 'path': '/srv/%d' % i} for i in range(" + n + ")]\n"}
 	}
 	s.write([]fleet.Template{text("3")})
 	s.has("folders.f2.path", `"/srv/2"`)
@@ -151,7 +153,8 @@ func TestAPersonRemovesAManagedFolder(t *testing.T) {
 // A daemon that is upgraded shows fields that were not there when Muster wrote the member: that is no person's edit.
 func TestAnUpgradeIsNoEdit(t *testing.T) {
 	s := newStory(t)
-	made := fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "made", "path": "/srv/x", "devices": [{"deviceID": "` + nora + `"}]}]`}
+	made := fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders",
+		Text: `[{"id": "made", "path": "/srv/x", "devices": [{"deviceID": "` + nora + `"}]}]`}
 	s.write([]fleet.Template{made})
 	s.observed = s.observed.With("version", stconfig.Literal("99"))
 	s.before = s.before.With("version", stconfig.Literal("99"))
@@ -168,7 +171,8 @@ func TestAnUpgradeIsNoEdit(t *testing.T) {
 func TestALearntNameIsNoEdit(t *testing.T) {
 	s := newStory(t)
 	s.registered[fleet.DeviceID(nora)] = ""
-	made := fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "made", "path": "/srv/x", "devices": [{"deviceID": "` + nora + `"}]}]`}
+	made := fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders",
+		Text: `[{"id": "made", "path": "/srv/x", "devices": [{"deviceID": "` + nora + `"}]}]`}
 	s.write([]fleet.Template{made})
 	s.edit(fleet.OpSet, "devices."+nora+".name", `"noras-laptop"`)
 	if p := s.write([]fleet.Template{made}); len(p.Changes) > 0 {
@@ -178,10 +182,11 @@ func TestALearntNameIsNoEdit(t *testing.T) {
 	s.asBefore()
 }
 
-// A device that a template made stays for a person's folder that is shared with it. A template that takes it out takes it out
-// of that folder; without that template it comes back with the share, and it goes when the share goes.
+// A device that a template made stays for a person's folder that is shared with it. A template that takes it out takes
+// it out of that folder; without that template it comes back with the share, and it goes when the share goes.
 func TestADeviceThatStayedForAFolderGoesWithIt(t *testing.T) {
-	made := []fleet.Template{{ID: 1, Priority: 10, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora + `", "compression": "always"}]`}}
+	made := []fleet.Template{{ID: 1, Priority: 10, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora +
+		`", "compression": "always"}]`}}
 	out := fleet.Template{ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
 	for name, shareStays := range map[string]bool{"the share stays": true, "the share goes": false} {
 		t.Run(name, func(t *testing.T) {

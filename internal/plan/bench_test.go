@@ -54,8 +54,9 @@ func BenchmarkDesired(b *testing.B) {
 	b.Run("plan", func(b *testing.B) {
 		r := fold()
 		for b.Loop() {
-			if _, err := plan.Make(plan.Input{Device: stconfig.SampleID, Observed: r.Observed(), Digest: "at hand", Desired: r.Desired,
-				Why: func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }}); err != nil {
+			if _, err := plan.Make(plan.Input{Device: stconfig.SampleID, Observed: r.Observed(), Digest: "at hand",
+				Desired: r.Desired,
+				Why:     func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }}); err != nil {
 				b.Fatal(err)
 			}
 		}

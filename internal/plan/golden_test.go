@@ -175,7 +175,8 @@ func run(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 	if err != nil {
 		return desired.Fragment{}, err
 	}
-	r, err := program.Evaluate(template.Input{Device: template.Facts{DeviceID: stconfig.SampleID, Label: "sample", OS: "linux"}, Config: template.Conceal(config)}, template.Limits{})
+	r, err := program.Evaluate(template.Input{Device: template.Facts{DeviceID: stconfig.SampleID, Label: "sample",
+		OS: "linux"}, Config: template.Conceal(config)}, template.Limits{})
 	return desired.Fragment{Value: r.Value, ReadsConfig: program.Reads().Config}, err
 }
 

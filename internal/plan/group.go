@@ -22,9 +22,9 @@ type Grouping struct {
 	Registered func(fleet.DeviceID) bool
 }
 
-// Digest is equal for changes that ask for the same at the same place, apart from which registered devices they name in
-// a key or a share list, and which fields with Syncthing's own default their daemons know. Paths, devices that are not
-// registered, passwords and everything else count.
+// Digest is equal for changes that ask for the same at the same place, apart from which registered devices they name
+// in a key or a share list, and which fields with Syncthing's own default their daemons know. Paths, devices that are
+// not registered, passwords and everything else count.
 func (g Grouping) Digest(c Change) string {
 	h := hmac.New(sha256.New, g.Key)
 	fmt.Fprintf(h, "group %q %s %t", g.KeyOf(c.Key).String(), c.Class, c.Returns)
@@ -59,8 +59,8 @@ func (g Grouping) registered(name string) bool {
 	return err == nil && g.Registered(id)
 }
 
-// value is what is at a key with every registered device in entries of devices and of share lists as anyPeer. Members of
-// objects are in the order of their names: daemons of two versions may show them in another one.
+// value is what is at a key with every registered device in entries of devices and of share lists as anyPeer. Members
+// of objects are in the order of their names: daemons of two versions may show them in another one.
 func (g Grouping) value(key stconfig.Key, v stconfig.Value) stconfig.Value {
 	switch v.Kind() {
 	case stconfig.Object:
@@ -93,8 +93,8 @@ func asSet(values []stconfig.Value) []stconfig.Value {
 	return slices.CompactFunc(values, stconfig.Value.Equal)
 }
 
-// entry is a device's entry, or a share: who it is, how it is called and who introduced it do not count where that is a
-// registered device.
+// entry is a device's entry, or a share: who it is, how it is called and who introduced it do not count where that is
+// a registered device.
 func (g Grouping) entry(v stconfig.Value) stconfig.Value {
 	known := g.registered(v.Get("deviceID").Str())
 	for i := range v.Len() {
@@ -114,8 +114,8 @@ func (w Wish) Keyed(key []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// RemovesOrCreatesAgain tells a folder or top-level device that goes or comes back because no template asks for what is
-// there: an undo wants just that.
+// RemovesOrCreatesAgain tells a folder or top-level device that goes or comes back because no template asks for what
+// is there: an undo wants just that.
 func (c Change) RemovesOrCreatesAgain() bool {
 	return c.Returns && c.ofMember() && c.From.Exists() != c.To.Exists()
 }

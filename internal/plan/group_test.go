@@ -44,7 +44,10 @@ func parseKey(t *testing.T, text string) stconfig.Key {
 // Only which registered devices are named makes no difference between two changes.
 func TestEqualChangesOfTwoDevices(t *testing.T) {
 	const another = string(stconfig.SampleID)
-	g := plan.Grouping{Key: []byte("key"), Registered: func(id fleet.DeviceID) bool { return id == nora || id == stconfig.SampleID }}
+	g := plan.Grouping{Key: []byte("key"), Registered: func(id fleet.DeviceID) bool {
+		return id == nora ||
+			id == stconfig.SampleID
+	}}
 	first := change(t, "folders.f", folderWith("~/f", "", nora))
 	password := func(id string) string {
 		return fmt.Sprintf(`{"id": "f", "devices": [{"deviceID": %q, "encryptionPassword": "p"},
@@ -58,8 +61,10 @@ func TestEqualChangesOfTwoDevices(t *testing.T) {
 		wantOfOther string // the group's key, where it is of interest
 	}{
 		{name: "the same", one: first, other: first, equal: true},
-		{name: "another registered peer", one: first, other: change(t, "folders.f", folderWith("~/f", "", another)), equal: true},
-		{name: "more registered peers", one: first, other: change(t, "folders.f", folderWith("~/f", "", another, nora)), equal: true},
+		{name: "another registered peer", one: first, other: change(t, "folders.f", folderWith("~/f", "", another)),
+			equal: true},
+		{name: "more registered peers", one: first, other: change(t, "folders.f", folderWith("~/f", "", another, nora)),
+			equal: true},
 		{name: "a stranger too", one: first, other: change(t, "folders.f", folderWith("~/f", "", nora, stranger))},
 		{name: "another path", one: first, other: change(t, "folders.f", folderWith("~/g", "", nora))},
 		{name: "another type", one: first, other: change(t, "folders.f", folderWith("~/f", `, "type": "sendonly"`, nora))},
@@ -70,7 +75,8 @@ func TestEqualChangesOfTwoDevices(t *testing.T) {
 		{name: "what another version has, not by default", one: first,
 			other: change(t, "folders.f", folderWith("~/f", `, "sendXattrs": true`, nora))},
 		{name: "versions of files elsewhere", one: first,
-			other: change(t, "folders.f", folderWith("~/f", `, "versioning": {"type": "", "params": {}, "fsPath": "/x"}`, nora))},
+			other: change(t, "folders.f", folderWith("~/f", `, "versioning": {"type": "", "params": {}, "fsPath": "/x"}`,
+				nora))},
 		{name: "another folder", one: first, other: change(t, "folders.g", folderWith("~/f", "", nora))},
 		{name: "fields in another order", one: change(t, "folders.f", `{"id": "f", "path": "p"}`),
 			other: change(t, "folders.f", `{"path": "p", "id": "f"}`), equal: true},
@@ -78,15 +84,18 @@ func TestEqualChangesOfTwoDevices(t *testing.T) {
 			other: change(t, "folders.f", password(another)), equal: true},
 		{name: "a password more", one: first, other: change(t, "folders.f", password(nora))},
 		{name: "the entries of two registered devices",
-			one:   change(t, "devices."+nora, fmt.Sprintf(`{"deviceID": %q, "name": "Nora", "addresses": ["dynamic"]}`, nora)),
-			other: change(t, "devices."+another, fmt.Sprintf(`{"deviceID": %q, "name": "Max", "addresses": ["dynamic"]}`, another)),
+			one: change(t, "devices."+nora, fmt.Sprintf(`{"deviceID": %q, "name": "Nora", "addresses": ["dynamic"]}`, nora)),
+			other: change(t, "devices."+another, fmt.Sprintf(`{"deviceID": %q, "name": "Max", "addresses": ["dynamic"]}`,
+				another)),
 			equal: true, wantOfOther: "devices.*"},
 		{name: "another address",
 			one:   change(t, "devices."+nora, fmt.Sprintf(`{"deviceID": %q, "addresses": ["dynamic"]}`, nora)),
 			other: change(t, "devices."+another, fmt.Sprintf(`{"deviceID": %q, "addresses": ["tcp://h:1"]}`, another))},
 		{name: "the entry of a stranger", one: change(t, "devices."+nora, fmt.Sprintf(`{"deviceID": %q}`, nora)),
-			other: change(t, "devices."+stranger, fmt.Sprintf(`{"deviceID": %q}`, stranger)), wantOfOther: "devices." + stranger},
-		{name: "two shares", one: change(t, "folders.f.devices."+nora, ""), other: change(t, "folders.f.devices."+another, ""),
+			other: change(t, "devices."+stranger, fmt.Sprintf(`{"deviceID": %q}`, stranger)), wantOfOther: "devices." +
+				stranger},
+		{name: "two shares", one: change(t, "folders.f.devices."+nora, ""),
+			other: change(t, "folders.f.devices."+another, ""),
 			equal: true, wantOfOther: "folders.f.devices.*"},
 		{name: "one that returns", one: first, other: first, prepare: func(c *plan.Change) { c.Returns = true }},
 		{name: "one that is refused", one: first, other: first, prepare: func(c *plan.Change) { c.Class = plan.Refused }},
@@ -103,7 +112,8 @@ func TestEqualChangesOfTwoDevices(t *testing.T) {
 			}
 		})
 	}
-	if other := (plan.Grouping{Key: []byte("another"), Registered: g.Registered}); other.Digest(first) == g.Digest(first) {
+	if other := (plan.Grouping{Key: []byte("another"),
+		Registered: g.Registered}); other.Digest(first) == g.Digest(first) {
 		t.Error("the digest is not keyed: a secret could be guessed from it")
 	}
 }
@@ -122,7 +132,8 @@ func TestWhatAnUndoConsentsTo(t *testing.T) {
 		{"a template removes it", change(t, "folders.f", `{"id": "f"}`), false, true},
 		{"a share", change(t, "folders.f.devices."+nora, `{}`), false, false},
 		{"a path", plan.Change{Key: parseKey(t, "folders.f.path"), From: stconfig.Text("a"), Returns: true}, false, false},
-		{"an option", plan.Change{Key: parseKey(t, "options.natEnabled"), From: stconfig.Text("a"), Returns: true}, false, false},
+		{"an option", plan.Change{Key: parseKey(t, "options.natEnabled"), From: stconfig.Text("a"), Returns: true}, false,
+			false},
 	} {
 		if got := tc.change.RemovesOrCreatesAgain(); got != tc.undo {
 			t.Errorf("%s: got %t, want %t", tc.name, got, tc.undo)
@@ -132,7 +143,8 @@ func TestWhatAnUndoConsentsTo(t *testing.T) {
 		}
 	}
 	wish := removal.Wish()
-	if wish.Keyed([]byte("a")) == wish.Keyed([]byte("b")) || wish.Keyed([]byte("a")) != removal.Wish().Keyed([]byte("a")) {
+	if wish.Keyed([]byte("a")) == wish.Keyed([]byte("b")) ||
+		wish.Keyed([]byte("a")) != removal.Wish().Keyed([]byte("a")) {
 		t.Error("the digest of a wish does not depend on key and wish alone")
 	}
 }

@@ -12,9 +12,10 @@ import (
 
 // guard classifies changes by the one table of what may cost somebody access, data or control.
 type guard struct {
-	own      string
-	facts    Facts
-	observed stconfig.Value // what is left out of a plan stays as it is here: a rule that looks at another place looks at both
+	own   string
+	facts Facts
+	// what is left out of a plan stays as it is here: a rule that looks at another place looks at both
+	observed stconfig.Value
 	base     stconfig.Value
 	desired  stconfig.Value
 	admins   func() stconfig.Value   // see Input.ByAdmins
@@ -67,35 +68,61 @@ func (p place) changed() bool { return p.from.Exists() } // or removed
 // with its reason: a person consents to all of them.
 var guardTable = []rule{
 	{at: "version", class: Refused, reason: "the version of the configuration belongs to the daemon"},
-	{at: "*", class: Refused, when: sectionGoes, reason: "a section of the configuration cannot go: the daemon would put its defaults in its place"},
-	{at: "*", class: Refused, when: namelessMembers, reason: "every folder and every device has an ID, and only one of each: a list without cannot be judged"},
-	{at: "devices.*", class: Refused, when: ownEntryGoes, reason: "this is the device's own entry: without it the daemon is another device"},
+	{at: "*", class: Refused, when: sectionGoes,
+		reason: "a section of the configuration cannot go: the daemon would put its defaults in its place"},
+	{at: "*", class: Refused, when: namelessMembers,
+		reason: "every folder and every device has an ID, and only one of each: a list without cannot be judged"},
+	{at: "devices.*", class: Refused, when: ownEntryGoes,
+		reason: "this is the device's own entry: without it the daemon is another device"},
 	{at: "gui.enabled", class: Refused, when: notTrue, reason: "the daemon's API would be gone after its next start"},
-	{at: "gui.apiKey", class: Refused, when: blank, reason: "without an API key the daemon makes itself a new one and Muster is locked out"},
-	{at: "gui.apiKey", class: Refused, when: unspeakable, reason: "Muster could not send this API key and would be locked out: a key is at most 1024 printable ASCII characters, without outer blanks"},
+	{at: "gui.apiKey", class: Refused, when: blank,
+		reason: "without an API key the daemon makes itself a new one and Muster is locked out"},
+	{at: "gui.apiKey", class: Refused, when: unspeakable,
+		reason: "Muster could not send this API key and would be locked out: a key is at most 1024 printable ASCII " +
+			"characters, without outer blanks"},
 	{at: "gui.address", class: Refused, why: whyOutOfReach},
-	{at: "options.listenAddresses", class: Refused, when: takesAPIPort, reason: "the daemon would listen for other devices where its API listens: after its next start it would have no API, and end"},
-	{at: "folders.*.versioning.type", class: Refused, when: unknownVersioning, reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
-	{at: "defaults.folder.versioning.type", class: Refused, when: unknownVersioning, reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
-	{at: "folders.*.hashers", class: Refused, when: tooManyWorkers, reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
-	{at: "folders.*.copiers", class: Refused, when: tooManyWorkers, reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
-	{at: "defaults.folder.hashers", class: Refused, when: tooManyWorkers, reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
-	{at: "defaults.folder.copiers", class: Refused, when: tooManyWorkers, reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
-	{at: "devices.*.untrusted", class: Refused, when: distrustsItself, reason: "the device would distrust itself, and take itself out of its folders"},
-	{at: "gui.password", class: Refused, when: passwordHash, reason: "a password hash is not put back: old daemons would hash it once more and lock the user out; set a password instead, or keep the one that is there"},
-	{at: "folders.*", class: Refused, when: folderWithoutPath, reason: "a folder needs a path: without one a daemon shares the whole home directory"},
-	{at: "folders.*.path", class: Refused, when: sharesHome, reason: "a folder needs a path: without one a daemon shares the whole home directory"},
+	{at: "options.listenAddresses", class: Refused, when: takesAPIPort,
+		reason: "the daemon would listen for other devices where its API listens: after its next start it would have no " +
+			"API, and end"},
+	{at: "folders.*.versioning.type", class: Refused, when: unknownVersioning,
+		reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
+	{at: "defaults.folder.versioning.type", class: Refused, when: unknownVersioning,
+		reason: "there is no versioning of this kind, and a daemon that is told of one dies"},
+	{at: "folders.*.hashers", class: Refused, when: tooManyWorkers,
+		reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
+	{at: "folders.*.copiers", class: Refused, when: tooManyWorkers,
+		reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
+	{at: "defaults.folder.hashers", class: Refused, when: tooManyWorkers,
+		reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
+	{at: "defaults.folder.copiers", class: Refused, when: tooManyWorkers,
+		reason: "the daemon would start so many workers at once that it runs out of memory, at every start"},
+	{at: "devices.*.untrusted", class: Refused, when: distrustsItself,
+		reason: "the device would distrust itself, and take itself out of its folders"},
+	{at: "gui.password", class: Refused, when: passwordHash,
+		reason: "a password hash is not put back: old daemons would hash it once more and lock the user out; set a " +
+			"password instead, or keep the one that is there"},
+	{at: "folders.*", class: Refused, when: folderWithoutPath,
+		reason: "a folder needs a path: without one a daemon shares the whole home directory"},
+	{at: "folders.*.path", class: Refused, when: sharesHome,
+		reason: "a folder needs a path: without one a daemon shares the whole home directory"},
 
 	{at: "folders.*", class: Held, when: isRemoved, reason: "the folder would be taken from the device (its files stay)"},
-	{at: "devices.*", class: Held, when: isRemoved, reason: "the device would be taken out, and out of every folder shared with it"},
+	{at: "devices.*", class: Held, when: isRemoved,
+		reason: "the device would be taken out, and out of every folder shared with it"},
 	{at: "folders.*.path", class: Held, when: isChanged, reason: "the folder would move to another path"},
 	{at: "folders.*.type", class: Held, when: isChanged, reason: "the folder's type decides whose changes win"},
 	{at: "folders.*.markerName", class: Held, when: isChanged, reason: "without its marker the folder stops"},
-	{at: "folders.*.filesystemType", class: Held, when: isChanged, reason: "the folder's files would be looked for in another kind of file system"},
-	{at: "folders.*.devices.*.encryptionPassword", class: Held, when: passwordMoves, reason: "data encrypted with the old password becomes unreadable, or readable data reaches a device that was not trusted"},
-	{at: "folders.*.versioning.**", class: Held, when: runsCommands, reason: "external versioning runs a command on the device"},
-	{at: "defaults.folder.versioning.**", class: Held, when: runsCommandsByDefault, reason: "external versioning runs a command on the device"},
-	{at: "folders.*.versioning.**", class: Held, when: keepsVersionsAmongFiles, reason: "old versions would be kept among other files, and what is old there is deleted"},
+	{at: "folders.*.filesystemType", class: Held, when: isChanged,
+		reason: "the folder's files would be looked for in another kind of file system"},
+	{at: "folders.*.devices.*.encryptionPassword", class: Held, when: passwordMoves,
+		reason: "data encrypted with the old password becomes unreadable, or readable data reaches a device that was not " +
+			"trusted"},
+	{at: "folders.*.versioning.**", class: Held, when: runsCommands,
+		reason: "external versioning runs a command on the device"},
+	{at: "defaults.folder.versioning.**", class: Held, when: runsCommandsByDefault,
+		reason: "external versioning runs a command on the device"},
+	{at: "folders.*.versioning.**", class: Held, when: keepsVersionsAmongFiles,
+		reason: "old versions would be kept among other files, and what is old there is deleted"},
 	{at: "folders.*.path", class: Held, why: whyStrayPath},
 	{at: "defaults.folder.path", class: Held, why: whyStrayPath},
 	{at: "folders.*.versioning.**", class: Held, why: whyStrayVersions},
@@ -118,13 +145,20 @@ var guardTable = []rule{
 	{at: "gui.insecureAllowFrameLoading", class: Held, reason: "it switches a protection of the daemon's API"},
 	{at: "gui.metricsWithoutAuth", class: Held, reason: "it switches a protection of the daemon's API"},
 	{at: "ldap.**", class: Held, reason: "who may log in at the daemon would change"},
-	{at: "devices.*.introducer", class: Held, when: isTrueOrChanged, reason: "an introducer adds and removes devices on its own"},
-	{at: "defaults.device.introducer", class: Held, when: isTrueOrChanged, reason: "an introducer adds and removes devices on its own"},
-	{at: "devices.*.introducedBy", class: Held, when: getsIntroducer, reason: "an introducer takes away the devices that it introduced and no longer knows"},
-	{at: "devices.*.autoAcceptFolders", class: Held, when: isTrueOrChanged, reason: "the other device may add folders on its own"},
-	{at: "defaults.device.autoAcceptFolders", class: Held, when: isTrueOrChanged, reason: "every new device may add folders on its own"},
-	{at: "options.auditEnabled", class: Held, when: auditsToFile, reason: "a daemon that cannot write this audit file does not start again"},
-	{at: "options.auditFile", class: Held, when: auditsToFile, reason: "a daemon that cannot write this audit file does not start again"},
+	{at: "devices.*.introducer", class: Held, when: isTrueOrChanged,
+		reason: "an introducer adds and removes devices on its own"},
+	{at: "defaults.device.introducer", class: Held, when: isTrueOrChanged,
+		reason: "an introducer adds and removes devices on its own"},
+	{at: "devices.*.introducedBy", class: Held, when: getsIntroducer,
+		reason: "an introducer takes away the devices that it introduced and no longer knows"},
+	{at: "devices.*.autoAcceptFolders", class: Held, when: isTrueOrChanged,
+		reason: "the other device may add folders on its own"},
+	{at: "defaults.device.autoAcceptFolders", class: Held, when: isTrueOrChanged,
+		reason: "every new device may add folders on its own"},
+	{at: "options.auditEnabled", class: Held, when: auditsToFile,
+		reason: "a daemon that cannot write this audit file does not start again"},
+	{at: "options.auditFile", class: Held, when: auditsToFile,
+		reason: "a daemon that cannot write this audit file does not start again"},
 	{at: "options.globalAnnounceServers", class: Held,
 		reason: "where the daemon announces itself, and asks for others, would change"},
 	{at: "options.releasesURL", class: Held, reason: "upgrades of the daemon would come from there"},
@@ -164,11 +198,13 @@ func (g guard) classify(c *Change, after stconfig.Value) {
 	switch {
 	case c.Class == Refused && c.Returns && isKey(c.Key, "gui", "password") && isHash(c.send):
 		c.Class, c.OnlyKeep = Held, true
-		c.Reason = "no template asks for it any more, and the password that was there before cannot be written back: keep this one, or set another"
+		c.Reason = "no template asks for it any more, and the password that was there before cannot be written back: keep " +
+			"this one, or set another"
 	case c.introducer != "" && !c.To.Exists() && c.Class == Held:
 		c.Class, c.Reason = Free, "the introducer "+c.introducer+" adds it again, and templates have revoked it"
 	case c.Class == Free && c.earlier:
-		c.Class, c.Reason = Held, "Muster's earlier value was put back, and no template asks for it: return it to what it was, or keep it"
+		c.Class, c.Reason = Held, "Muster's earlier value was put back, and no template asks for it: return it to what it "+
+			"was, or keep it"
 	case c.Class == Free && member && c.recreates:
 		c.Class, c.Reason = Held, "a template had taken it away and no longer does: it would be made again"
 	case c.Class == Free && c.implied, c.Class == Held && c.implied && member && !c.To.Exists():
@@ -322,8 +358,8 @@ func ownEntryGoes(g guard, p place) bool {
 	return p.removed() && strings.EqualFold(p.names[1], g.own)
 }
 
-// mostWorkers is far more than a machine has processors. Each of a folder's hashers and copiers is a goroutine with a buffer
-// of its own; 1.19.2 with 2,147,483,647 of them dies when it scans.
+// mostWorkers is far more than a machine has processors. Each of a folder's hashers and copiers is a goroutine with a
+// buffer of its own; 1.19.2 with 2,147,483,647 of them dies when it scans.
 const mostWorkers = 1000
 
 func tooManyWorkers(_ guard, p place) bool {
@@ -335,8 +371,8 @@ func distrustsItself(g guard, p place) bool {
 	return strings.EqualFold(p.names[1], g.own) && p.to.IsTrue()
 }
 
-// auditsToFile tells whether the daemon would write its audit log to a file that somebody named: it ends at its start when
-// it cannot (auditWriter of 1.x and 2.1).
+// auditsToFile tells whether the daemon would write its audit log to a file that somebody named: it ends at its start
+// when it cannot (auditWriter of 1.x and 2.1).
 func auditsToFile(g guard, p place) bool {
 	was, is := g.observed.Get("options"), p.after.Get("options")
 	if strings.EqualFold(p.names[1], "auditFile") {

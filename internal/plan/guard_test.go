@@ -23,7 +23,8 @@ func guardScene(t *testing.T) *scene {
 // guardCases are the cases that a whole Muster is tested with as well.
 func guardCases(t *testing.T) []guard.Case {
 	t.Helper()
-	cases, err := guard.Cases(guard.Scene{Own: stconfig.SampleID, Host: "127.0.0.1", Port: "8384", Doc: guardScene(t).observed})
+	cases, err := guard.Cases(guard.Scene{Own: stconfig.SampleID, Host: "127.0.0.1", Port: "8384",
+		Doc: guardScene(t).observed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +133,17 @@ func TestGuardOfAddresses(t *testing.T) {
 		address string
 		class   plan.Class
 	}{
-		{"the command line has the last word", plan.Facts{APIPort: 8384, APIAddress: "127.0.0.1", AddressFixed: true}, "0.0.0.0:8384", plan.Refused},
+		{"the command line has the last word", plan.Facts{APIPort: 8384, APIAddress: "127.0.0.1", AddressFixed: true},
+			"0.0.0.0:8384", plan.Refused},
 		{"the same host", plan.Facts{APIPort: 8384, APIAddress: "10.1.2.3"}, "10.1.2.3:8384", plan.Held},
 		{"the same host as a name", plan.Facts{APIPort: 8384, APIAddress: "nas.lan"}, "NAS.lan:8384", plan.Held},
 		{"a name for an address", plan.Facts{APIPort: 8384, APIAddress: "10.1.2.3"}, "nas.lan:8384", plan.Refused},
-		{"loopback while Muster is elsewhere", plan.Facts{APIPort: 8384, APIAddress: "10.1.2.3"}, "127.0.0.2:8384", plan.Refused},
+		{"loopback while Muster is elsewhere", plan.Facts{APIPort: 8384, APIAddress: "10.1.2.3"}, "127.0.0.2:8384",
+			plan.Refused},
 		{"every address", plan.Facts{APIPort: 8384, APIAddress: "10.1.2.3"}, ":8384", plan.Held},
 		{"every IPv6 address serves IPv4 too", plan.Facts{APIPort: 8384, APIAddress: "10.1.2.3"}, "[::]:8384", plan.Held},
-		{"every IPv4 address serves no IPv6", plan.Facts{APIPort: 8384, APIAddress: "fd00::1"}, "0.0.0.0:8384", plan.Refused},
+		{"every IPv4 address serves no IPv6", plan.Facts{APIPort: 8384, APIAddress: "fd00::1"}, "0.0.0.0:8384",
+			plan.Refused},
 		{"mapped", plan.Facts{APIPort: 8384, APIAddress: "10.1.2.3"}, "[::ffff:10.1.2.3]:8384", plan.Held},
 		{"no address known", plan.Facts{APIPort: 8384}, "10.1.2.3:8384", plan.Refused},
 		{"no address known, every address", plan.Facts{APIPort: 8384}, "0.0.0.0:8384", plan.Held},
@@ -158,7 +162,8 @@ func TestGuardOfAddresses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := newScene(t)
 			c.facts = tc.facts
-			_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpSet, Key: "gui.address", Text: fmt.Sprintf("%q", tc.address)}})
+			_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpSet, Key: "gui.address",
+				Text: fmt.Sprintf("%q", tc.address)}})
 			if err != nil || len(p.Changes) != 1 {
 				t.Fatal(p.Changes, err)
 			}

@@ -27,10 +27,12 @@ func guesses(c *scene) []guess {
 			{fleet.OpMerge, "", `{"Gui": {"apiKey": "<guess>"}}`, apiKey},
 			{fleet.OpSet, share + ".encryptionPassword", `"<guess>"`, secretOfShare},
 			{fleet.OpSet, "folders.*.devices.*.encryptionPassword", `"<guess>"`, secretOfShare},
-			{fleet.OpMerge, "Folders.photos-x4kd.Devices." + strings.ToLower(peer), `{"encryptionpassword": "<guess>"}`, secretOfShare},
+			{fleet.OpMerge, "Folders.photos-x4kd.Devices." + strings.ToLower(peer), `{"encryptionpassword": "<guess>"}`,
+				secretOfShare},
 			{fleet.OpMerge, "folders.photos-x4kd", `{"devices": [{"DeviceID": "` + strings.ToLower(peer) +
 				`", "encryptionPassword": "<guess>"}]}`, secretOfShare},
-			{fleet.OpAppend, "folders.photos-x4kd.devices", `{"deviceID": "` + peer + `", "encryptionPassword": "<guess>"}`, secretOfShare},
+			{fleet.OpAppend, "folders.photos-x4kd.devices", `{"deviceID": "` + peer + `", "encryptionPassword": "<guess>"}`,
+				secretOfShare},
 			{fleet.OpAppend, "folders", `[{"id": "photos-x4kd", "devices": [{"deviceID": "` + peer +
 				`", "encryptionPassword": "<guess>"}]}]`, secretOfShare},
 			{fleet.OpSet, "gui.password", `"<guess>"`, "hunter2"},
@@ -44,8 +46,8 @@ func guesses(c *scene) []guess {
 	return all
 }
 
-// TestAnAuthorsGuessOfASecretDoesNotShow covers a text at a secret field that equals what the daemon has: the plan had no
-// change then, and a held one otherwise.
+// TestAnAuthorsGuessOfASecretDoesNotShow covers a text at a secret field that equals what the daemon has: the plan had
+// no change then, and a held one otherwise.
 func TestAnAuthorsGuessOfASecretDoesNotShow(t *testing.T) {
 	for i, g := range guesses(guardScene(t)) {
 		t.Run(fmt.Sprint(i, g.key), func(t *testing.T) {
@@ -102,8 +104,8 @@ func TestAnAdminsTextAtASecretFieldIsCompared(t *testing.T) {
 	}
 }
 
-// TestWhatDependsOnAnAuthorsTextWaits covers a new folder with a password in clear, and a secret that an admin's template
-// puts in the place of an author's text.
+// TestWhatDependsOnAnAuthorsTextWaits covers a new folder with a password in clear, and a secret that an admin's
+// template puts in the place of an author's text.
 func TestWhatDependsOnAnAuthorsTextWaits(t *testing.T) {
 	text := `{"path": "~/new", "devices": [{"deviceID": "` + peer + `", "encryptionPassword": "in clear"}]}`
 	author := fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders.new", Text: text, SavedRole: fleet.RoleAuthor}
@@ -123,7 +125,8 @@ func TestWhatDependsOnAnAuthorsTextWaits(t *testing.T) {
 	}
 }
 
-// TestAnAuthorPassesASecretOfTheConfigurationOn covers a program that gives back what it read: that is no text of its own.
+// TestAnAuthorPassesASecretOfTheConfigurationOn covers a program that gives back what it read: that is no text of its
+// own.
 func TestAnAuthorPassesASecretOfTheConfigurationOn(t *testing.T) {
 	c := guardScene(t)
 	_, p, err := c.plan([]fleet.Template{{ID: 1, Op: fleet.OpMerge, Key: "gui", SavedRole: fleet.RoleAuthor,

@@ -4,10 +4,11 @@ import (
 	"muster/internal/stconfig"
 )
 
-// A new folder whose ignore patterns a template names is made paused, gets its patterns, and is resumed only then: else
-// it would scan, and offer to everybody, what was to be ignored.
+// A new folder whose ignore patterns a template names is made paused, gets its patterns, and is resumed only then:
+// else it would scan, and offer to everybody, what was to be ignored.
 
-// startLater finds the folders that are to be made paused, and those that are to be resumed once they have their patterns.
+// startLater finds the folders that are to be made paused, and those that are to be resumed once they have their
+// patterns.
 func (p *Plan) startLater(skipped []Change) {
 	asked := map[string]bool{}
 	for _, changes := range [][]Change{p.Changes, skipped} {
@@ -48,7 +49,8 @@ func (p *Plan) lacksIgnores(folder string) (Class, string) {
 // that it made, and its start.
 func (p Plan) Follows(c Change) bool {
 	for _, made := range p.Changes {
-		if made.startsPaused && c.Key.Len() > 1 && made.Key.At(1) == c.Key.At(1) && (section(c.Key) == "ignores" || c.resumes) {
+		if made.startsPaused && c.Key.Len() > 1 && made.Key.At(1) == c.Key.At(1) &&
+			(section(c.Key) == "ignores" || c.resumes) {
 			return true
 		}
 	}

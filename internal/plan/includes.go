@@ -8,8 +8,9 @@ import (
 	"muster/internal/stconfig"
 )
 
-// whyIncludes says why ignore patterns may not include a file: the daemon follows symbolic links, which other devices may
-// have sent, and `..` out of the folder, and quotes what it cannot read as a pattern in the folder's error (1.19.2).
+// whyIncludes says why ignore patterns may not include a file: the daemon follows symbolic links, which other devices
+// may have sent, and `..` out of the folder, and quotes what it cannot read as a pattern in the folder's error
+// (1.19.2).
 func whyIncludes(g guard, p place) string {
 	admins := stconfig.Lookup(g.admins(), keyOf(p.names))
 	for _, file := range includedFiles(p.to) {

@@ -14,10 +14,13 @@ import (
 func TestIncludesAreHeldForAuthors(t *testing.T) {
 	const anybodys, admins, nobodys = "free, free", "held, free", "held, held"
 	for line, want := range map[string]string{
-		"*.tmp": anybodys, "x #include y": anybodys, "#Include x": anybodys, "!#include x": anybodys, "#include known": anybodys,
+		"*.tmp": anybodys, "x #include y": anybodys, "#Include x": anybodys, "!#include x": anybodys,
+		"#include known":  anybodys,
 		"#include shared": admins, " #include shared ": admins, "#includefoo shared": admins, "#include ./shared": admins,
-		"#include .stglobalignore": admins, "#include /etc/passwd": admins, `#include C:\\secret`: admins, "#include a..b": admins,
-		"#include ../up": nobodys, "#include sub/../../up": nobodys, `#include sub\\..\\..\\up`: nobodys, "#include ..": nobodys,
+		"#include .stglobalignore": admins, "#include /etc/passwd": admins, `#include C:\\secret`: admins,
+		"#include a..b":  admins,
+		"#include ../up": nobodys, "#include sub/../../up": nobodys, `#include sub\\..\\..\\up`: nobodys,
+		"#include ..": nobodys,
 	} {
 		for _, form := range []fleet.Template{
 			{Op: fleet.OpSet, Key: "ignores.photos-x4kd", Text: `["<line>"]`},

@@ -17,7 +17,8 @@ type location struct {
 	volume string   // "C:" on Windows, in upper case; "" elsewhere
 	names  []string // from the root of the volume
 	upward bool     // the text said `..`: a symbolic link may have led elsewhere first
-	synced bool     // it lies in the folder whose old versions it keeps: a symbolic link that was synced may lead elsewhere
+	// it lies in the folder whose old versions it keeps: a symbolic link that was synced may lead elsewhere
+	synced bool
 }
 
 // within tells whether a location is another one or lies in it. Letters of either case are the same, and on Windows

@@ -15,8 +15,8 @@ import (
 )
 
 // The reference model of ownership: a second document, alone, that only people (and the daemon) change, and the values
-// that people set in members that Muster made. What the daemon is to have is the fold of the templates over alone, with no
-// record of anything. The implementation has records and never sees alone.
+// that people set in members that Muster made. What the daemon is to have is the fold of the templates over alone,
+// with no record of anything. The implementation has records and never sees alone.
 
 // storage is a device of the sample, with which its folders are shared in clear.
 const storage = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"
@@ -29,19 +29,23 @@ var pool = []fleet.Template{
 	{ID: 1, Priority: 10, Op: fleet.OpSet, Key: "options.maxSendKbps", Text: "100"},
 	{ID: 2, Priority: 20, Op: fleet.OpSet, Key: "options.maxSendKbps", Text: "200"},
 	{ID: 3, Priority: 10, Op: fleet.OpMerge, Key: "", Text: `{"options": {"maxSendKbps": 300, "natEnabled": false}}`},
-	{ID: 4, Priority: 30, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "new", "path": "/srv/new", "devices": [{"deviceID": "` + nora + `"}]}]`},
+	{ID: 4, Priority: 30, Op: fleet.OpMerge, Key: "folders",
+		Text: `[{"id": "new", "path": "/srv/new", "devices": [{"deviceID": "` + nora + `"}]}]`},
 	{ID: 5, Priority: 40, Op: fleet.OpSet, Key: "folders.new.rescanIntervalS", Text: "60"},
 	{ID: 6, Priority: 40, Op: fleet.OpSet, Key: "folders.*.label", Text: `"same"`},
-	{ID: 7, Priority: 50, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora + `", "compression": "always"}]`},
+	{ID: 7, Priority: 50, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora +
+		`", "compression": "always"}]`},
 	{ID: 8, Priority: 60, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`},
 	{ID: 9, Priority: 60, Op: fleet.OpRemove, Key: "folders", Text: `["photos-x4kd"]`},
-	{ID: 10, Priority: 5, Op: fleet.OpMerge, Key: "folders.photos-x4kd.versioning.params", Text: `{"keep": "9", "extra": "1"}`},
+	{ID: 10, Priority: 5, Op: fleet.OpMerge, Key: "folders.photos-x4kd.versioning.params",
+		Text: `{"keep": "9", "extra": "1"}`},
 	{ID: 11, Priority: 5, Op: fleet.OpAppend, Key: "options.listenAddresses", Text: `["tcp://:9"]`},
 	{ID: 12, Priority: 70, Op: fleet.OpMerge, Key: "folders.photos-x4kd.devices", Text: `[{"deviceID": "` + nora + `"}]`},
 	{ID: 13, Priority: 80, Op: fleet.OpMerge, Key: "defaults.folder", Text: `{"rescanIntervalS": 33}`},
 	{ID: 14, Priority: 55, Op: fleet.OpSet, Key: "devices." + storage + ".untrusted", Text: "true"},
 	{ID: 15, Priority: 55, Op: fleet.OpAppend, Key: "remoteIgnoredDevices", Text: `[{"deviceID": "` + nora + `"}]`},
-	{ID: 16, Priority: 90, Op: fleet.OpAppend, Key: "devices." + storage + ".ignoredFolders", Text: `[{"id": "new"}, {"id": "photos-x4kd"}]`},
+	{ID: 16, Priority: 90, Op: fleet.OpAppend, Key: "devices." + storage + ".ignoredFolders",
+		Text: `[{"id": "new"}, {"id": "photos-x4kd"}]`},
 	{ID: 17, Priority: 35, Op: fleet.OpMerge, Key: "folders.new.devices", Text: `[{"deviceID": "` + storage + `"}]`},
 	{ID: 18, Priority: 45, Op: fleet.OpSet, Key: "folders.new.paused", Text: "true"},
 	{ID: 19, Priority: 46, Op: fleet.OpRemove, Key: "folders.new.devices", Text: `["` + nora + `"]`},
@@ -52,8 +56,9 @@ type world struct {
 	*scene
 	templates []fleet.Template
 
-	alone       stconfig.Value              // the document as people alone would have made it
-	inside      map[string]stconfig.Value   // what people set in members that alone does not have, by key; Absent: taken away
+	alone stconfig.Value // the document as people alone would have made it
+	// what people set in members that alone does not have, by key; Absent: taken away
+	inside      map[string]stconfig.Value
 	took        map[string]bool             // members that Muster took away
 	wrote       map[string][]stconfig.Value // what Muster wrote at a leaf; of a member: at each leaf
 	history     []stconfig.Value            // documents that were there
@@ -62,14 +67,16 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{scene: newScene(t), inside: map[string]stconfig.Value{}, wrote: map[string][]stconfig.Value{}, took: map[string]bool{}}
+	w := &world{scene: newScene(t), inside: map[string]stconfig.Value{}, wrote: map[string][]stconfig.Value{},
+		took: map[string]bool{}}
 	w.registered[fleet.DeviceID(nora)] = "Nora"
 	w.alone = w.observed
 	return w
 }
 
-// With any sequence of changes of templates, people's edits, whole documents put back, introducers, upgrades, and writes
-// that get lost, the daemon has what the templates make of what people alone would have; without templates, just that.
+// With any sequence of changes of templates, people's edits, whole documents put back, introducers, upgrades, and
+// writes that get lost, the daemon has what the templates make of what people alone would have; without templates,
+// just that.
 func TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
@@ -163,12 +170,14 @@ func (w *world) keptBy(key stconfig.Key, value stconfig.Value) {
 		return
 	}
 	w.inside[key.String()] = value
-	w.wrote[key.String()] = slices.DeleteFunc(w.wrote[key.String()], func(v stconfig.Value) bool { return same(v, value) })
+	w.wrote[key.String()] = slices.DeleteFunc(w.wrote[key.String()],
+		func(v stconfig.Value) bool { return same(v, value) })
 }
 
 // edits sets a leaf to a value that was never there.
 func (w *world) edits(rt *rapid.T) {
-	key := rapid.SampledFrom([]string{"options.maxSendKbps", "options.maxRecvKbps", "folders.new.rescanIntervalS", "folders.new.label",
+	key := rapid.SampledFrom([]string{"options.maxSendKbps", "options.maxRecvKbps", "folders.new.rescanIntervalS",
+		"folders.new.label",
 		"folders.photos-x4kd.rescanIntervalS", "folders.photos-x4kd.label", "folders.photos-x4kd.versioning.params.keep",
 		"devices." + nora + ".name", "devices." + nora + ".maxSendKbps"}).Draw(rt, "key")
 	w.values++
@@ -203,7 +212,8 @@ func (w *world) movesMember(rt *rapid.T) {
 }
 
 func (w *world) folderByHand(id string, label stconfig.Value) stconfig.Value {
-	return w.observed.Get("defaults").Get("folder").With("id", stconfig.Text(id)).With("path", stconfig.Text("/hand/"+id)).
+	return w.observed.Get("defaults").Get("folder").With("id", stconfig.Text(id)).With("path",
+		stconfig.Text("/hand/"+id)).
 		With("label", label).With("devices", stconfig.List(share(string(w.own), "")))
 }
 
@@ -236,7 +246,8 @@ func (w *world) introduces(rt *rapid.T) {
 	id := rapid.SampledFrom([]string{nora, otto}).Draw(rt, "device")
 	key := keyOf(w.t, "devices."+id)
 	if !stconfig.Lookup(w.observed, key).Exists() {
-		device := w.observed.Get("defaults").Get("device").With("deviceID", stconfig.Text(id)).With("introducedBy", stconfig.Text(storage))
+		device := w.observed.Get("defaults").Get("device").With("deviceID", stconfig.Text(id)).With("introducedBy",
+			stconfig.Text(storage))
 		w.othersSet(key, device)
 	}
 	folder := rapid.SampledFrom([]string{"new", "photos-x4kd"}).Draw(rt, "folder")
@@ -287,7 +298,8 @@ func upgraded(doc stconfig.Value) stconfig.Value {
 		doc = doc.With(list, stconfig.List(members...))
 	}
 	defaults := doc.Get("defaults")
-	defaults = defaults.With("folder", upgradedMember(defaults.Get("folder"))).With("device", upgradedMember(defaults.Get("device")))
+	defaults = defaults.With("folder", upgradedMember(defaults.Get("folder"))).With("device",
+		upgradedMember(defaults.Get("device")))
 	return doc.With("defaults", defaults)
 }
 
@@ -309,7 +321,8 @@ func (w *world) losesWrites(rt *rapid.T) {
 	before := w.observed
 	w.entries = r.Begin(sent)
 	for _, c := range p.Sendable() {
-		if arrives := rapid.Bool().Draw(rt, "arrives"); arrives || c.Key.NamesMember() && c.To.Exists() && stconfig.Lookup(w.alone, c.Key).Exists() {
+		if arrives := rapid.Bool().Draw(rt, "arrives"); arrives || c.Key.NamesMember() && c.To.Exists() &&
+			stconfig.Lookup(w.alone, c.Key).Exists() {
 			w.musterSets(c.Key, c.Sending())
 		}
 	}
@@ -326,8 +339,8 @@ func (w *world) losesWrites(rt *rapid.T) {
 	}
 }
 
-// losesReturns notes what comes of a member of people's that Muster put back, and that the daemon lost again: its absence
-// stands, as if a person had taken it away.
+// losesReturns notes what comes of a member of people's that Muster put back, and that the daemon lost again: its
+// absence stands, as if a person had taken it away.
 func (w *world) losesReturns(p plan.Plan) {
 	for _, c := range p.Sendable() {
 		if c.Key.NamesMember() && c.To.Exists() && stconfig.Lookup(w.alone, c.Key).Exists() {
@@ -441,7 +454,8 @@ func (w *world) forgetWrites(member stconfig.Key) {
 
 // unshare does what daemons do when a device goes, in the folders, too, that Muster took away.
 func (w *world) unshare(id string) {
-	there := slices.Concat(slices.Collect(w.observed.Get("folders").Values()), slices.Collect(w.alone.Get("folders").Values()))
+	there := slices.Concat(slices.Collect(w.observed.Get("folders").Values()),
+		slices.Collect(w.alone.Get("folders").Values()))
 	for _, folder := range there {
 		key := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").Child(id)
 		w.observed = stconfig.Replace(w.observed, key, stconfig.Value{})
@@ -459,7 +473,8 @@ func (w *world) tidy() {
 	for folder := range w.observed.Get("folders").Values() {
 		for share := range folder.Get("devices").Values() {
 			if id := share.Get("deviceID").Str(); !has[id] {
-				w.observed = stconfig.Replace(w.observed, keyOf(w.t, "folders."+folder.Get("id").Str()+".devices."+id), stconfig.Value{})
+				w.observed = stconfig.Replace(w.observed, keyOf(w.t, "folders."+folder.Get("id").Str()+".devices."+id),
+					stconfig.Value{})
 			}
 		}
 	}
@@ -559,8 +574,8 @@ func (w *world) asModelled(rt *rapid.T) {
 	}
 }
 
-// mended does what daemons do about a share that a person added: an untrusted device gets none in clear, and no folder is
-// both shared and ignored.
+// mended does what daemons do about a share that a person added: an untrusted device gets none in clear, and no folder
+// is both shared and ignored.
 func (w *world) mended(doc stconfig.Value, key stconfig.Key) stconfig.Value {
 	if key.Len() != 4 || key.At(2).Name != "devices" || !stconfig.Lookup(doc, key).Exists() {
 		return doc
@@ -576,9 +591,12 @@ func (w *world) mended(doc stconfig.Value, key stconfig.Key) stconfig.Value {
 func (w *world) named(key string) bool {
 	for _, t := range w.templates {
 		switch {
-		case t.ID == 4 && key == "folders.new.path", t.ID == 5 && key == "folders.new.rescanIntervalS", t.ID == 6 && key == "folders.new.label",
-			t.ID == 7 && key == "devices."+nora+".compression", t.ID == 18 && key == "folders.new.paused", t.ID == 4 && key == "folders.new.devices."+nora,
-			t.ID == 17 && key == "folders.new.devices."+storage, (t.ID == 8 || t.ID == 19) && key == "folders.new.devices."+nora:
+		case t.ID == 4 && key == "folders.new.path", t.ID == 5 && key == "folders.new.rescanIntervalS", t.ID == 6 &&
+			key == "folders.new.label",
+			t.ID == 7 && key == "devices."+nora+".compression", t.ID == 18 && key == "folders.new.paused", t.ID == 4 &&
+				key == "folders.new.devices."+nora,
+			t.ID == 17 && key == "folders.new.devices."+storage, (t.ID == 8 || t.ID == 19) &&
+				key == "folders.new.devices."+nora:
 			return true
 		}
 	}

@@ -7,11 +7,12 @@ import (
 	"muster/internal/stconfig"
 )
 
-// A list in which a member has no ID, or two have the same, is one change as a whole: what is in it escapes the rules, so
-// it is refused. No template can ask for it; a revision could.
+// A list in which a member has no ID, or two have the same, is one change as a whole: what is in it escapes the rules,
+// so it is refused. No template can ask for it; a revision could.
 func TestAListWhoseMembersCannotBeToldApartIsRefused(t *testing.T) {
 	for name, member := range map[string]string{
-		"nameless": `{"id": "", "path": "/x"}`, "double": `{"id": "photos-x4kd", "path": "/x"}`, "no object": `"photos-x4kd"`,
+		"nameless": `{"id": "", "path": "/x"}`, "double": `{"id": "photos-x4kd", "path": "/x"}`,
+		"no object": `"photos-x4kd"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			observed := stconfig.Sample()

@@ -14,16 +14,21 @@ import (
 var (
 	sharedFolder = fleet.Template{ID: 1, Priority: 10, Op: fleet.OpMerge, Key: "folders",
 		Text: `[{"id": "made", "path": "/srv/made", "devices": [{"deviceID": "` + nora + `"}]}]`}
-	unsharedFolder = fleet.Template{ID: 1, Priority: 10, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "made", "path": "/srv/made"}]`}
-	namesNora      = fleet.Template{ID: 2, Priority: 20, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` + nora + `"}]`}
+	unsharedFolder = fleet.Template{ID: 1, Priority: 10, Op: fleet.OpMerge, Key: "folders",
+		Text: `[{"id": "made", "path": "/srv/made"}]`}
+	namesNora = fleet.Template{ID: 2, Priority: 20, Op: fleet.OpMerge, Key: "devices", Text: `[{"deviceID": "` +
+		nora + `"}]`}
 )
 
 // The revocation of a share was silently not carried out after any change of the folder that was not Muster's.
 func TestAFolderThatATemplateMadeStaysTheTemplates(t *testing.T) {
 	whole := func(s story) stconfig.Value { return stconfig.Lookup(s.observed, keyOf(s.t, "folders.made")) }
 	for name, change := range map[string]func(s story){
-		"a key that no template names is edited": func(s story) { s.edit(fleet.OpSet, "folders.made.rescanIntervalS", "77") },
-		"it is paused":                           func(s story) { s.edit(fleet.OpSet, "folders.made.paused", "true") },
+		"a key that no template names is edited": func(s story) {
+			s.edit(fleet.OpSet, "folders.made.rescanIntervalS",
+				"77")
+		},
+		"it is paused": func(s story) { s.edit(fleet.OpSet, "folders.made.paused", "true") },
 		"it is paused and goes on": func(s story) {
 			s.edit(fleet.OpSet, "folders.made.paused", "true")
 			s.write([]fleet.Template{sharedFolder})
@@ -39,7 +44,10 @@ func TestAFolderThatATemplateMadeStaysTheTemplates(t *testing.T) {
 		"the daemon is upgraded": func(s story) {
 			s.observed = upgraded(s.observed)
 		},
-		"a person shares it as well": func(s story) { s.edit(fleet.OpAppend, "folders.made.devices", `[{"deviceID": "`+storage+`"}]`) },
+		"a person shares it as well": func(s story) {
+			s.edit(fleet.OpAppend, "folders.made.devices",
+				`[{"deviceID": "`+storage+`"}]`)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -52,7 +60,8 @@ func TestAFolderThatATemplateMadeStaysTheTemplates(t *testing.T) {
 			s.has("folders.made.devices."+nora, "absent")
 			s.consent = func(plan.Change) bool { return false }
 			p := s.write(nil)
-			if at := slices.IndexFunc(p.Changes, func(c plan.Change) bool { return c.Key.String() == "folders.made" }); at < 0 ||
+			if at := slices.IndexFunc(p.Changes,
+				func(c plan.Change) bool { return c.Key.String() == "folders.made" }); at < 0 ||
 				p.Changes[at].Class != plan.Held || !p.Changes[at].Returns || p.Changes[at].To.Exists() {
 				t.Errorf("nobody is asked about the folder: %v", p.Changes)
 			}
@@ -60,8 +69,8 @@ func TestAFolderThatATemplateMadeStaysTheTemplates(t *testing.T) {
 	}
 }
 
-// What a person edits in a member that a template made is theirs key by key: it stays, it gives way to a template that names
-// it, and it comes back.
+// What a person edits in a member that a template made is theirs key by key: it stays, it gives way to a template that
+// names it, and it comes back.
 func TestAPersonsKeyInAFolderThatATemplateMade(t *testing.T) {
 	s := newStory(t)
 	names := fleet.Template{ID: 3, Priority: 30, Op: fleet.OpSet, Key: "folders.made.rescanIntervalS", Text: "60"}
@@ -111,7 +120,8 @@ func TestMustersEarlierValueIsNobodysEdit(t *testing.T) {
 
 // Templates had the last word of a device's removal only where none shared a folder with it.
 func TestATemplateThatRemovesADeviceWinsOverThoseBeforeIt(t *testing.T) {
-	out := fleet.Template{ID: 5, Priority: 50, Label: "lost laptop", Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
+	out := fleet.Template{ID: 5, Priority: 50, Label: "lost laptop", Op: fleet.OpRemove, Key: "devices", Text: `["` +
+		nora + `"]`}
 	s := newStory(t)
 	s.write([]fleet.Template{sharedFolder})
 	s.write([]fleet.Template{sharedFolder, out})
@@ -120,7 +130,8 @@ func TestATemplateThatRemovesADeviceWinsOverThoseBeforeIt(t *testing.T) {
 	if p := s.write([]fleet.Template{sharedFolder, out}); len(p.Changes) > 0 {
 		t.Errorf("it comes back: %v", p.Changes)
 	}
-	later := fleet.Template{ID: 6, Priority: 60, Label: "share", Op: fleet.OpMerge, Key: "folders.made.devices", Text: `[{"deviceID": "` + nora + `"}]`}
+	later := fleet.Template{ID: 6, Priority: 60, Label: "share", Op: fleet.OpMerge, Key: "folders.made.devices",
+		Text: `[{"deviceID": "` + nora + `"}]`}
 	p := s.write([]fleet.Template{sharedFolder, out, later})
 	want := `template 6 "share" shares the folder with the device, and template 5 "lost laptop" removes the device: take it out of one of them`
 	if len(p.Changes) != 1 || p.Changes[0].Class != plan.Skipped || p.Changes[0].Reason != want {

@@ -28,8 +28,8 @@ func isHome(at stconfig.Value) bool {
 	return clean == "~" || above(clean)
 }
 
-// keepsVersionsAmongFiles tells whether a folder's old versions would lie where other files do: in the folder itself, in
-// one around it, or in the home directory. The cleaning of versions deletes whatever is old enough there
+// keepsVersionsAmongFiles tells whether a folder's old versions would lie where other files do: in the folder itself,
+// in one around it, or in the home directory. The cleaning of versions deletes whatever is old enough there
 // (lib/versioner of Syncthing 1.12 to 2.1).
 func keepsVersionsAmongFiles(g guard, p place) bool {
 	key := folders.Child(p.names[1])

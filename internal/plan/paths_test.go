@@ -72,8 +72,8 @@ func (c *scene) judgeAll(t *testing.T, system stsim.System, role fleet.Role) (ca
 	return cases
 }
 
-// TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy covers a reason that needed two readings ("it is not admins alone who
-// ask for it").
+// TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy covers a reason that needed two readings ("it is not admins alone
+// who ask for it").
 func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 	author := fleet.Template{ID: 12, Op: fleet.OpMerge, Key: "folders.new", SavedRole: fleet.RoleAuthor}
 	for text, want := range map[string]string{

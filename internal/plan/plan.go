@@ -21,7 +21,8 @@ const (
 	Refused Class = "refused" // never sent
 )
 
-// Plan takes one device from its observed to its desired configuration. It holds only for the document it was made from.
+// Plan takes one device from its observed to its desired configuration. It holds only for the document it was made
+// from.
 type Plan struct {
 	Device     fleet.DeviceID
 	Generation int64    // of the templates and tags it was made from
@@ -68,8 +69,8 @@ func (c Change) Shown() (from, to stconfig.Value) {
 	return stconfig.MaskAt(c.Key, c.From), stconfig.MaskAt(c.Key, c.To)
 }
 
-// Reported is the change for an answer that waits: it holds no part of the documents that it comes from, and its values
-// only where there is room for them.
+// Reported is the change for an answer that waits: it holds no part of the documents that it comes from, and its
+// values only where there is room for them.
 func (c Change) Reported(room bool) Change {
 	const left = "its values are not shown, because all of them together are too large: GET the plan or the configuration"
 	c.send = stconfig.Value{}
@@ -86,8 +87,8 @@ func (c Change) Reported(room bool) Change {
 	return c
 }
 
-// Wish tells what a change asks for at which place, without keeping it: two of one device are equal when the changes ask
-// for the same, whatever keeps them back.
+// Wish tells what a change asks for at which place, without keeping it: two of one device are equal when the changes
+// ask for the same, whatever keeps them back.
 type Wish [sha256.Size]byte
 
 // Wish of the change.
@@ -118,14 +119,16 @@ func (p Plan) Sendable() []Change {
 
 // Input is everything that a plan depends on. Same input, same plan.
 type Input struct {
-	Device       fleet.DeviceID
-	Generation   int64
-	Observed     stconfig.Value
-	Digest       string // of Observed, without its `ignores`; "" when it is not at hand
-	Desired      stconfig.Value
-	Base         stconfig.Value                 // what the fold started from; Absent: Observed
-	ByAdmins     func() stconfig.Value          // what the templates that admins saved ask for, without the others; nil: nothing but Base
-	MadeByAdmins func(member stconfig.Key) bool // whether a template that an admin saved makes a member, or made it; nil: none
+	Device     fleet.DeviceID
+	Generation int64
+	Observed   stconfig.Value
+	Digest     string // of Observed, without its `ignores`; "" when it is not at hand
+	Desired    stconfig.Value
+	Base       stconfig.Value // what the fold started from; Absent: Observed
+	// what the templates that admins saved ask for, without the others; nil: nothing but Base
+	ByAdmins func() stconfig.Value
+	// whether a template that an admin saved makes a member, or made it; nil: none
+	MadeByAdmins func(member stconfig.Key) bool
 	Why          func(stconfig.Key) Why
 	Skipped      []Change // Key, Templates and Reason of what the fold left out
 	Facts        Facts

@@ -25,7 +25,8 @@ func whyOutOfReach(g guard, p place) string {
 	case p.to.Kind() != stconfig.String || err != nil || is == 0:
 		return "this is not an address of the form HOST:PORT on which Muster could reach the daemon"
 	case is != was && was != g.facts.APIPort:
-		return fmt.Sprintf("Muster reaches the daemon at port %d, and its API listens at %d: something in between forwards the port, "+
+		return fmt.Sprintf("Muster reaches the daemon at port %d, and its API listens at %d: something in between "+
+			"forwards the port, "+
 			"and Muster could not follow it to another", g.facts.APIPort, was)
 	case listensThere(listeners(g.observed), host, port) || listensThere(listeners(p.after), host, port):
 		return "the daemon listens for other devices there: its API could not"
@@ -61,9 +62,9 @@ func (g guard) reaches(host string) bool {
 	return usedErr == nil && listens.Unmap() == used.Unmap()
 }
 
-// takesAPIPort tells whether one of the places where the daemon would listen for other devices is that of its API. As long
-// as it runs the API keeps the port; at the next start the API is second, and a daemon without its API ends (seen on
-// 1.19.2).
+// takesAPIPort tells whether one of the places where the daemon would listen for other devices is that of its API. As
+// long as it runs the API keeps the port; at the next start the API is second, and a daemon without its API ends (seen
+// on 1.19.2).
 func takesAPIPort(g guard, p place) bool {
 	for _, doc := range []stconfig.Value{g.observed, p.after} {
 		host, port, err := net.SplitHostPort(strings.TrimSpace(doc.Get("gui").Get("address").Str()))
@@ -90,7 +91,8 @@ func listensThere(addresses stconfig.Value, host, port string) bool {
 			text = defaultListener
 		}
 		listener, err := url.Parse(text)
-		if err == nil && strings.HasPrefix(listener.Scheme, "tcp") && listener.Port() == port && overlap(listener.Hostname(), host) {
+		if err == nil && strings.HasPrefix(listener.Scheme, "tcp") && listener.Port() == port &&
+			overlap(listener.Hostname(), host) {
 			return true
 		}
 	}

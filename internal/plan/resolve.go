@@ -59,8 +59,8 @@ func eachHandle(v stconfig.Value, replace func(stconfig.Value) (stconfig.Value, 
 	return stconfig.Obj(members...), nil
 }
 
-// refuseLiterals refuses a secret in clear from a template that no admin saved last. It is never compared with what the
-// daemon has: else its author could try whether a guess is right.
+// refuseLiterals refuses a secret in clear from a template that no admin saved last. It is never compared with what
+// the daemon has: else its author could try whether a guess is right.
 func (g guard) refuseLiterals(c *Change) {
 	if !stconfig.HasConcealedLiteral(c.To) {
 		return

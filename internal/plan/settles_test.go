@@ -20,7 +20,8 @@ func TestOnlyReadersOfTheConfigurationAreEvaluatedTwice(t *testing.T) {
 		{"a program that looks at its device", "def template(device):\n    return len(device.os)\n", 1},
 		{"a program that takes config and does not look", "def template(config):\n    return 123\n", 1},
 		{"a reader that changes nothing", "def template(config):\n    return config.options.maxSendKbps\n", 1},
-		{"a reader that changes something", "def template(config):\n    return 123 if config.options.natEnabled else 5\n", 2},
+		{"a reader that changes something", "def template(config):\n    return 123 if config.options.natEnabled else 5\n",
+			2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			evaluated := 0

@@ -6,7 +6,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Found on a real 1.19.2: PATCHing a folder's devices with bare entries moved an encryption password to another device.
+// Found on a real 1.19.2: PATCHing a folder's devices with bare entries moved an encryption password to another
+// device.
 func TestShareEntriesAreSentWholeSoThatNoneInheritsAPassword(t *testing.T) {
 	fresh := parse(t, `{"folders":[{"id":"f","devices":[{"deviceID":"A","introducedBy":"","encryptionPassword":"pw"},{"deviceID":"B","introducedBy":"","encryptionPassword":""}]}]}`)
 	after := parse(t, `{"folders":[{"id":"f","devices":[{"deviceID":"X"},{"deviceID":"B","introducedBy":"","encryptionPassword":""}]}]}`)

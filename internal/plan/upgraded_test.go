@@ -7,12 +7,14 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Entries as an earlier release kept them (internal/store/testdata has the same) are read as the kinds of now: a folder that
-// it had taken for the person's is the templates' again, the label in it stays the person's, and everything returns.
+// Entries as an earlier release kept them (internal/store/testdata has the same) are read as the kinds of now: a
+// folder that it had taken for the person's is the templates' again, the label in it stays the person's, and
+// everything returns.
 func TestEntriesOfAnEarlierReleaseAreConverted(t *testing.T) {
 	s := newStory(t)
 	made := func(id string) fleet.Template {
-		return fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "` + id + `", "path": "/srv/` + id + `"}]`}
+		return fleet.Template{ID: 1, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "` + id + `", "path": "/srv/` + id +
+			`"}]`}
 	}
 	natOff := fleet.Template{ID: 2, Op: fleet.OpSet, Key: "options.natEnabled", Text: "false"}
 	templates := []fleet.Template{made("photos"), natOff}
@@ -45,7 +47,8 @@ func TestEntriesThatAnEarlierReleaseWasSendingAreConverted(t *testing.T) {
 			if arrived {
 				s.edit(fleet.OpSet, "options.natEnabled", "false")
 			}
-			s.entries = []fleet.BaseEntry{{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Intended: []byte("false"), State: fleet.BaseSending}}
+			s.entries = []fleet.BaseEntry{{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"),
+				Intended: []byte("false"), State: fleet.BaseSending}}
 			s.write(nil)
 			s.asBefore()
 		})

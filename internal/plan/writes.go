@@ -26,7 +26,8 @@ type Write struct {
 }
 
 // ErrMoved says that what a write changes is not any more as the plan was made from.
-var ErrMoved = &fleet.Error{Code: fleet.CodeConflict, Message: "the configuration changed while it was being written: it is planned again"}
+var ErrMoved = &fleet.Error{Code: fleet.CodeConflict,
+	Message: "the configuration changed while it was being written: it is planned again"}
 
 // Again is the body of a Wide write over the document as read right before the call: what a person wrote next to its
 // changes since the plan was made stays.
@@ -46,8 +47,8 @@ func (w Write) Again(read stconfig.Value, own fleet.DeviceID) (stconfig.Value, e
 	return w.body(after), nil
 }
 
-// Save has a daemon save the configuration that it has. It changes nothing, in the section that is edited least: a daemon
-// merges a PATCH into what it had there a moment ago, and what another client writes there in between is lost.
+// Save has a daemon save the configuration that it has. It changes nothing, in the section that is edited least: a
+// daemon merges a PATCH into what it had there a moment ago, and what another client writes there in between is lost.
 func Save() Write {
 	return Write{Method: http.MethodPatch, Path: "/rest/config/ldap", Body: stconfig.Obj()}
 }
@@ -201,7 +202,8 @@ func (w *writer) ignores() {
 
 func (w *writer) removals(rank int) {
 	for _, c := range w.bySection[rank] {
-		w.add(Write{Method: http.MethodDelete, Path: fmt.Sprintf("/rest/config/%s/%s", section(c.Key), url.PathEscape(c.Key.At(1).Name))}, []Change{c})
+		w.add(Write{Method: http.MethodDelete, Path: fmt.Sprintf("/rest/config/%s/%s", section(c.Key),
+			url.PathEscape(c.Key.At(1).Name))}, []Change{c})
 	}
 }
 
@@ -211,9 +213,9 @@ func (w *writer) whole(rank int) {
 	}
 }
 
-// sparse is an object with only the changed fields of the one at key, for a call that merges. Merging replaces lists, so
-// they are whole: wide says that one is among them of which only a part changes. It cannot say a new object, nor that an
-// entry goes away.
+// sparse is an object with only the changed fields of the one at key, for a call that merges. Merging replaces lists,
+// so they are whole: wide says that one is among them of which only a part changes. It cannot say a new object, nor
+// that an entry goes away.
 func sparse(changes []Change, key stconfig.Key, whole stconfig.Value) (body stconfig.Value, wide, ok bool) {
 	body = stconfig.Obj()
 	for _, c := range changes {
@@ -239,7 +241,8 @@ func put(body, whole stconfig.Value, c Change, depth int) (_ stconfig.Value, wid
 	if value.Kind() != stconfig.Object {
 		return body.With(name, value), depth+1 < c.Key.Len(), true
 	}
-	if strings.EqualFold(name, "versioning") && c.send.Exists() { // whole: daemons reset what is left out of it (cleanupIntervalS on 1.19.2)
+	// whole: daemons reset what is left out of it (cleanupIntervalS on 1.19.2)
+	if strings.EqualFold(name, "versioning") && c.send.Exists() {
 		return body.With(name, value), depth+1 < c.Key.Len(), true
 	}
 	if depth+1 == c.Key.Len() {

@@ -74,7 +74,8 @@ func accessOf(gui stconfig.Value) string {
 func (m accessMove) lost(why error) *fleet.Error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: "change how the daemon is reached", Err: why,
 		Message: fmt.Sprintf("access lost: the daemon answers neither at %s nor at %s: %s", m.New, m.Old, fleet.Reason(why)),
-		Hint:    "Look at the daemon on its own machine (Actions > Settings > GUI, or its config.xml) and correct the device's record. Muster goes on trying."}
+		Hint: "Look at the daemon on its own machine (Actions > Settings > GUI, or its config.xml) and correct the " +
+			"device's record. Muster goes on trying."}
 }
 
 // orLost is the error of a daemon that does not answer after its access was changed.

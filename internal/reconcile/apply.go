@@ -50,11 +50,12 @@ func (e *Engine) sendAll(ctx context.Context, j *job) error {
 	if len(j.plan.Sendable()) == 0 && !j.isUnsaved() {
 		return nil
 	}
-	return &fleet.Error{Code: fleet.CodeUnavailable, During: "apply plan", Message: "the configuration keeps changing while it is being written"}
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: "apply plan",
+		Message: "the configuration keeps changing while it is being written"}
 }
 
-// send takes one plan through intent, fresh read, writes, read back and outcome. Afterwards the job holds the plan made
-// from what was read back, or, when the daemon had moved meanwhile, from what was read: then nothing was sent.
+// send takes one plan through intent, fresh read, writes, read back and outcome. Afterwards the job holds the plan
+// made from what was read back, or, when the daemon had moved meanwhile, from what was read: then nothing was sent.
 func (e *Engine) send(ctx context.Context, j *job) error {
 	a, err := e.begin(ctx, j)
 	if err != nil {
@@ -160,7 +161,8 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 	}
 	a.replanned = true
 	if err := a.makePlan(ctx, a.j, true); err != nil {
-		return true, cmp.Or(a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"), a.planFailed(a.j, err))
+		return true, cmp.Or(a.abandon(ctx, "the configuration changed, and no plan could be made from the new one"),
+			a.planFailed(a.j, err))
 	}
 	if a.j.plan.Digest == a.planned.Digest {
 		return false, nil
@@ -168,8 +170,8 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 	return true, a.abandon(ctx, "the configuration changed meanwhile: planned again")
 }
 
-// write sends the narrow writes in order, until a person stops Muster. A write that the daemon refuses keeps back those
-// that build on it; a failure that may pass ends them all, because it is not known what the daemon took.
+// write sends the narrow writes in order, until a person stops Muster. A write that the daemon refuses keeps back
+// those that build on it; a failure that may pass ends them all, because it is not known what the daemon took.
 func (a *attempt) write(ctx context.Context) error {
 	for i, w := range a.writes() {
 		if a.buildsOnRejected(w) {
@@ -192,7 +194,8 @@ func (a *attempt) write(ctx context.Context) error {
 		case "":
 			a.acknowledged = append(a.acknowledged, w.Keys...)
 		case fleet.CodeRejected:
-			a.log.Warn("daemon refused a write", logkey.Device, a.j.m.id, logkey.Method, w.Method, logkey.Path, w.Path, logkey.Err(err))
+			a.log.Warn("daemon refused a write", logkey.Device, a.j.m.id, logkey.Method, w.Method, logkey.Path, w.Path,
+				logkey.Err(err))
 			a.rejected = append(a.rejected, rejection{w.Keys, fleet.Reason(err)})
 		default:
 			return during(w.Method+" "+w.Path, err)
@@ -201,8 +204,8 @@ func (a *attempt) write(ctx context.Context) error {
 	return nil
 }
 
-// call sends one write. What it says beyond its changes was read a moment ago, or is read once more: there is no ETag, so
-// a person's edit that arrives in between is lost, and nothing else is.
+// call sends one write. What it says beyond its changes was read a moment ago, or is read once more: there is no ETag,
+// so a person's edit that arrives in between is lost, and nothing else is.
 func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 	if w.Folder != "" {
 		lines := make([]string, 0, w.Body.Len())
@@ -233,7 +236,8 @@ func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
 }
 
 // buildsOnRejected tells whether a write needs what the daemon just refused: folders need their devices, ignore
-// patterns their folder and a folder that starts its patterns, and nothing is removed when something could not be added.
+// patterns their folder and a folder that starts its patterns, and nothing is removed when something could not be
+// added.
 func (a *attempt) buildsOnRejected(w plan.Write) bool {
 	for _, key := range w.Keys {
 		for _, r := range a.rejected {
@@ -332,28 +336,33 @@ func (a *attempt) judge() (fleet.Outcome, string) {
 	return fleet.OutcomeApplied, plan.Names(a.planned.Sendable())
 }
 
-// stopUseless stops the keys that it is of no use to write again: those that the daemon refused, and those that it took
-// and still shows otherwise.
+// stopUseless stops the keys that it is of no use to write again: those that the daemon refused, and those that it
+// took and still shows otherwise.
 func (a *attempt) stopUseless() (stopped bool) {
 	h := &a.j.m.history
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, r := range a.rejected {
 		for _, key := range r.keys {
-			h.stop(fleet.Stop{Key: key.String(), Kind: fleet.StopRejected, Reason: "the daemon refused it: " + r.reason, Observed: a.j.digest, Since: time.Now()})
+			h.stop(fleet.Stop{Key: key.String(), Kind: fleet.StopRejected, Reason: "the daemon refused it: " + r.reason,
+				Observed: a.j.digest, Since: time.Now()})
 			stopped = true
 		}
 	}
 	for _, c := range a.j.plan.Sendable() {
 		key := c.Key.String()
-		took := slices.ContainsFunc(a.acknowledged, func(k stconfig.Key) bool { return k.HasPrefix(c.Key) || c.Key.HasPrefix(k) })
+		took := slices.ContainsFunc(a.acknowledged, func(k stconfig.Key) bool {
+			return k.HasPrefix(c.Key) ||
+				c.Key.HasPrefix(k)
+		})
 		was, ok := changeAt(a.planned, key)
 		if !took || ok && !was.Sending().Equal(c.Sending()) {
 			continue
 		}
 		h.unmoved[key]++
 		if h.unmoved[key] >= unmovedAfter {
-			h.stop(fleet.Stop{Key: key, Kind: fleet.StopUnmoved, Reason: "the daemon takes it and then shows another value", Observed: a.j.digest, Since: time.Now()})
+			h.stop(fleet.Stop{Key: key, Kind: fleet.StopUnmoved, Reason: "the daemon takes it and then shows another value",
+				Observed: a.j.digest, Since: time.Now()})
 			stopped = true
 		}
 	}
@@ -395,7 +404,8 @@ func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail stri
 	case err != nil:
 		return a.leaveOpen(during("record outcome", err))
 	}
-	a.log.Info("intent finished", logkey.Device, a.j.m.id, logkey.Intent, a.intent.ID, "outcome", outcome, "detail", detail)
+	a.log.Info("intent finished", logkey.Device, a.j.m.id, logkey.Intent, a.intent.ID, "outcome", outcome, "detail",
+		detail)
 	if a.o.Applied != nil {
 		a.intent.Outcome, a.intent.Detail, a.intent.FinishedAt = outcome, detail, time.Now()
 		a.intent.Writes = nil

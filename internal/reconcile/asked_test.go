@@ -8,8 +8,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// A person put something back right after a write of Muster's, and looked at the plan before the mirror read the daemon: the
-// plan showed it, the device was not looked at, and its state said for a minute that all was well.
+// A person put something back right after a write of Muster's, and looked at the plan before the mirror read the
+// daemon: the plan showed it, the device was not looked at, and its state said for a minute that all was well.
 func TestWhatAReaderSeesFirstIsLookedAt(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t, noNAT)

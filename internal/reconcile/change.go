@@ -49,8 +49,8 @@ type change struct {
 	out    Restored
 }
 
-// Restore brings a device's configuration, or a section of it, back to a revision. What templates write stays theirs; so
-// do the daemon's password and how its API is reached.
+// Restore brings a device's configuration, or a section of it, back to a revision. What templates write stays theirs;
+// so do the daemon's password and how its API is reached.
 func (e *Engine) Restore(
 	ctx context.Context, id fleet.DeviceID, number int64, what RestoreRequest,
 ) (Restored, error) {
@@ -84,8 +84,8 @@ func (e *Engine) mayRestore(ctx context.Context, id fleet.DeviceID, number int64
 	})
 }
 
-// restorable is what restoring a revision makes of the document of a job. The job reads the revision once: the revision
-// may be deleted before the job reads the daemon back.
+// restorable is what restoring a revision makes of the document of a job. The job reads the revision once: the
+// revision may be deleted before the job reads the daemon back.
 func (e *Engine) restorable(ctx context.Context, j *job, number int64) (stconfig.Value, error) {
 	if !j.revision.Exists() {
 		var err error
@@ -97,8 +97,8 @@ func (e *Engine) restorable(ctx context.Context, j *job, number int64) (stconfig
 	return stconfig.Restorable(j.revision, j.doc), nil
 }
 
-// Amend makes a person's change. What is so already is no error. It is a conflict where the change would have to wait for
-// consent, where nothing is written to the device, and where templates would take it back.
+// Amend makes a person's change. What is so already is no error. It is a conflict where the change would have to wait
+// for consent, where nothing is written to the device, and where templates would take it back.
 func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, a Amendment) error {
 	_, err := e.await(ctx, id, &request{change: &change{
 		what: a.What, cause: a.Cause, done: a.What, amends: true, role: fleet.RoleOf(ctx),
@@ -142,7 +142,8 @@ func (e *Engine) carryOut(ctx context.Context, j *job, c *change) error {
 		}
 	}
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: c.what,
-		Message: "the daemon's configuration keeps changing: nothing was written", Hint: "Ask again when no person edits it."}
+		Message: "the daemon's configuration keeps changing: nothing was written",
+		Hint:    "Ask again when no person edits it."}
 }
 
 // report makes the result of a change an answer that may wait: it holds no part of the documents, and its values only
@@ -257,9 +258,9 @@ func (c *change) checkConsent() error {
 	return nil
 }
 
-// keptByChange are the device's entries with the places of the change as the person's, also where Muster wrote the same
-// value earlier. They are never nil, which would leave the stored entries as they are. They are recorded with the intent:
-// a change that is interrupted is the person's as far as it went.
+// keptByChange are the device's entries with the places of the change as the person's, also where Muster wrote the
+// same value earlier. They are never nil, which would leave the stored entries as they are. They are recorded with the
+// intent: a change that is interrupted is the person's as far as it went.
 func (j *job) keptByChange() ([]fleet.BaseEntry, error) {
 	var keys []stconfig.Key
 	for _, c := range j.plan.Sendable() {

@@ -189,8 +189,8 @@ func TestAnAcceptGivesWayToAPersonWhoKeepsEditing(t *testing.T) {
 	})
 }
 
-// A restore asked for by an operator is judged as what an author asks for: it must lead nowhere that a template of theirs
-// could not.
+// A restore asked for by an operator is judged as what an author asks for: it must lead nowhere that a template of
+// theirs could not.
 func TestAnOperatorsRestoreIsJudgedAsAnAuthorsTemplate(t *testing.T) {
 	for role, want := range map[fleet.Role]plan.Class{fleet.RoleOperator: plan.Held, fleet.RoleAuthor: plan.Held,
 		"": plan.Held, fleet.RoleAdmin: plan.Free} {
@@ -218,7 +218,8 @@ func TestAnOperatorsRestoreIsJudgedAsAnAuthorsTemplate(t *testing.T) {
 // session that the change has: the bench panics then.
 func TestAChangeThatTemplatesTakeBackIsAConflict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, tmpl(1, fleet.OpSet, `ignores.photos-x4kd`, `["*.tmp"]`), tmpl(2, fleet.OpSet, folder+".label", `"Photos"`))
+		b := newBench(t, tmpl(1, fleet.OpSet, `ignores.photos-x4kd`, `["*.tmp"]`),
+			tmpl(2, fleet.OpSet, folder+".label", `"Photos"`))
 		b.start()
 		defer b.stop()
 		set := func(key string, to stconfig.Value) error {

@@ -13,12 +13,13 @@ func TestASecretInClearIsWarnedOf(t *testing.T) {
 		key, text string
 		warned    []string // keys
 	}{
-		"in clear":       {"gui.password", `"letmein"`, []string{"gui.password"}},
-		"inside":         {"gui", `{"password": "letmein", "theme": "dark"}`, []string{"gui.password"}},
-		"below a folder": {"folders.*.devices", `[{"deviceID": "` + string(nora) + `", "encryptionPassword": "letmein"}]`, []string{"folders.*.devices." + string(nora) + ".encryptionPassword"}},
-		"by name":        {"gui.password", `"${secret:pw}"`, nil},
-		"blank":          {"gui.password", `""`, nil},
-		"no secret":      {"gui.theme", `"dark"`, nil},
+		"in clear": {"gui.password", `"letmein"`, []string{"gui.password"}},
+		"inside":   {"gui", `{"password": "letmein", "theme": "dark"}`, []string{"gui.password"}},
+		"below a folder": {"folders.*.devices", `[{"deviceID": "` + string(nora) + `", "encryptionPassword": "letmein"}]`,
+			[]string{"folders.*.devices." + string(nora) + ".encryptionPassword"}},
+		"by name":   {"gui.password", `"${secret:pw}"`, nil},
+		"blank":     {"gui.password", `""`, nil},
+		"no secret": {"gui.theme", `"dark"`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, func(t *testing.T) {

@@ -59,14 +59,16 @@ func TestAConsentIsUsedOnce(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
 		digest := b.plan().Digest
-		if _, _, err := b.engine.Apply(fleet.WithActor(t.Context(), "nora"), b.id, digest, []string{"folders.made"}, nil); err != nil {
+		if _, _, err := b.engine.Apply(fleet.WithActor(t.Context(), "nora"), b.id, digest, []string{"folders.made"},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 		b.want("folders.made", "absent")
 		b.store.mu.Lock()
 		given, closed := b.store.consents, len(b.store.closed)
 		b.store.mu.Unlock()
-		if len(given) != 1 || closed != 1 || given[0].By != "nora" || given[0].Key != "folders.made" || given[0].Until.Sub(given[0].At) != 24*time.Hour {
+		if len(given) != 1 || closed != 1 || given[0].By != "nora" || given[0].Key != "folders.made" ||
+			given[0].Until.Sub(given[0].At) != 24*time.Hour {
 			t.Errorf("recorded %+v, %d closed", given, closed)
 		}
 		b.changed(madeFolder)
@@ -126,7 +128,8 @@ func TestAPasswordsReturnIsNotConsentedTo(t *testing.T) {
 				t.Errorf("%s is %s", c.Key, c.Class)
 			}
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, []string{"gui.user", "gui.password"}); err != nil {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil,
+			[]string{"gui.user", "gui.password"}); err != nil {
 			t.Fatal(err)
 		}
 		b.wantState(fleet.ConfigUnmanaged, "")

@@ -10,8 +10,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Contradictions are the keys for which a template and another one of the same devices ask different values, and who has
-// the last word. They are searched for on one device that carries a tag of the template.
+// Contradictions are the keys for which a template and another one of the same devices ask different values, and who
+// has the last word. They are searched for on one device that carries a tag of the template.
 func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []string {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {

@@ -19,11 +19,12 @@ const (
 	workTime       = 5 * time.Minute // for one device, an API restart and a test of access included
 	firstPause     = time.Second     // after a failure that may pass
 	longestPause   = time.Minute
-	ignoresEvery   = 15 * time.Minute      // ignore patterns are not in any event
-	factsPause     = time.Second           // versions of many devices come in together: they are taken in when it is quiet for so long,
-	factsLongest   = 15 * time.Second      // or when the first of them has waited for so long
-	fleetPause     = 50 * time.Microsecond // per device beyond smallFleet, between two passes over all of them
-	smallFleet     = 1000
+	ignoresEvery   = 15 * time.Minute // ignore patterns are not in any event
+	// versions of many devices come in together: they are taken in when it is quiet for so long,
+	factsPause   = time.Second
+	factsLongest = 15 * time.Second      // or when the first of them has waited for so long
+	fleetPause   = 50 * time.Microsecond // per device beyond smallFleet, between two passes over all of them
+	smallFleet   = 1000
 )
 
 // Engine works on devices as they need it, one worker per device at a time.
@@ -279,8 +280,8 @@ func (e *Engine) factsMoved() {
 	}
 }
 
-// RegistryChanged says that devices, templates, tags or modes changed. Devices that it does not concern cost little; but
-// thousands of changes in a row do not queue thousands of devices each time.
+// RegistryChanged says that devices, templates, tags or modes changed. Devices that it does not concern cost little;
+// but thousands of changes in a row do not queue thousands of devices each time.
 func (e *Engine) RegistryChanged() {
 	registry, err := e.o.Store.Registry(context.Background())
 	if err != nil {
@@ -292,7 +293,8 @@ func (e *Engine) RegistryChanged() {
 	if e.fleetDue != nil {
 		return
 	}
-	if wait := time.Until(e.queuedAll.Add(time.Duration(len(registry.Devices)-smallFleet) * fleetPause)); wait > 0 && e.running {
+	if wait := time.Until(e.queuedAll.Add(time.Duration(len(registry.Devices)-smallFleet) * fleetPause)); wait > 0 &&
+		e.running {
 		e.fleetDue = time.AfterFunc(wait, func() {
 			e.mu.Lock()
 			e.fleetDue = nil

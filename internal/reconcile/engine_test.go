@@ -16,7 +16,8 @@ import (
 
 var (
 	noNAT  = tmpl(1, fleet.OpSet, "options.natEnabled", "false")
-	photos = tmpl(2, fleet.OpMerge, "folders", `[{"id": "photos", "path": "/srv/p", "devices": [{"deviceID": "`+string(nora)+`"}]}]`)
+	photos = tmpl(2, fleet.OpMerge, "folders",
+		`[{"id": "photos", "path": "/srv/p", "devices": [{"deviceID": "`+string(nora)+`"}]}]`)
 )
 
 func TestBringsADaemonToWhatTemplatesAsk(t *testing.T) {
@@ -91,7 +92,8 @@ func TestObserveWritesNothing(t *testing.T) {
 		if p := b.plan(); len(p.Changes) != 1 {
 			t.Errorf("plan has %d changes", len(p.Changes))
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil, nil); fleet.CodeOf(err) != fleet.CodeConflict {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, nil,
+			nil); fleet.CodeOf(err) != fleet.CodeConflict {
 			t.Errorf("apply while observing: %v", err)
 		}
 		b.wantWrites(0)
@@ -164,12 +166,14 @@ func TestAnUnusableDocumentIsNotPlannedFrom(t *testing.T) {
 	}
 }
 
-// Killed at every step of an apply and started again, the daemon ends where it should, no write is sent twice, and what
-// was there before is remembered.
+// Killed at every step of an apply and started again, the daemon ends where it should, no write is sent twice, and
+// what was there before is remembered.
 func TestCrashAtEveryStep(t *testing.T) {
 	steps := []string{reconcile.StepBeforeIntent, reconcile.StepAfterIntent, reconcile.StepAfterRead,
-		reconcile.StepBeforeWrite + "1", reconcile.StepAfterWrite + "1", reconcile.StepBeforeWrite + "2", reconcile.StepAfterWrite + "2",
-		reconcile.StepBeforeWrite + "3", reconcile.StepAfterWrite + "3", reconcile.StepBeforeVerify, reconcile.StepBeforeOutcome}
+		reconcile.StepBeforeWrite + "1", reconcile.StepAfterWrite + "1", reconcile.StepBeforeWrite + "2",
+		reconcile.StepAfterWrite + "2",
+		reconcile.StepBeforeWrite + "3", reconcile.StepAfterWrite + "3", reconcile.StepBeforeVerify,
+		reconcile.StepBeforeOutcome}
 	for _, step := range steps {
 		t.Run(step, func(t *testing.T) {
 			in(t, func(t *testing.T) {
@@ -216,10 +220,11 @@ func TestCrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// A person edits at the worst moments. What they write at keys that nobody manages stays, and at managed ones it is the
-// new base.
+// A person edits at the worst moments. What they write at keys that nobody manages stays, and at managed ones it is
+// the new base.
 func TestSecondWriter(t *testing.T) {
-	for _, step := range []string{reconcile.StepBeforeIntent, reconcile.StepAfterIntent, reconcile.StepAfterRead, reconcile.StepBeforeWrite + "1",
+	for _, step := range []string{reconcile.StepBeforeIntent, reconcile.StepAfterIntent, reconcile.StepAfterRead,
+		reconcile.StepBeforeWrite + "1",
 		reconcile.StepAfterWrite + "1", reconcile.StepBeforeWrite + "2", reconcile.StepBeforeVerify} {
 		t.Run(step, func(t *testing.T) {
 			in(t, func(t *testing.T) {
@@ -320,7 +325,8 @@ func TestContendedEndsWhenTheTemplatesChangedBeforeAStart(t *testing.T) {
 	})
 }
 
-// A person said yes, the daemon went away before anything was sent, and they were told so. Another process does not act on it.
+// A person said yes, the daemon went away before anything was sent, and they were told so. Another process does not
+// act on it.
 func TestAConsentDoesNotOutliveAnApplyThatFailed(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t, tmpl(1, fleet.OpSet, "folders.photos-x4kd.path", `"/srv/other"`))
@@ -333,7 +339,8 @@ func TestAConsentDoesNotOutliveAnApplyThatFailed(t *testing.T) {
 		}
 		b.start()
 		defer func() { b.stop() }()
-		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos-x4kd.path"}, nil); fleet.CodeOf(err) != fleet.CodeUnavailable {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, b.plan().Digest, []string{"folders.photos-x4kd.path"},
+			nil); fleet.CodeOf(err) != fleet.CodeUnavailable {
 			t.Errorf("apply: %v", err)
 		}
 		b.stop()
@@ -491,13 +498,16 @@ func TestHeldWaitsForConsent(t *testing.T) {
 		b.want("folders.photos-x4kd.path", `"/srv/photos"`)
 		b.wantState(fleet.ConfigHeld, "folders.photos-x4kd.path")
 		digest := b.plan().Digest
-		if _, _, err := b.engine.Apply(t.Context(), b.id, "another", []string{"folders.photos-x4kd.path"}, nil); fleet.CodeOf(err) != fleet.CodeConflict {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, "another", []string{"folders.photos-x4kd.path"},
+			nil); fleet.CodeOf(err) != fleet.CodeConflict {
 			t.Errorf("with another digest: %v", err)
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{"options.natEnabled"}, nil); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, []string{"options.natEnabled"},
+			nil); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("consent to what is not held: %v", err)
 		}
-		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, nil, []string{"folders.photos-x4kd.path"}); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, digest, nil,
+			[]string{"folders.photos-x4kd.path"}); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("keep what a template asks for: %v", err)
 		}
 		b.want("folders.photos-x4kd.path", `"/srv/photos"`)
@@ -567,7 +577,8 @@ func TestIgnoresFollowTheirFolder(t *testing.T) {
 		b.wantState(fleet.ConfigInSync, "")
 		b.want("folders.photos.paused", "false")
 		calls := b.daemon.written() // made paused, so that nothing is offered that is to be ignored
-		if len(calls) != 4 || !strings.Contains(calls[1], `"paused":true`) || calls[2] != "ignores photos" || !strings.HasSuffix(calls[3], `{"paused":false}`) {
+		if len(calls) != 4 || !strings.Contains(calls[1], `"paused":true`) || calls[2] != "ignores photos" ||
+			!strings.HasSuffix(calls[3], `{"paused":false}`) {
 			t.Errorf("calls:\n%s", strings.Join(calls, "\n"))
 		}
 		if got := outcomesOf(b.store.outcomes()); got != "[applied applied]" {

@@ -75,7 +75,8 @@ func (e *Engine) example(r *fleet.Registry, tags []fleet.Tag) fleet.DeviceID {
 }
 
 // SampleFacts are what templates see of the sample device.
-var SampleFacts = template.Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort, OS: "linux", Arch: "amd64", Version: "v2.1.3"}
+var SampleFacts = template.Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort,
+	OS: "linux", Arch: "amd64", Version: "v2.1.3"}
 
 var sampleSystem = fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/sample"}
 
@@ -130,7 +131,8 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 		if !errors.Is(err, errNothingSeen) {
 			x.log.Info("evaluated over the sample", "err", err)
 		}
-		x.warn("the configuration of %s was never read, or cannot be believed: evaluated over a sample configuration", device)
+		x.warn("the configuration of %s was never read, or cannot be believed: evaluated over a sample configuration",
+			device)
 		return nil
 	}
 	x.j, x.own = j, device
@@ -156,8 +158,8 @@ func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) de
 	}
 }
 
-// readPatterns reads the ignore patterns that this template and those before it are about. A template that fails says so
-// when it is evaluated.
+// readPatterns reads the ignore patterns that this template and those before it are about. A template that fails says
+// so when it is evaluated.
 func (x *evaluating) readPatterns(ctx context.Context) {
 	r, err := desired.Fold(x.folding(ctx, append(x.before(), x.t)))
 	if err != nil || len(r.Ignores) == 0 {
@@ -190,7 +192,8 @@ func (x *evaluating) soFar(ctx context.Context) error {
 func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 	if key, err := stconfig.ParseKey(x.t.Key); err == nil {
 		for _, at := range stconfig.SecretsIn(key, evaluated.Value) {
-			x.warn("%s stands in clear in the template: keep it as a secret, and write secret(\"name\") or \"${secret:name}\"", at)
+			x.warn("%s stands in clear in the template: keep it as a secret, and write secret(\"name\") or \"${secret:name}\"",
+				at)
 		}
 	}
 	var label func(fleet.DeviceID) (string, bool)
@@ -200,8 +203,9 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 	}
 	first := true
 	fold := desired.Input{
-		Device: x.own, OS: x.facts.OS, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: label, Unread: unread,
-		Take: taking(ctx), Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, Tags: x.facts.Tags,
+		Device: x.own, OS: x.facts.OS, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: label,
+		Unread: unread,
+		Take:   taking(ctx), Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, Tags: x.facts.Tags,
 		AdminSaved: fleet.Template.SavedByAdmin,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			if first {
@@ -290,7 +294,8 @@ func (x *evaluating) guardFacts(ctx context.Context) plan.Facts {
 	return facts
 }
 
-// asksFor tells whether a planned change is this template's: others, and what an earlier text of it asked for, are not.
+// asksFor tells whether a planned change is this template's: others, and what an earlier text of it asked for, are
+// not.
 func (x *evaluating) asksFor(planned plan.Change) bool {
 	return slices.Contains(planned.Templates, x.t.ID) && slices.ContainsFunc(x.out.Changes, func(c stconfig.Change) bool {
 		return c.Key.HasPrefix(planned.Key) || planned.Key.HasPrefix(c.Key)

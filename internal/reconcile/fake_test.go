@@ -101,7 +101,8 @@ func (s *store) BeginIntent(_ context.Context, intent fleet.Intent, entries []fl
 	return intent.ID, nil
 }
 
-func (s *store) FinishIntent(_ context.Context, id int64, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error {
+func (s *store) FinishIntent(_ context.Context, id int64, outcome fleet.Outcome, detail string,
+	entries []fleet.BaseEntry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -182,7 +183,8 @@ func (s *store) openConsents(device fleet.DeviceID) (open []fleet.Consent) {
 	return open
 }
 
-func (s *store) PutGroupConsent(_ context.Context, g fleet.GroupConsent, now []fleet.Consent) (fleet.GroupConsent, []fleet.Consent, error) {
+func (s *store) PutGroupConsent(_ context.Context, g fleet.GroupConsent, now []fleet.Consent) (fleet.GroupConsent,
+	[]fleet.Consent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g.ID = int64(len(s.groups) + 1)
@@ -586,7 +588,8 @@ func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
 	s := &store{observed: map[fleet.DeviceID]fleet.ObservedConfig{}, entries: map[fleet.DeviceID][]fleet.BaseEntry{}}
 	doc := stconfig.Normalise(stconfig.Sample())
 	b := &bench{t: t, id: id, store: s, evals: &evaluator{}, secrets: secrets{"pw": "correct horse"},
-		daemon: &daemon{id: id, store: s, doc: doc, ignores: map[string][]string{}, online: true, key: doc.Get("gui").Get("apiKey").Str(),
+		daemon: &daemon{id: id, store: s, doc: doc, ignores: map[string][]string{}, online: true,
+			key: doc.Get("gui").Get("apiKey").Str(),
 			known: reconcile.Known{Address: "127.0.0.1:8384", Version: fleet.Version{Version: "v2.1.3", OS: "linux"},
 				System: fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/one"}}}}
 	b.register(templates...)
@@ -606,9 +609,11 @@ func (b *bench) register(templates ...fleet.TaggedTemplate) {
 	}
 	b.store.registry = &fleet.Registry{Generation: generation, Mode: fleet.ModeOn, TagModes: map[fleet.Tag]fleet.Mode{},
 		Devices: map[fleet.DeviceID]*fleet.Registered{
-			b.id: {Device: fleet.Device{ID: b.id, Label: "one", APIKey: fleet.NewSecret("old"), APIAddress: "127.0.0.1", APIPort: 8384}, Tags: []fleet.Tag{"all"},
+			b.id: {Device: fleet.Device{ID: b.id, Label: "one", APIKey: fleet.NewSecret("old"), APIAddress: "127.0.0.1",
+				APIPort: 8384}, Tags: []fleet.Tag{"all"},
 				Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}},
-			nora: {Device: fleet.Device{ID: nora, Label: "Nora", APIPort: 8384}, Settings: fleet.DeviceSettings{Mode: fleet.ModePaused}},
+			nora: {Device: fleet.Device{ID: nora, Label: "Nora", APIPort: 8384},
+				Settings: fleet.DeviceSettings{Mode: fleet.ModePaused}},
 		},
 		Templates: templates}
 }

@@ -33,8 +33,8 @@ func (e *Engine) conclude(j *job) {
 // maxWaiting is of how many changes of a device it is known between two passes that they wait.
 const maxWaiting = 1000
 
-// keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: a consent to
-// one change is none to the same change of another day.
+// keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: a consent
+// to one change is none to the same change of another day.
 func (m *history) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Equal held changes of several devices are one question. What waits is remembered from the last pass of each device: to
-// list it, nothing is planned. It is lost with the process and known again after the first passes.
+// Equal held changes of several devices are one question. What waits is remembered from the last pass of each device:
+// to list it, nothing is planned. It is lost with the process and known again after the first passes.
 
 const (
 	maxHeldChanges = 100      // of a device that are remembered
@@ -181,8 +181,8 @@ func (g *heldGroup) byRollout(rollouts map[fleet.DeviceID]int64) []fleet.HeldGro
 }
 
 // AnswerGroup records a person's answer to equal held changes: for the devices that have them now, and with a rollout
-// also for its members that get them later. It names the devices that have them now; what was recorded is acted on with
-// their next pass, which begins at once. Conflict: no device that is meant has such a change.
+// also for its members that get them later. It names the devices that have them now; what was recorded is acted on
+// with their next pass, which begins at once. Conflict: no device that is meant has such a change.
 func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.DeviceID, error) {
 	rollouts, err := e.o.Store.RolloutsOfDevices(ctx)
 	if err != nil {

@@ -59,7 +59,8 @@ func TestWhatWaitsIsShownAndAnswered(t *testing.T) {
 		b.want("folders.made", "absent")
 		b.noGroup()
 		given := b.store.consents
-		if len(given) != 1 || given[0].By != "nora" || given[0].Until.Sub(given[0].At) != 24*time.Hour || len(b.store.closed) != 1 {
+		if len(given) != 1 || given[0].By != "nora" || given[0].Until.Sub(given[0].At) != 24*time.Hour ||
+			len(b.store.closed) != 1 {
 			t.Errorf("recorded %+v, %v closed", given, b.store.closed)
 		}
 	})
@@ -76,7 +77,8 @@ func TestAnAnswerToAGroupOutlivesAKill(t *testing.T) {
 			b.start()
 			defer b.stop()
 			b.wantState(fleet.ConfigUnmanaged, "")
-			b.want("folders.made.id", map[fleet.Answer]string{fleet.AnswerConsent: "absent", fleet.AnswerKeep: `"made"`}[answer])
+			b.want("folders.made.id", map[fleet.Answer]string{fleet.AnswerConsent: "absent",
+				fleet.AnswerKeep: `"made"`}[answer])
 			if open, _ := b.store.OpenConsents(t.Context()); len(open) != 0 {
 				t.Errorf("still open: %+v", open)
 			}

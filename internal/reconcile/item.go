@@ -27,8 +27,9 @@ type item struct {
 	failures               int
 	timer                  timer
 	requests               []*request
-	version                [3]string             // os, architecture and version, as last seen by Online
-	handed                 *fleet.ObservedConfig // kept a moment ago; nil when a pass has it, or when it is to be read from the store
+	version                [3]string // os, architecture and version, as last seen by Online
+	// kept a moment ago; nil when a pass has it, or when it is to be read from the store
+	handed *fleet.ObservedConfig
 
 	history history
 }
@@ -50,8 +51,10 @@ type request struct {
 
 func newItem(id fleet.DeviceID) *item {
 	return &item{id: id, history: history{
-		stops: map[string]fleet.Stop{}, kept: map[string]fleet.Stop{}, consents: map[string]fleet.Consent{}, drifts: map[string][]time.Time{},
-		driftSeen: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{}, wrote: map[string]time.Time{},
+		stops: map[string]fleet.Stop{}, kept: map[string]fleet.Stop{}, consents: map[string]fleet.Consent{},
+		drifts:    map[string][]time.Time{},
+		driftSeen: map[string]string{}, sent: map[string][]sentValue{}, unmoved: map[string]int{},
+		wrote: map[string]time.Time{},
 	}}
 }
 
@@ -190,7 +193,8 @@ func (m *history) countSent(changes []plan.Change, now time.Time) (unstable bool
 		}
 		last := slices.DeleteFunc(m.sent[key], func(v sentValue) bool { return now.Sub(v.at) >= contendedWithin })
 		if n := len(last); n >= 2 && last[n-2].digest == value && last[n-1].digest != value {
-			m.stop(fleet.Stop{Key: key, Kind: fleet.StopUnstable, Since: now, Reason: "what the templates ask for here changes back and forth by itself"})
+			m.stop(fleet.Stop{Key: key, Kind: fleet.StopUnstable, Since: now,
+				Reason: "what the templates ask for here changes back and forth by itself"})
 			unstable = true
 			continue
 		}

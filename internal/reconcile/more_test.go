@@ -20,7 +20,8 @@ import (
 
 func TestUnstable(t *testing.T) {
 	in(t, func(t *testing.T) {
-		b := newBench(t, tmpl(1, fleet.OpSet, "options.maxSendKbps", "def template(config):\n    return 100 if config['options']['maxRecvKbps'] == 0 else 200\n"))
+		b := newBench(t, tmpl(1, fleet.OpSet, "options.maxSendKbps",
+			"def template(config):\n    return 100 if config['options']['maxRecvKbps'] == 0 else 200\n"))
 		b.start()
 		defer b.stop()
 		b.want("options.maxSendKbps", "100")
@@ -325,8 +326,10 @@ func TestEvaluate(t *testing.T) {
 		b.start()
 		defer b.stop()
 
-		ev := evaluate(t, b, tmpl(0, fleet.OpSet, "options.maxSendKbps", "def template(config):\n    print('hello')\n    return config['options']['maxRecvKbps'] + 1\n"))
-		if ev.Device != b.id || ev.Language != template.Starlark || ev.Value.Str() != "6" || fmt.Sprint(ev.Output) != "[hello]" || ev.Steps == 0 {
+		ev := evaluate(t, b, tmpl(0, fleet.OpSet, "options.maxSendKbps",
+			"def template(config):\n    print('hello')\n    return config['options']['maxRecvKbps'] + 1\n"))
+		if ev.Device != b.id || ev.Language != template.Starlark || ev.Value.Str() != "6" ||
+			fmt.Sprint(ev.Output) != "[hello]" || ev.Steps == 0 {
 			t.Errorf("got %+v", ev)
 		}
 		if len(ev.Changes) != 1 || ev.Changes[0].Key.String() != "options.maxSendKbps" || len(ev.Warnings) > 0 {
@@ -343,11 +346,13 @@ func TestEvaluate(t *testing.T) {
 		} {
 			key, body, _ := strings.Cut(text, " ")
 			ev := evaluate(t, b, tmpl(0, fleet.OpSet, key, body))
-			if !slices.ContainsFunc(ev.Warnings, func(w string) bool { return strings.Contains(w, want) }) || !ev.Value.Exists() {
+			if !slices.ContainsFunc(ev.Warnings, func(w string) bool { return strings.Contains(w, want) }) ||
+				!ev.Value.Exists() {
 				t.Errorf("%s: value %v, warnings %q, want %q", text, ev.Value.Kind(), ev.Warnings, want)
 			}
 		}
-		if _, err := b.engine.Evaluate(t.Context(), tmpl(0, fleet.OpSet, "", "{"), ""); fleet.CodeOf(err) != fleet.CodeInvalid {
+		if _, err := b.engine.Evaluate(t.Context(), tmpl(0, fleet.OpSet, "", "{"),
+			""); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("a body that is none: %v", err)
 		}
 		if _, err := b.engine.Evaluate(t.Context(), noNAT, "AAAAAAA"); fleet.CodeOf(err) != fleet.CodeNotFound {
@@ -361,7 +366,8 @@ func TestEvaluate(t *testing.T) {
 		b.store.mu.Lock()
 		b.store.registry = &fleet.Registry{Mode: fleet.ModeOn}
 		b.store.mu.Unlock()
-		if ev := evaluate(t, b, noNAT); ev.Device != "" || len(ev.Warnings) != 1 || !strings.Contains(ev.Warnings[0], "sample") || len(ev.Changes) != 1 {
+		if ev := evaluate(t, b, noNAT); ev.Device != "" || len(ev.Warnings) != 1 ||
+			!strings.Contains(ev.Warnings[0], "sample") || len(ev.Changes) != 1 {
 			t.Errorf("without devices: %+v", ev)
 		}
 		b.wantWrites(1)
@@ -382,8 +388,10 @@ func TestManyDevices(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			many.daemons[id] = &daemon{id: id, store: b.store, doc: stconfig.Normalise(parsed), online: true, ignores: map[string][]string{}}
-			r.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id, APIPort: 8384}, Tags: []fleet.Tag{"all"}, Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}}
+			many.daemons[id] = &daemon{id: id, store: b.store, doc: stconfig.Normalise(parsed), online: true,
+				ignores: map[string][]string{}}
+			r.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id, APIPort: 8384}, Tags: []fleet.Tag{"all"},
+				Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}}
 			if _, err := many.Config(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}

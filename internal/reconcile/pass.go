@@ -52,7 +52,8 @@ func (e *Engine) passOf(j *job) Pass {
 		case c.Sendable() && p.Unsent == "":
 			p.Unsent = c.Key.String()
 		case c.Class != plan.Skipped && !c.Sendable() && len(p.Waiting) < maxWaiting:
-			p.Waiting = append(p.Waiting, WaitingChange{Wish: c.Wish().Keyed(e.o.DigestKey), Key: c.Key.String(), Reason: shortened(c.Reason),
+			p.Waiting = append(p.Waiting, WaitingChange{Wish: c.Wish().Keyed(e.o.DigestKey), Key: c.Key.String(),
+				Reason:  shortened(c.Reason),
 				Stopped: c.Stopped})
 		}
 	}
@@ -70,8 +71,8 @@ func (e *Engine) passed(m *item, p Pass) {
 	}
 }
 
-// passedAgain keeps that the last pass holds for what the device is planned from now: neither the templates that apply to
-// it nor the document changed.
+// passedAgain keeps that the last pass holds for what the device is planned from now: neither the templates that apply
+// to it nor the document changed.
 func (e *Engine) passedAgain(j *job) {
 	m := j.m
 	m.history.mu.Lock()

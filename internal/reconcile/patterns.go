@@ -27,7 +27,8 @@ type asking struct {
 
 // patterns are those of the folders that the device has, on top of those that are known. The job learns why others
 // stay unknown.
-func (a *asking) patterns(ctx context.Context, j *job, folders []string, known map[string][]string) map[string][]string {
+func (a *asking) patterns(ctx context.Context, j *job, folders []string,
+	known map[string][]string) map[string][]string {
 	patterns := maps.Clone(known)
 	if patterns == nil {
 		patterns = map[string][]string{}
@@ -57,7 +58,8 @@ func (a *asking) one(ctx context.Context, j *job, folder string) (lines []string
 	case time.Duration(a.spent.Load()) >= patternsTime:
 		return nil, fmt.Sprintf("the daemons that were asked before took %v", patternsTime)
 	case a.read.Add(1) > maxPatternsRead:
-		return nil, fmt.Sprintf("the patterns of %d folders were read already, more are not for one question", maxPatternsRead)
+		return nil, fmt.Sprintf("the patterns of %d folders were read already, more are not for one question",
+			maxPatternsRead)
 	}
 	began := time.Now()
 	defer func() { a.spent.Add(int64(time.Since(began))) }()

@@ -40,8 +40,13 @@ func TestPatternsThatAreNotReadSayWhy(t *testing.T) {
 		read    int
 		why     string // of the last folder
 	}{
-		"all answer":   {job{known: online}, func(context.Context, string) ([]string, error) { return []string{"x"}, nil }, maxPatternsRead, "200 folders were read already"},
-		"none answers": {job{known: online}, func(ctx context.Context, _ string) ([]string, error) { <-ctx.Done(); return nil, ctx.Err() }, 0, "asked before took 20s"},
+		"all answer": {job{known: online}, func(context.Context, string) ([]string, error) { return []string{"x"}, nil },
+			maxPatternsRead, "200 folders were read already"},
+		"none answers": {job{known: online}, func(ctx context.Context, _ string) ([]string,
+			error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, 0, "asked before took 20s"},
 		"an error": {job{known: online}, func(context.Context, string) ([]string, error) {
 			return nil, errors.Join(&fleet.Error{Message: "a bad pattern"})
 		}, 0, "200 folders were read already"},
@@ -55,7 +60,8 @@ func TestPatternsThatAreNotReadSayWhy(t *testing.T) {
 				j.m, j.doc = newItem("x"), doc
 				began := time.Now()
 				got := a.patterns(t.Context(), &j, append(names, "gone"), map[string][]string{"known": {"y"}})
-				if len(got) != c.read+1 || len(j.unread) != folders-c.read || !strings.Contains(j.unread[names[folders-1]], c.why) {
+				if len(got) != c.read+1 || len(j.unread) != folders-c.read ||
+					!strings.Contains(j.unread[names[folders-1]], c.why) {
 					t.Errorf("%d were read, %d not: %q", len(got), len(j.unread), j.unread[names[folders-1]])
 				}
 				if took := time.Since(began); took > patternsTime {

@@ -14,8 +14,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// process makes a pass over a device, for the first request that waits, if there is any. After an error the device is queued
-// again after a pause.
+// process makes a pass over a device, for the first request that waits, if there is any. After an error the device is
+// queued again after a pause.
 func (e *Engine) process(ctx context.Context, m *item) error {
 	var r *request
 	e.mu.Lock()
@@ -41,14 +41,15 @@ func (e *Engine) process(ctx context.Context, m *item) error {
 		e.enqueue(m.id) // what templates make of the document as it is now
 		return nil      // the person has the error
 	}
-	if isLasting(err) || r != nil && (fleet.CodeOf(err) == fleet.CodeConflict || fleet.CodeOf(err) == fleet.CodeNotFound) {
+	if isLasting(err) || r != nil && (fleet.CodeOf(err) == fleet.CodeConflict ||
+		fleet.CodeOf(err) == fleet.CodeNotFound) {
 		return nil // the person has been told, or reads it in the device's state
 	}
 	return err
 }
 
-// unanswered takes a person's apply back that came to nothing: their consent must not go out at some later time, and what
-// else was to be done in this look is still to be done.
+// unanswered takes a person's apply back that came to nothing: their consent must not go out at some later time, and
+// what else was to be done in this look is still to be done.
 func (e *Engine) unanswered(ctx context.Context, m *item, r *request) {
 	m.history.disarm(r)
 	e.closeConsents(context.WithoutCancel(ctx), m)
@@ -316,7 +317,8 @@ func (e *Engine) keepEntries(ctx context.Context, j *job) error {
 
 func sameEntries(a, b []fleet.BaseEntry) bool {
 	return slices.EqualFunc(a, b, func(x, y fleet.BaseEntry) bool {
-		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied && x.ByAdmin == y.ByAdmin && x.Version == y.Version &&
+		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied &&
+			x.ByAdmin == y.ByAdmin && x.Version == y.Version &&
 			slices.Equal(x.Templates, y.Templates) && bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) &&
 			bytes.Equal(x.Earlier, y.Earlier) && bytes.Equal(x.Sent, y.Sent)
 	})
@@ -340,11 +342,12 @@ func refuse(r *request, why string) error {
 	if r == nil {
 		return nil
 	}
-	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why, Hint: "The state of the device says what to do about that."}
+	return &fleet.Error{Code: fleet.CodeConflict, During: "apply plan", Message: why,
+		Hint: "The state of the device says what to do about that."}
 }
 
-// nothingToPlan tells that there is nothing to plan from yet, before the store is asked: while a fleet is contacted for the first
-// time, most devices are queued more than once.
+// nothingToPlan tells that there is nothing to plan from yet, before the store is asked: while a fleet is contacted
+// for the first time, most devices are queued more than once.
 func (e *Engine) nothingToPlan(j *job) bool {
 	switch {
 	case j.known.NeverRead && len(j.templates) == 0:

@@ -43,8 +43,8 @@ type Daemon interface {
 	// Config reads the configuration now. What it returns becomes the device's observed configuration.
 	Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error)
 	Ignores(ctx context.Context, id fleet.DeviceID, folder string) ([]string, error)
-	// Session is for several calls in a row over one connection. Until it is closed, nothing else waits for long: close it
-	// soon, and make no other call meanwhile.
+	// Session is for several calls in a row over one connection. Until it is closed, nothing else waits for long: close
+	// it soon, and make no other call meanwhile.
 	Session(ctx context.Context, id fleet.DeviceID) (Session, error)
 	// Known is what is known of the daemon without asking it.
 	Known(id fleet.DeviceID) Known
@@ -75,7 +75,8 @@ type Known struct {
 	NeverRead    bool                                      // no configuration was ever read
 	FolderErrors map[string]string                         // of the folders that cannot work
 	FolderRuns   func(folder string, since time.Time) bool // it was seen without error after a time, or is gone
-	Unkept       bool                                      // the newest configuration is not in the store yet; ConfigSeen follows
+	// the newest configuration is not in the store yet; ConfigSeen follows
+	Unkept bool
 }
 
 // Access changes how a daemon is reached. Without it no change of gui.apiKey or of the API's port is sent.

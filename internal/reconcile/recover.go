@@ -44,8 +44,8 @@ func (e *Engine) Verify(intent fleet.Intent) {
 	e.push(m)
 }
 
-// verifyUnfinished reads the daemon to find out what became of open intents, and records it. Nothing is sent again: what
-// is still missing is in the next plan. waiting says that the daemon cannot be read now.
+// verifyUnfinished reads the daemon to find out what became of open intents, and records it. Nothing is sent again:
+// what is still missing is in the next plan. waiting says that the daemon cannot be read now.
 func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, err error) {
 	h := &j.m.history
 	h.mu.Lock()
@@ -109,13 +109,15 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 // restoredOr is what became of a restore, or of another change that templates know nothing of.
 func restoredOr(j *job, intent fleet.Intent) (fleet.Outcome, string) {
 	if j.digest == intent.Observed {
-		return fleet.OutcomeAbandoned, "nothing of the " + intent.Detail + " reached the daemon before an interruption: do it again"
+		return fleet.OutcomeAbandoned, "nothing of the " + intent.Detail +
+			" reached the daemon before an interruption: do it again"
 	}
-	return fleet.OutcomePartial, "the " + intent.Detail + " was interrupted: look at the configuration, and do again what is missing"
+	return fleet.OutcomePartial, "the " + intent.Detail +
+		" was interrupted: look at the configuration, and do again what is missing"
 }
 
-// reportUnverified says that the outcome of an intent is not known, because the daemon does not answer. When the intent was
-// to change how it is reached, and its API had the time to restart, that is the reason.
+// reportUnverified says that the outcome of an intent is not known, because the daemon does not answer. When the
+// intent was to change how it is reached, and its API had the time to restart, that is the reason.
 func (e *Engine) reportUnverified(j *job, last fleet.Intent, why error) {
 	move := recordIn(last).Access
 	restarting := restartTime - time.Since(last.CreatedAt)

@@ -30,7 +30,8 @@ func TestApplySaysWhatWasDoneAndWhatStillWaits(t *testing.T) {
 		for _, c := range waiting {
 			reasons[c.Key.String()] = c.Reason
 		}
-		if !strings.Contains(reasons[device], "still shared with it; it was consented to and follows by itself") || reasons["folders.photos"] == "" {
+		if !strings.Contains(reasons[device], "still shared with it; it was consented to and follows by itself") ||
+			reasons["folders.photos"] == "" {
 			t.Errorf("got %v as waiting, want the device, because of the folder, and the folder", reasons)
 		}
 
@@ -94,7 +95,8 @@ func TestWhatIsSkippedIsSaidAndCallsNobody(t *testing.T) {
 		b := newBench(t, tmpl(2, fleet.OpSet, "folders.elsewhere.label", `"x"`))
 		b.start()
 		defer b.stop()
-		b.wantState(fleet.ConfigInSync, "except that folders.elsewhere.label is skipped: this device has no folder elsewhere")
+		b.wantState(fleet.ConfigInSync,
+			"except that folders.elsewhere.label is skipped: this device has no folder elsewhere")
 		if next := b.state().Next; next != "" {
 			t.Errorf("somebody is to look at it: %s", next)
 		}
@@ -107,7 +109,8 @@ func TestAMisspelledFieldIsSaidAndCallsSomebody(t *testing.T) {
 		b := newBench(t, tmpl(2, fleet.OpSet, "options.natEnbled", `false`))
 		b.start()
 		defer b.stop()
-		b.wantState(fleet.ConfigInSync, "template 2: options.natEnbled is a field of no daemon that Muster knows: did you mean natEnabled?")
+		b.wantState(fleet.ConfigInSync,
+			"template 2: options.natEnbled is a field of no daemon that Muster knows: did you mean natEnabled?")
 		if next := b.state().Next; next != "Mend template 2, if that is a mistake." {
 			t.Errorf("got %q: somebody has to look at it", next)
 		}
@@ -119,7 +122,8 @@ func TestAMisspelledFieldIsSaidAndCallsSomebody(t *testing.T) {
 
 func TestWhichTemplateHasTheLastWordIsSaid(t *testing.T) {
 	in(t, func(t *testing.T) {
-		first, second := tmpl(1, fleet.OpSet, "options.maxSendKbps", `5`), tmpl(3, fleet.OpMerge, "options", `{"maxSendKbps": 7}`)
+		first, second := tmpl(1, fleet.OpSet, "options.maxSendKbps", `5`),
+			tmpl(3, fleet.OpMerge, "options", `{"maxSendKbps": 7}`)
 		first.Priority, second.Priority = 10, 20
 		b := newBench(t, first, second)
 		b.start()

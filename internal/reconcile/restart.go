@@ -12,7 +12,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// needRestart are the options that take effect only when the daemon starts anew: in 2.1 the first two, in 1.19 the last.
+// needRestart are the options that take effect only when the daemon starts anew: in 2.1 the first two, in 1.19 the
+// last.
 var needRestart = []string{"options.auditenabled", "options.auditfile", "options.databasetuning"}
 
 // restartAgain is how long a daemon that was told to restart is left alone when it says that it needs it all the same.
@@ -30,8 +31,9 @@ func needsRestart(key stconfig.Key) bool {
 	return name == "options" || slices.Contains(needRestart, name)
 }
 
-// restart finds out whether the daemon has to start anew for what Muster wrote, and has it do so where that is allowed.
-// It is asked after such a change, until it was started anew, and once in each process for a device with such keys.
+// restart finds out whether the daemon has to start anew for what Muster wrote, and has it do so where that is
+// allowed. It is asked after such a change, until it was started anew, and once in each process for a device with such
+// keys.
 func (e *Engine) restart(ctx context.Context, j *job) {
 	if !j.known.Online || len(j.plan.Sendable()) > 0 || !j.mayNeedRestart() {
 		return
@@ -75,8 +77,8 @@ func (e *Engine) askRestart(ctx context.Context, j *job) error {
 	return during("restart the daemon", session.Restart(ctx))
 }
 
-// mayWrite asks for the mode as it is at this moment: a person may have stopped Muster, or deleted the device, since the job
-// began.
+// mayWrite asks for the mode as it is at this moment: a person may have stopped Muster, or deleted the device, since
+// the job began.
 func (e *Engine) mayWrite(ctx context.Context, j *job) bool {
 	registry, err := e.o.Store.Registry(ctx)
 	return err == nil && registry.Devices[j.m.id] != nil && registry.ModeAt(j.view.registry, j.m.id) == fleet.ModeOn

@@ -64,7 +64,8 @@ func TestARefusedApplyDoesNotSwallowAChange(t *testing.T) {
 		b.start()
 		defer b.stop()
 		b.register(noNAT, tmpl(2, fleet.OpSet, "options.maxSendKbps", "500"))
-		if _, _, err := b.engine.Apply(t.Context(), b.id, "of yesterday", nil, nil); fleet.CodeOf(err) != fleet.CodeConflict {
+		if _, _, err := b.engine.Apply(t.Context(), b.id, "of yesterday", nil,
+			nil); fleet.CodeOf(err) != fleet.CodeConflict {
 			t.Errorf("got %v, want a conflict", err)
 		}
 		synctest.Wait()

@@ -6,8 +6,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// A program that put the name of the list of devices together did not share with registered devices: Muster searched the
-// text for that name, and took the program for one that is about its own device only.
+// A program that put the name of the list of devices together did not share with registered devices: Muster searched
+// the text for that name, and took the program for one that is about its own device only.
 func TestAProgramThatBuildsTheNameOfTheListShares(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := newBench(t, tmpl(1, fleet.OpMerge, "folders.photos", `def template():

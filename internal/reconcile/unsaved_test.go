@@ -113,7 +113,8 @@ func TestIgnorePatternsThatAreNotSavedCount(t *testing.T) {
 	})
 }
 
-// The time in which a device could not be reached was known to one process only, and a look during it ended the consent.
+// The time in which a device could not be reached was known to one process only, and a look during it ended the
+// consent.
 func TestAConsentLastsADayInWhichTheDeviceIsReached(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := askedAboutFolder(t)

@@ -12,8 +12,8 @@ import (
 	"muster/internal/template"
 )
 
-// view is what a registry means to templates, made once for all devices. What takes a walk through the fleet is made when
-// a template first asks for it.
+// view is what a registry means to templates, made once for all devices. What takes a walk through the fleet is made
+// when a template first asks for it.
 type view struct {
 	registry  *fleet.Registry
 	known     func(fleet.DeviceID) Known
@@ -155,7 +155,8 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 	if mayShare {
 		labels = v.labels()
 	}
-	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, labels, string(mode), known.Online, known.Address,
+	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, labels, string(mode), known.Online,
+		known.Address,
 		known.AddressFixed,
 		known.TooOld, e.sumTexts(roots), e.sumSystem(known.System))
 	return print
@@ -207,7 +208,8 @@ func (e *Engine) sum(parts ...any) uint64 {
 
 // hostOf is the host of a host:port, or the host itself.
 func hostOf(address string) string {
-	if i := strings.LastIndexByte(address, ':'); i >= 0 && (strings.HasPrefix(address, "[") || strings.IndexByte(address, ':') == i) {
+	if i := strings.LastIndexByte(address, ':'); i >= 0 && (strings.HasPrefix(address, "[") ||
+		strings.IndexByte(address, ':') == i) {
 		return strings.Trim(address[:i], "[]")
 	}
 	return address

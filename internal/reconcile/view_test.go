@@ -12,10 +12,12 @@ func TestWhichTemplatesDependOnOtherDevices(t *testing.T) {
 		key, text     string
 		fleet, shares bool
 	}{
-		"a literal":                    {"options.natEnabled", "false", false, false},
-		"a literal about a folder":     {"folders.a.label", "\"devices\"", false, false},
-		"a program about its own":      {"options", "def template(device):\n    return {\"maxSendKbps\": device.apiPort}", false, false},
-		"a program that lists":         {"options", "def template():\n    return [d.deviceID for d in devices()]", true, false},
+		"a literal":                {"options.natEnabled", "false", false, false},
+		"a literal about a folder": {"folders.a.label", "\"devices\"", false, false},
+		"a program about its own": {"options", "def template(device):\n    return {\"maxSendKbps\": device.apiPort}",
+			false, false},
+		"a program that lists": {"options", "def template():\n    return [d.deviceID for d in devices()]", true,
+			false},
 		"a program that asks for tags": {"options", "def template():\n    return len(tags())", true, false},
 		"a comment that names both":    {"options.natEnabled", "false # not for devices or tags", false, false},
 		"sharing by a literal":         {"folders.a", `{"devices": []}`, false, true},

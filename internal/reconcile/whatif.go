@@ -18,8 +18,9 @@ import (
 const whatIfChunk = 256
 
 // WhatIf plans the fleet under another registry, from what was last read of the daemons, and says what differs from
-// the plans under the present one. Devices for which nothing differs are left out. It asks daemons for nothing but ignore
-// patterns that were not read yet, and leaves no trace. each is called by one goroutine at a time, for devices in any order.
+// the plans under the present one. Devices for which nothing differs are left out. It asks daemons for nothing but
+// ignore patterns that were not read yet, and leaves no trace. each is called by one goroutine at a time, for devices
+// in any order.
 func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(Effect)) error {
 	w := whatIf{Engine: e, now: e.newView(now), then: e.newView(then), asking: &asking{Engine: e}, each: each}
 	var concerned []fleet.DeviceID

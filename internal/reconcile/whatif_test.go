@@ -47,11 +47,13 @@ func TestWhatIfSaysWhatAnotherRegistryBringsAndDrops(t *testing.T) {
 			templates     []fleet.TaggedTemplate
 			brings, drops string
 		}{
-			"the same":         {[]fleet.TaggedTemplate{noNAT, held}, "", ""},
-			"a new one":        {[]fleet.TaggedTemplate{noNAT, held, tmpl(9, fleet.OpSet, "options.maxSendKbps", "7")}, "options.maxSendKbps:free", ""},
+			"the same": {[]fleet.TaggedTemplate{noNAT, held}, "", ""},
+			"a new one": {[]fleet.TaggedTemplate{noNAT, held, tmpl(9, fleet.OpSet, "options.maxSendKbps", "7")},
+				"options.maxSendKbps:free", ""},
 			"one deleted":      {[]fleet.TaggedTemplate{held}, "options.natEnabled:free", ""},
 			"one held deleted": {[]fleet.TaggedTemplate{noNAT}, "", "gui.user:held"},
-			"one held changed": {[]fleet.TaggedTemplate{noNAT, tmpl(5, fleet.OpSet, "gui.user", `"another"`)}, "gui.user:held", "gui.user:held"},
+			"one held changed": {[]fleet.TaggedTemplate{noNAT, tmpl(5, fleet.OpSet, "gui.user", `"another"`)}, "gui.user:held",
+				"gui.user:held"},
 			"another by priority": {[]fleet.TaggedTemplate{tmpl(9, fleet.OpSet, "options.natEnabled", "true"), noNAT, held},
 				"", ""},
 		} {
@@ -94,7 +96,8 @@ func TestWhatIfEndsWithItsContextAndWithTheWorkersTrouble(t *testing.T) {
 		then.Templates = []fleet.TaggedTemplate{noNAT}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := b.engine.WhatIf(ctx, b.store.registry, &then, func(reconcile.Effect) {}); !errors.Is(err, context.Canceled) {
+		if err := b.engine.WhatIf(ctx, b.store.registry, &then, func(reconcile.Effect) {}); !errors.Is(err,
+			context.Canceled) {
 			t.Errorf("got %v, want canceled", err)
 		}
 		b.evals.fails(&fleet.Error{Code: fleet.CodeUnavailable, Message: "no worker"})

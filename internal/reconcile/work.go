@@ -155,8 +155,8 @@ func (m *history) lastRead() string {
 // smallDocument is how many bytes of a document take no part of the memory for large ones.
 const smallDocument = 64 << 10
 
-// setDocument makes a document the one that is planned from, if it can be believed. One that says the same as the one at hand
-// is not taken apart again.
+// setDocument makes a document the one that is planned from, if it can be believed. One that says the same as the one
+// at hand is not taken apart again.
 func (j *job) setDocument(ctx context.Context, observed fleet.ObservedConfig) error {
 	if observed.Digest != "" && observed.Digest == j.digest && j.doc.Exists() {
 		return nil
@@ -179,8 +179,8 @@ func (j *job) setDocument(ctx context.Context, observed fleet.ObservedConfig) er
 	return nil
 }
 
-// makePlan folds and plans from the document and the entries that the job holds. Ignore patterns that templates name are
-// read when live, and taken as last read otherwise.
+// makePlan folds and plans from the document and the entries that the job holds. Ignore patterns that templates name
+// are read when live, and taken as last read otherwise.
 func (e *Engine) makePlan(ctx context.Context, j *job, live bool) error {
 	if j.change != nil {
 		return e.planChange(ctx, j)
@@ -243,7 +243,8 @@ func FactsOf(r *fleet.Registry, id fleet.DeviceID, known Known) plan.Facts {
 func (e *Engine) evaluate(ctx context.Context, j *job) func(fleet.Template, stconfig.Value) (desired.Fragment, error) {
 	facts := j.view.facts(j.m.id)
 	return func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
-		r, err := e.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts, Config: config, Fleet: j.view.fleetFor(t)})
+		r, err := e.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts, Config: config,
+			Fleet: j.view.fleetFor(t)})
 		return desired.Fragment{Value: r.Value, ReadsConfig: r.ReadsConfig}, err
 	}
 }

@@ -15,7 +15,8 @@ var accessKeys = []string{"address", "useTLS", "apiKey"}
 
 // changesAccess tells whether a change is about how the API of some devices is reached: their changed templates are
 // evaluated. What cannot be evaluated counts, where its key leaves that open: then the change takes the careful way.
-func (r *Runner) changesAccess(ctx context.Context, registry *fleet.Registry, before map[fleet.DeviceID][]fleet.Template) bool {
+func (r *Runner) changesAccess(ctx context.Context, registry *fleet.Registry,
+	before map[fleet.DeviceID][]fleet.Template) bool {
 	if len(before) < 2 || len(before) > atOnce {
 		return false // of one device there is none to go first; many are a rollout anyway
 	}
@@ -67,9 +68,10 @@ func accessPath(text string) (names []string, mayBe bool) {
 	for i := range key.Len() {
 		names = append(names, key.At(i).Name)
 	}
-	return names, len(names) == 0 || isName(names[0], "gui") && (len(names) == 1 || slices.ContainsFunc(accessKeys, func(name string) bool {
-		return isName(names[1], name)
-	}))
+	return names, len(names) == 0 || isName(names[0], "gui") &&
+		(len(names) == 1 || slices.ContainsFunc(accessKeys, func(name string) bool {
+			return isName(names[1], name)
+		}))
 }
 
 func isName(name, want string) bool { return name == "*" || strings.EqualFold(name, want) }

@@ -8,12 +8,18 @@ import (
 
 // Pause stops admission until a person resumes the rollout.
 func (r *Runner) Pause(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.act(ctx, id, "paused", func(l fleet.Rollout) (fleet.Rollout, command, error) { return pause(l, fleet.ActorOf(ctx)) })
+	return r.act(ctx, id, "paused", func(l fleet.Rollout) (fleet.Rollout, command,
+		error) {
+		return pause(l, fleet.ActorOf(ctx))
+	})
 }
 
 // Resume goes on with a paused rollout, or with a halted one in spite of what halted it.
 func (r *Runner) Resume(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.act(ctx, id, "resumed", func(l fleet.Rollout) (fleet.Rollout, command, error) { return resume(l, fleet.ActorOf(ctx)) })
+	return r.act(ctx, id, "resumed", func(l fleet.Rollout) (fleet.Rollout, command,
+		error) {
+		return resume(l, fleet.ActorOf(ctx))
+	})
 }
 
 // Halt stops admission; what was admitted stays so.
@@ -36,10 +42,14 @@ func (r *Runner) Approve(ctx context.Context, id int64) (fleet.Rollout, error) {
 
 // SetWaves makes the waves anew that are not admitted yet.
 func (r *Runner) SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error) {
-	return r.act(ctx, id, "given other waves", func(l fleet.Rollout) (fleet.Rollout, command, error) { return setWaves(l, waves) })
+	return r.act(ctx, id, "given other waves", func(l fleet.Rollout) (fleet.Rollout, command,
+		error) {
+		return setWaves(l, waves)
+	})
 }
 
-func (r *Runner) act(ctx context.Context, id int64, what string, do func(fleet.Rollout) (fleet.Rollout, command, error)) (fleet.Rollout, error) {
+func (r *Runner) act(ctx context.Context, id int64, what string,
+	do func(fleet.Rollout) (fleet.Rollout, command, error)) (fleet.Rollout, error) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
 	l := r.live[id]
@@ -61,7 +71,8 @@ func (r *Runner) act(ctx context.Context, id int64, what string, do func(fleet.R
 	return l.shown(), nil
 }
 
-// NeedsApproval tells why an accepted change from one registry to another would wait for approval, "" when it would not.
+// NeedsApproval tells why an accepted change from one registry to another would wait for approval, "" when it would
+// not.
 func (r *Runner) NeedsApproval(ctx context.Context, now, then *fleet.Registry) string {
 	if r.o.ApprovalThreshold == (Threshold{}) {
 		return ""

@@ -228,7 +228,8 @@ func (m *memoryStore) tagTemplate(id int64, tag fleet.Tag, carried bool) {
 }
 
 func (m *memoryStore) tagDevice(n int, tag fleet.Tag, carried bool) {
-	m.change(fleet.GenerationChange{DeviceTags: []fleet.DeviceTagChange{{Device: deviceN(n), Tag: tag, Carried: carried}}})
+	m.change(fleet.GenerationChange{DeviceTags: []fleet.DeviceTagChange{{Device: deviceN(n), Tag: tag,
+		Carried: carried}}})
 }
 
 // answer is a person's answer to one removal or re-creation, for all members of a rollout; 0 for those of none.
@@ -237,8 +238,8 @@ type answer struct {
 	wish    string
 }
 
-// daemons are simulated devices with what brings them where their templates ask. A template with the op set asks for its
-// text at its key, one with the op remove that nothing is there.
+// daemons are simulated devices with what brings them where their templates ask. A template with the op set asks for
+// its text at its key, one with the op remove that nothing is there.
 type daemons struct {
 	t       interface{ Fatalf(string, ...any) }
 	store   *memoryStore
@@ -449,7 +450,8 @@ func (d *daemons) Standing(id fleet.DeviceID) Standing {
 	if d.store.current().Devices[id] == nil {
 		return Standing{Gone: true, Tried: true}
 	}
-	standing := Standing{Tried: true, Online: !s.away, Mode: s.mode, Digest: s.digest(), Errors: s.errors, Summarised: true, Pass: s.pass,
+	standing := Standing{Tried: true, Online: !s.away, Mode: s.mode, Digest: s.digest(), Errors: s.errors,
+		Summarised: true, Pass: s.pass,
 		Configuration: fleet.ConfigInSync, Reason: "reason"}
 	if len(s.pass.Waiting) > 0 {
 		standing.Configuration = fleet.ConfigHeld

@@ -19,8 +19,8 @@ var generatedTemplates = []fleet.Template{
 	{Op: fleet.OpSet, Key: "options.y", Text: "1"},
 }
 
-// Whatever people do and whatever happens to devices, in every order: when all devices are back and people have answered
-// what waits, every device has what the newest generation wants. Few answers are enough.
+// Whatever people do and whatever happens to devices, in every order: when all devices are back and people have
+// answered what waits, every device has what the newest generation wants. Few answers are enough.
 func TestEveryOrderEndsWhereTheNewestGenerationWantsIt(t *testing.T) {
 	rapid.Check(t, generatedRun)
 }

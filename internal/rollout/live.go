@@ -145,8 +145,8 @@ func one(is bool) int {
 	return 0
 }
 
-// startsAt is when the rollout may start; zero: not while its members stand like this. While it is being found out which
-// devices can be reached, it waits a little for each of them.
+// startsAt is when the rollout may start; zero: not while its members stand like this. While it is being found out
+// which devices can be reached, it waits a little for each of them.
 func (w *readiness) startsAt() time.Time {
 	switch {
 	case w.ready == 0:

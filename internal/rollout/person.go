@@ -80,12 +80,14 @@ func haltBy(r fleet.Rollout, who string, now time.Time) (fleet.Rollout, command,
 }
 
 // approve lets the first wave go. With four eyes another person approves than made the change.
-func approve(r fleet.Rollout, who string, makers []string, fourEyes bool, now time.Time) (fleet.Rollout, command, error) {
+func approve(r fleet.Rollout, who string, makers []string, fourEyes bool, now time.Time) (fleet.Rollout, command,
+	error) {
 	switch {
 	case r.Status.Over():
 		return r, command{}, impossible(r, "approved")
 	case r.Approval == nil:
-		return r, command{}, &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("rollout %d needs no approval", r.ID)}
+		return r, command{}, &fleet.Error{Code: fleet.CodeConflict,
+			Message: fmt.Sprintf("rollout %d needs no approval", r.ID)}
 	case r.Approval.By != "":
 		return r, command{}, nil
 	case fourEyes && slices.Contains(makers, who):
@@ -146,8 +148,9 @@ func byWave(r fleet.Rollout) (admitted, later, absent []fleet.RolloutMember) {
 func mayUndo(r fleet.Rollout) error {
 	switch {
 	case r.Undoes != 0:
-		return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("rollout %d takes back rollout %d: it cannot be undone", r.ID, r.Undoes),
-			Hint: "Save the templates and tags again as you want them."}
+		return &fleet.Error{Code: fleet.CodeConflict,
+			Message: fmt.Sprintf("rollout %d takes back rollout %d: it cannot be undone", r.ID, r.Undoes),
+			Hint:    "Save the templates and tags again as you want them."}
 	case r.Status == fleet.RolloutUndone, r.Status == fleet.RolloutSuperseded:
 		return impossible(r, "undone")
 	}
@@ -170,7 +173,8 @@ func supersede(r fleet.Rollout, generation int64, cause string, now time.Time) f
 }
 
 func impossible(r fleet.Rollout, what string) error {
-	return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("rollout %d is %s: it cannot be %s", r.ID, r.Status, what)}
+	return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("rollout %d is %s: it cannot be %s", r.ID,
+		r.Status, what)}
 }
 
 func allAdmitted(r fleet.Rollout, what string) error {
@@ -178,6 +182,7 @@ func allAdmitted(r fleet.Rollout, what string) error {
 		return impossible(r, what)
 	}
 	return &fleet.Error{Code: fleet.CodeConflict,
-		Message: fmt.Sprintf("rollout %d takes back rollout %d, and all its devices are admitted already: it cannot be %s", r.ID, r.Undoes, what),
-		Hint:    "Stop Muster for these devices (`muster stop`), or save the templates and tags as you want them."}
+		Message: fmt.Sprintf("rollout %d takes back rollout %d, and all its devices are admitted already: it cannot be %s",
+			r.ID, r.Undoes, what),
+		Hint: "Stop Muster for these devices (`muster stop`), or save the templates and tags as you want them."}
 }

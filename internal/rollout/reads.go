@@ -77,7 +77,8 @@ func (c *comparison) evaluate(ctx context.Context, id fleet.DeviceID, text strin
 	was, wasErr := in(c.a)
 	is, isErr := in(c.b)
 	if wasErr != nil || isErr != nil {
-		return fleet.CodeOf(wasErr) == fleet.CodeInvalid && fleet.CodeOf(isErr) == fleet.CodeInvalid && wasErr.Error() == isErr.Error()
+		return fleet.CodeOf(wasErr) == fleet.CodeInvalid && fleet.CodeOf(isErr) == fleet.CodeInvalid &&
+			wasErr.Error() == isErr.Error()
 	}
 	return was.Value.Equal(is.Value)
 }

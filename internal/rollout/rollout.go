@@ -1,8 +1,8 @@
-// Package rollout decides when a device is planned against a changed template or tag. A change that affects few devices
-// is for all of them at once. Any other is rolled out in waves, with gates between them, and can be paused, halted,
-// undone and superseded. state.go is the state machine: values in, values out. The Runner drives it. DESIGN.md says what
-// is durable and what a crash leaves. The package makes no plans and writes to no daemon: reconcile does, for the
-// generation that a device is admitted to.
+// Package rollout decides when a device is planned against a changed template or tag. A change that affects few
+// devices is for all of them at once. Any other is rolled out in waves, with gates between them, and can be paused,
+// halted, undone and superseded. state.go is the state machine: values in, values out. The Runner drives it. DESIGN.md
+// says what is durable and what a crash leaves. The package makes no plans and writes to no daemon: reconcile does,
+// for the generation that a device is admitted to.
 package rollout
 
 import (
@@ -96,7 +96,8 @@ type Options struct {
 	Evaluator Evaluator
 	Log       *slog.Logger
 
-	SoakTime          time.Duration // between the last member of a wave being good and the next wave; DefaultSoakTime when 0
+	// between the last member of a wave being good and the next wave; DefaultSoakTime when 0
+	SoakTime          time.Duration
 	ProgressDeadline  time.Duration // for the next member to get where it should; DefaultProgressDeadline when 0
 	Waves             []string      // see ParseWaves; DefaultWaves when nil
 	ApprovalThreshold Threshold     // zero: none

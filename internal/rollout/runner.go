@@ -60,7 +60,8 @@ func New(o Options) *Runner {
 	}
 	return &Runner{
 		o: o, log: o.Log.With(logkey.Component, "rollout"), rules: rules{o.SoakTime, o.ProgressDeadline},
-		now: time.Now, wake: make(chan struct{}, 1), changes: changes{changed: map[fleet.DeviceID]bool{}}, live: map[int64]*live{},
+		now: time.Now, wake: make(chan struct{}, 1), changes: changes{changed: map[fleet.DeviceID]bool{}},
+		live: map[int64]*live{},
 	}
 }
 
@@ -131,7 +132,8 @@ func (r *Runner) AllChanged() {
 	r.Wake()
 }
 
-// follow has the changes of those devices reported that matter now, and all of them judged anew. The caller holds deciding.
+// follow has the changes of those devices reported that matter now, and all of them judged anew. The caller holds
+// deciding.
 func (r *Runner) follow() {
 	followed := map[fleet.DeviceID]bool{}
 	for _, l := range r.live {
@@ -204,8 +206,9 @@ func (r *Runner) judge(ctx context.Context) {
 	}
 }
 
-// touchedBy tells which devices something was sent to, or may have been, since a rollout admitted them. The store is asked
-// once, when that matters first. What is not known counts as touched: nothing is decided before the deadline then.
+// touchedBy tells which devices something was sent to, or may have been, since a rollout admitted them. The store is
+// asked once, when that matters first. What is not known counts as touched: nothing is decided before the deadline
+// then.
 func (r *Runner) touchedBy(ctx context.Context, l *live) func(fleet.DeviceID) bool {
 	asked := sync.OnceValues(func() (map[fleet.DeviceID]bool, error) { return r.o.Store.Touched(ctx, l.Generation) })
 	return func(id fleet.DeviceID) bool {
@@ -214,8 +217,8 @@ func (r *Runner) touchedBy(ctx context.Context, l *live) func(fleet.DeviceID) bo
 	}
 }
 
-// drive does what is due for one rollout. It tells whether the rollout moved, and when something is due next. The caller
-// holds deciding.
+// drive does what is due for one rollout. It tells whether the rollout moved, and when something is due next. The
+// caller holds deciding.
 func (r *Runner) drive(ctx context.Context, l *live) (moved bool, next time.Time, err error) {
 	now := r.now()
 	var after fleet.Rollout
@@ -243,7 +246,8 @@ func (r *Runner) drive(ctx context.Context, l *live) (moved bool, next time.Time
 	return true, time.Time{}, r.commit(ctx, l, after, c)
 }
 
-// commit keeps what a step changed and makes it known. What could not be kept did not happen. The caller holds deciding.
+// commit keeps what a step changed and makes it known. What could not be kept did not happen. The caller holds
+// deciding.
 func (r *Runner) commit(ctx context.Context, l *live, next fleet.Rollout, c command) error {
 	kept := next
 	if !c.members {
@@ -322,7 +326,8 @@ func (r *Runner) stepHook(names ...string) {
 
 // changed tells those who follow how a rollout stands.
 func (r *Runner) changed(rollout fleet.Rollout) {
-	r.log.Info("rollout", "rollout", rollout.ID, "status", rollout.Status, "wave", rollout.Wave, logkey.Reason, rollout.Reason)
+	r.log.Info("rollout", "rollout", rollout.ID, "status", rollout.Status, "wave", rollout.Wave, logkey.Reason,
+		rollout.Reason)
 	if r.o.Changed != nil {
 		r.o.Changed(rollout)
 	}

@@ -30,7 +30,8 @@ type settlement struct {
 	release []fleet.DeviceID         // that a superseded rollout holds and that have nothing to wait for
 }
 
-func newSettlement(registry *fleet.Registry, admission *fleet.Admission, changes []fleet.GenerationChange) *settlement {
+func newSettlement(registry *fleet.Registry, admission *fleet.Admission,
+	changes []fleet.GenerationChange) *settlement {
 	return &settlement{
 		registry: registry, admission: admission, changes: changes,
 		touched: map[fleet.DeviceID]bool{}, big: map[fleet.DeviceID]bool{}, few: map[int64]map[fleet.DeviceID]bool{},
@@ -133,8 +134,8 @@ func (r *Runner) touchedThroughFleet(ctx context.Context, s *settlement) map[fle
 	return touched
 }
 
-// takeOver finds the rollouts that the changes supersede, and the members of the new one: the devices that are touched by
-// what wants a rollout, and those that still wait for something in a superseded one.
+// takeOver finds the rollouts that the changes supersede, and the members of the new one: the devices that are touched
+// by what wants a rollout, and those that still wait for something in a superseded one.
 func (r *Runner) takeOver(ctx context.Context, s *settlement) {
 	for _, id := range r.liveIDs() {
 		l := r.live[id]
@@ -161,7 +162,8 @@ func (r *Runner) takeOver(ctx context.Context, s *settlement) {
 }
 
 // differs tells whether a device gets something else from a registry than from the one that it is admitted to.
-func (r *Runner) differs(ctx context.Context, id fleet.DeviceID, past, next *fleet.Registry, compared map[int64]*comparison) bool {
+func (r *Runner) differs(ctx context.Context, id fleet.DeviceID, past, next *fleet.Registry,
+	compared map[int64]*comparison) bool {
 	apply := templatesOf(next, id)
 	if !sameTemplates(templatesOf(fleet.JoinOne(past, next, id), id), apply) {
 		return true
@@ -202,8 +204,8 @@ func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 	return r.keep(ctx, write, now)
 }
 
-// newRollout is the one for the members of a settlement. It does not start by itself where it takes over a rollout that a
-// person paused or a gate halted, and members still wait that the changes do not touch.
+// newRollout is the one for the members of a settlement. It does not start by itself where it takes over a rollout
+// that a person paused or a gate halted, and members still wait that the changes do not touch.
 func (r *Runner) newRollout(s *settlement) fleet.Rollout {
 	carries, cause := s.carried()
 	made := fleet.Rollout{Generation: s.registry.Generation, Carries: carries, Cause: cause, WavePlan: r.o.Waves}

@@ -64,7 +64,8 @@ func TestWhatIsTakenBackBeforeAnyDeviceGotItLeavesNoRollout(t *testing.T) {
 	d.store.tagTemplate(1, "all", false)
 	d.changed()
 	r := d.store.rollouts
-	if len(r) != 1 || r[0].Status != fleet.RolloutSuperseded || r[0].SupersededBy != 2 || len(d.store.admission.Holds()) != 0 || d.at(3) != 2 {
+	if len(r) != 1 || r[0].Status != fleet.RolloutSuperseded || r[0].SupersededBy != 2 ||
+		len(d.store.admission.Holds()) != 0 || d.at(3) != 2 {
 		t.Errorf("got %+v, a device at %d", r, d.at(3))
 	}
 }
@@ -114,7 +115,8 @@ func TestAMendedTemplateAsksForApprovalAnew(t *testing.T) {
 	d.store.tagTemplate(1, "all", true)
 	d.changed()
 	d.after(time.Hour)
-	if r := d.newest(); r.Status != fleet.RolloutWaiting || !r.Unapproved() || !strings.Contains(r.Reason, "threshold of 12") {
+	if r := d.newest(); r.Status != fleet.RolloutWaiting || !r.Unapproved() ||
+		!strings.Contains(r.Reason, "threshold of 12") {
 		t.Fatalf("got %s: %s", r.Status, r.Reason)
 	}
 	if _, err := d.runner.Approve(ctx, 1); err != nil {
@@ -167,9 +169,11 @@ func TestAnUndoAdmitsNoDeviceToWhatAnotherRolloutBrings(t *testing.T) {
 	d.changed()
 	d.is(1, fleet.RolloutUndone)
 	d.is(2, fleet.RolloutSuperseded)
-	if back, next := d.store.rollouts[2], d.store.rollouts[3]; back.Undoes != 1 || len(back.Members) != 1 || len(next.Members) != 29 ||
+	if back, next := d.store.rollouts[2], d.store.rollouts[3]; back.Undoes != 1 || len(back.Members) != 1 ||
+		len(next.Members) != 29 ||
 		d.having("options.y", "1") > 2 {
-		t.Errorf("got %+v and %d members, %d devices have what the other brings", back, len(next.Members), d.having("options.y", "1"))
+		t.Errorf("got %+v and %d members, %d devices have what the other brings", back, len(next.Members),
+			d.having("options.y", "1"))
 	}
 	d.after(10 * time.Minute)
 	if err := d.arrived(); err != nil {
@@ -189,7 +193,8 @@ func TestAnUndoHasNoWavesAndIsNotUndone(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	ctx := context.Background()
-	for _, do := range []func(context.Context, int64) (fleet.Rollout, error){d.runner.Pause, d.runner.Halt, d.runner.Undo} {
+	for _, do := range []func(context.Context, int64) (fleet.Rollout, error){d.runner.Pause, d.runner.Halt,
+		d.runner.Undo} {
 		_, err := do(ctx, 2)
 		wantCode(t, err, fleet.CodeConflict)
 	}
@@ -219,15 +224,17 @@ func TestProgramsThatReadTheFleetAreEvaluatedTwiceNotForEveryDevice(t *testing.T
 	}
 }
 
-// There is no way back into a daemon whose API moved out of reach: one first, however few they are. What only says one of
-// the words is no such change.
+// There is no way back into a daemon whose API moved out of reach: one first, however few they are. What only says one
+// of the words is no such change.
 func TestWhatMovesTheAPIIsRolledOutToTwo(t *testing.T) {
 	for _, test := range []struct {
 		key, text string
 		rollout   bool
 	}{
-		{"gui.apiKey", `{}`, true}, {"gui", `{"Address": "0.0.0.0:8384"}`, true}, {"", `{"gui": {"useTLS": true}}`, true}, {"gui", "broken", true},
-		{"", `{"options": {"natEnabled": true}, "folders": [{"label": "address book"}]}`, false}, {"gui", `{"theme": "address"}`, false},
+		{"gui.apiKey", `{}`, true}, {"gui", `{"Address": "0.0.0.0:8384"}`, true}, {"", `{"gui": {"useTLS": true}}`, true},
+		{"gui", "broken", true},
+		{"", `{"options": {"natEnabled": true}, "folders": [{"label": "address book"}]}`, false},
+		{"gui", `{"theme": "address"}`, false},
 		{"options.announceLANAddresses", `{}`, false}, {"gui.theme", `{}`, false},
 	} {
 		d := newDaemons(t, 2, testTimes, fleet.Template{Op: fleet.OpMerge, Key: test.key, Text: test.text})

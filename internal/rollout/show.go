@@ -72,7 +72,8 @@ func (l *live) shown() fleet.Rollout {
 	case shown.Undoes != 0:
 		shown.Reason = fmt.Sprintf("%d of %s back", counts[factGood], devicesAre(len(shown.Members)))
 	case shown.Status == fleet.RolloutRunning:
-		shown.Reason = fmt.Sprintf("wave %d of %d: %d of %s passed the gates", shown.Wave, len(shown.Waves), counts[factGood],
+		shown.Reason = fmt.Sprintf("wave %d of %d: %d of %s passed the gates", shown.Wave, len(shown.Waves),
+			counts[factGood],
 			devices(l.tally.expected))
 		if !l.tally.goodSince.IsZero() {
 			shown.Reason += ", soaking"

@@ -64,7 +64,10 @@ func start(r fleet.Rollout, candidates []candidate, now time.Time) (fleet.Rollou
 	members := slices.Concat(healthy[:first], unwell, healthy[first:])
 	fill(members, sizes, r.Wave)
 	r.Waves = append(slices.Clone(r.Waves[:r.Wave]), sizes...)
-	had := slices.DeleteFunc(slices.Clone(r.Members), func(m fleet.RolloutMember) bool { return m.Wave == 0 || m.Wave > r.Wave })
+	had := slices.DeleteFunc(slices.Clone(r.Members), func(m fleet.RolloutMember) bool {
+		return m.Wave == 0 ||
+			m.Wave > r.Wave
+	})
 	r.Members = slices.Concat(had, members, absent)
 	if r.StartedAt.IsZero() {
 		r.StartedAt = now
@@ -160,8 +163,8 @@ func late(r fleet.Rollout, t *tally, rules rules, now time.Time) fleet.RolloutHa
 		Saw: fmt.Sprintf("it made no progress for %v: %s", rules.progressDeadline, f.reason)}
 }
 
-// putBack takes members out of their wave that went away before anything was sent to them, and those that are registered
-// no more. A wave that is empty then would prove nothing: the rollout starts anew with those that are left.
+// putBack takes members out of their wave that went away before anything was sent to them, and those that are
+// registered no more. A wave that is empty then would prove nothing: the rollout starts anew with those that are left.
 func putBack(r fleet.Rollout, t *tally, now time.Time) (fleet.Rollout, command) {
 	var c command
 	if t.counts[factGone]+t.counts[factAbsent] == 0 || t.counts[factGone] == 0 && r.Status == fleet.RolloutPaused {
@@ -233,7 +236,8 @@ func succeed(r fleet.Rollout, now time.Time) (fleet.Rollout, command) {
 		r.Reason += fmt.Sprintf("; it was resumed in spite of %s", devices(waived))
 	}
 	if absent > 0 {
-		r.Next = fmt.Sprintf("%s could not be reached or written to: what is theirs follows when they are seen again.", devices(absent))
+		r.Next = fmt.Sprintf("%s could not be reached or written to: what is theirs follows when they are seen again.",
+			devices(absent))
 	}
 	return r, c
 }

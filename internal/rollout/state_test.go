@@ -88,9 +88,13 @@ func TestTheFirstFailedGateHalts(t *testing.T) {
 		after time.Duration
 		gate  fleet.Gate
 	}{
-		"a folder newly in error":     {func(s *site) { s.errors = map[string]string{"x": "no space"} }, 0, fleet.GateFolders},
-		"a program that fails":        {func(s *site) { s.pass.Failed = "line 3" }, 0, fleet.GatePlan},
-		"a key that is stopped":       {func(s *site) { s.pass.Waiting = []Waiting{{Wish: "w", Key: "options.x", Stopped: true}} }, 0, fleet.GatePlan},
+		"a folder newly in error": {func(s *site) { s.errors = map[string]string{"x": "no space"} }, 0,
+			fleet.GateFolders},
+		"a program that fails": {func(s *site) { s.pass.Failed = "line 3" }, 0, fleet.GatePlan},
+		"a key that is stopped": {func(s *site) {
+			s.pass.Waiting = []Waiting{{Wish: "w", Key: "options.x",
+				Stopped: true}}
+		}, 0, fleet.GatePlan},
 		"an API that is gone":         {func(s *site) { s.away = true }, time.Minute, fleet.GateAPI},
 		"a plan that never gets done": {func(s *site) { s.pass.Unsent = "options.x" }, time.Minute, fleet.GatePlan},
 	} {
@@ -106,7 +110,8 @@ func TestTheFirstFailedGateHalts(t *testing.T) {
 				d.after(time.Second)
 			}
 			r := d.newest()
-			if r.Status != fleet.RolloutHalted || r.Halt == nil || r.Halt.Gate != test.gate || r.Halt.Device != first || r.Next == "" {
+			if r.Status != fleet.RolloutHalted || r.Halt == nil || r.Halt.Gate != test.gate || r.Halt.Device != first ||
+				r.Next == "" {
 				t.Fatalf("got %s, %+v", r.Status, r.Halt)
 			}
 			d.after(time.Hour)
@@ -118,7 +123,8 @@ func TestTheFirstFailedGateHalts(t *testing.T) {
 				t.Fatal(err)
 			}
 			d.after(time.Hour)
-			if r = d.newest(); r.Status != fleet.RolloutSucceeded || !strings.Contains(r.Reason, "19 devices passed all gates") {
+			if r = d.newest(); r.Status != fleet.RolloutSucceeded || !strings.Contains(r.Reason,
+				"19 devices passed all gates") {
 				t.Errorf("got %s: %s", r.Status, r.Reason)
 			}
 		})
@@ -127,7 +133,8 @@ func TestTheFirstFailedGateHalts(t *testing.T) {
 
 // Members that wait for the same workers get where they should one after the other: while one does, none is late.
 func TestALargeFleetIsNotLate(t *testing.T) {
-	d := newDaemons(t, 100, Options{SoakTime: time.Second, ProgressDeadline: 10 * time.Second, Waves: []string{"1", rest}}, option)
+	d := newDaemons(t, 100, Options{SoakTime: time.Second, ProgressDeadline: 10 * time.Second,
+		Waves: []string{"1", rest}}, option)
 	for _, s := range d.sites {
 		s.stuck = true
 	}
@@ -152,7 +159,8 @@ func TestWhatWaitsForAPersonNeitherFailsNorPasses(t *testing.T) {
 	d.changed()
 	d.after(24 * time.Hour)
 	r := d.newest()
-	if r.Status != fleet.RolloutRunning || r.Wave != 1 || r.Members[0].State != fleet.MemberHeld || !strings.Contains(r.Next, "waits for a person") {
+	if r.Status != fleet.RolloutRunning || r.Wave != 1 || r.Members[0].State != fleet.MemberHeld ||
+		!strings.Contains(r.Next, "waits for a person") {
 		t.Fatalf("got %s in wave %d: %s", r.Status, r.Wave, r.Next)
 	}
 	d.consent()
@@ -186,7 +194,8 @@ func TestAMemberThatVanishesUntouchedIsReplaced(t *testing.T) {
 	gone := d.first()
 	d.set(gone, func(s *site) { s.away = true })
 	r := d.newest()
-	if m, _ := r.Member(gone); m.Wave != 0 || r.Wave != 1 || !slices.Equal(r.Waves, []int{1, 2, 16}) || d.first() == gone {
+	if m, _ := r.Member(gone); m.Wave != 0 || r.Wave != 1 || !slices.Equal(r.Waves, []int{1, 2, 16}) ||
+		d.first() == gone {
 		t.Fatalf("got wave %d of %v, first %s", r.Wave, r.Waves, d.first().Short())
 	}
 	if _, held := d.store.admission.Hold(gone); !held {
@@ -226,7 +235,8 @@ func TestPausingWatchesHaltsNoRollout(t *testing.T) {
 	first := d.first()
 	d.set(first, func(s *site) { s.mode = fleet.ModePaused })
 	d.after(time.Hour)
-	if r := d.newest(); r.Status != fleet.RolloutRunning || r.Members[0].State != fleet.MemberHeld || !strings.Contains(r.Next, "mode is paused") {
+	if r := d.newest(); r.Status != fleet.RolloutRunning || r.Members[0].State != fleet.MemberHeld ||
+		!strings.Contains(r.Next, "mode is paused") {
 		t.Fatalf("got %s, next %q", r.Status, r.Next)
 	}
 	d.set(first, func(s *site) { s.mode, s.untried = fleet.ModeOn, true })

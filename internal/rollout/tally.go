@@ -67,8 +67,8 @@ func (t *tally) noteGood(now time.Time) {
 	}
 }
 
-// clockRuns tells whether some member is late when there is no progress for long. What waits for a person, is paused or
-// is not watched never is.
+// clockRuns tells whether some member is late when there is no progress for long. What waits for a person, is paused
+// or is not watched never is.
 func (t *tally) clockRuns() bool { return t.counts[factPending]+t.counts[factAway] > 0 }
 
 // expect sets how many members are admitted.

@@ -56,5 +56,6 @@ func (t Threshold) String() string {
 
 // reason tells a person why a rollout over so many devices waits for approval.
 func (t Threshold) reason(n int) string {
-	return fmt.Sprintf("this change touches %s, more than the approval threshold of %v (--approval-threshold)", devices(n), t)
+	return fmt.Sprintf("this change touches %s, more than the approval threshold of %v (--approval-threshold)",
+		devices(n), t)
 }

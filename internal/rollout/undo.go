@@ -13,8 +13,8 @@ import (
 const undoTries = 3 // while other changes are accepted
 
 // Undo takes the changes of a rollout back in a new generation, like any other change, in the other direction. The
-// rollout that brings the devices back has one wave and begins at once. What it needs a person's answer for is answered
-// by the undo, in the same transaction.
+// rollout that brings the devices back has one wave and begins at once. What it needs a person's answer for is
+// answered by the undo, in the same transaction.
 func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
@@ -74,8 +74,8 @@ type undoing struct {
 	back    map[fleet.DeviceID]int64 // devices that are brought back, with the generation that they are admitted to
 }
 
-// findReached finds the devices that the undo touches. Those that no other rollout holds are brought back at once. What
-// another rollout holds waits for a new one that takes over that.
+// findReached finds the devices that the undo touches. Those that no other rollout holds are brought back at once.
+// What another rollout holds waits for a new one that takes over that.
 func (r *Runner) findReached(ctx context.Context, u *undoing) {
 	compared := map[int64]*comparison{}
 	u.back = map[fleet.DeviceID]int64{}
@@ -87,7 +87,8 @@ func (r *Runner) findReached(ctx context.Context, u *undoing) {
 	}
 	for _, id := range r.liveIDs() {
 		l := r.live[id]
-		if l.ID != u.rollout.ID && slices.ContainsFunc(l.Members, func(m fleet.RolloutMember) bool { return u.touched[m.Device] }) {
+		if l.ID != u.rollout.ID &&
+			slices.ContainsFunc(l.Members, func(m fleet.RolloutMember) bool { return u.touched[m.Device] }) {
 			u.over = append(u.over, l)
 		}
 	}
@@ -143,15 +144,17 @@ func (r *Runner) undoWrite(ctx context.Context, u *undoing, now time.Time) fleet
 func (r *Runner) backRollout(u *undoing, cause string, now time.Time) fleet.Rollout {
 	made := fleet.Rollout{
 		Generation: u.registry.Generation, Carries: []int64{u.registry.Generation}, Cause: cause, Undoes: u.rollout.ID,
-		Status: fleet.RolloutRunning, WavePlan: []string{rest}, Waves: []int{len(u.back)}, Wave: 1, StartedAt: now, WaveAt: now,
+		Status: fleet.RolloutRunning, WavePlan: []string{rest}, Waves: []int{len(u.back)}, Wave: 1, StartedAt: now,
+		WaveAt: now,
 		Before: slices.Min(slices.Collect(maps.Values(u.back))),
 		Reason: fmt.Sprintf("%s on the way back", devicesAre(len(u.back))),
 		Next:   "It ends when every device that can be reached is back.",
 	}
 	for _, id := range slices.Sorted(maps.Keys(u.back)) {
 		s := r.o.Fleet.Standing(id)
-		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Wave: 1, Was: s.Configuration, Errors: sortedKeys(s.Errors),
-			Held: heldOf(s), From: u.back[id]})
+		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Wave: 1, Was: s.Configuration,
+			Errors: sortedKeys(s.Errors),
+			Held:   heldOf(s), From: u.back[id]})
 	}
 	return made
 }

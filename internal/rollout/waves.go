@@ -39,7 +39,8 @@ func CheckWaves(waves []string) error {
 		number, share := strings.CutSuffix(wave, "%")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || share && n > 100 {
-			return fleet.Invalidf("waves", "%q is no wave: give a number of devices, like 5, or a share of the members, like 10%%", wave)
+			return fleet.Invalidf("waves",
+				"%q is no wave: give a number of devices, like 5, or a share of the members, like 10%%", wave)
 		}
 	}
 	return nil

@@ -22,7 +22,8 @@ func TestWavesAreNumbersSharesAndTheRest(t *testing.T) {
 			t.Errorf("%q of %d: got %v, %v, want %v", test.text, test.left, got, err, test.want)
 		}
 	}
-	for _, text := range []string{"1", "rest,1", "0,rest", "-1,rest", "101%,rest", "x,rest", "1.5,rest", "%,rest", "1,,rest"} {
+	for _, text := range []string{"1", "rest,1", "0,rest", "-1,rest", "101%,rest", "x,rest", "1.5,rest", "%,rest",
+		"1,,rest"} {
 		_, err := ParseWaves(text)
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("%q: got %v, want invalid", text, err)
@@ -31,7 +32,8 @@ func TestWavesAreNumbersSharesAndTheRest(t *testing.T) {
 }
 
 func TestThresholdsAreNumbersOrShares(t *testing.T) {
-	for text, exceeded := range map[string]bool{"": false, "5": true, "6": false, "50%": true, "60%": false, "0.5%": true} {
+	for text, exceeded := range map[string]bool{"": false, "5": true, "6": false, "50%": true, "60%": false,
+		"0.5%": true} {
 		threshold, err := ParseThreshold(text)
 		if err != nil || threshold.Exceeded(6, 10) != exceeded {
 			t.Errorf("%q: got exceeded %v (%v), want %v", text, threshold.Exceeded(6, 10), err, exceeded)

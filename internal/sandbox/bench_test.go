@@ -18,7 +18,8 @@ const benchDevices = 1000
 // Two programs that list all devices of a tag: the result of the first is the same for every device.
 const (
 	sameForAll = "def template():\n    return [{\"deviceID\": d.deviceID} for d in devices(\"all\")]\n"
-	ownForEach = "def template(device):\n    return [{\"deviceID\": d.deviceID} for d in devices(\"all\") if d.deviceID != device.deviceID]\n"
+	ownForEach = "def template(device):\n    return [{\"deviceID\": d.deviceID} for d in devices(\"all\") if " +
+		"d.deviceID != device.deviceID]\n"
 )
 
 func manyDevices(n int) []template.Facts {
@@ -71,9 +72,10 @@ func bareInterpreter(b *testing.B, text string, devices []template.Facts, evalua
 	}
 	all := starlark.NewList(structs)
 	all.Freeze()
-	predeclared := starlark.StringDict{"devices": starlark.NewBuiltin("devices", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-		return all, nil
-	})}
+	predeclared := starlark.StringDict{"devices": starlark.NewBuiltin("devices",
+		func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+			return all, nil
+		})}
 	thread := &starlark.Thread{}
 	globals, err := starlark.ExecFileOptions(&syntax.FileOptions{}, thread, "bare", text, predeclared)
 	if err != nil {

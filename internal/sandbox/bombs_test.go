@@ -62,7 +62,8 @@ func TestBombs(t *testing.T) {
 func wantInvalid(t *testing.T, err error) {
 	t.Helper()
 	var e *fleet.Error
-	if !errors.As(err, &e) || e.Code != fleet.CodeInvalid || e.Message == "" || e.Hint == "" && e.Traceback == "" && e.Details[0].Line == 0 {
+	if !errors.As(err, &e) || e.Code != fleet.CodeInvalid || e.Message == "" || e.Hint == "" && e.Traceback == "" &&
+		e.Details[0].Line == 0 {
 		t.Fatalf("got error %v (%s), want an explained invalid", err, fleet.CodeOf(err))
 	}
 	for _, text := range append([]string{e.Message, e.Hint, e.Traceback}, messages(e)...) {
@@ -86,10 +87,12 @@ var evaluations atomic.Int64
 // wantWorks evaluates what no cache has seen.
 func wantWorks(t *testing.T, p *Pool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // not within: thousands would be kept to the end
+	// not within: thousands would be kept to the end
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	n := evaluations.Add(1)
-	got, err := p.Evaluate(ctx, Request{Text: "def template(device):\n    return device.apiPort + 1", Device: template.Facts{APIPort: int(n)}})
+	got, err := p.Evaluate(ctx, Request{Text: "def template(device):\n    return device.apiPort + 1",
+		Device: template.Facts{APIPort: int(n)}})
 	if want := strconv.FormatInt(n+1, 10); err != nil || got.Value.Str() != want {
 		t.Errorf("got %s, %v, want %s", got.Value.JSON(), err, want)
 	}
@@ -120,7 +123,8 @@ func resident(t *testing.T) int64 {
 // Ten bombs at once leave other evaluations working.
 func TestTenBombsAtOnce(t *testing.T) {
 	texts := bombs(t)
-	names := []string{"repeat-string.star", "repeat-list.star", "replace.star", "join.star", "long-loop.star", "nested-loops.star",
+	names := []string{"repeat-string.star", "repeat-list.star", "replace.star", "join.star", "long-loop.star",
+		"nested-loops.star",
 		"long-builtin.star", "dict.star", "huge-integer.star", "output-growing.star"}
 	p := running(t, Options{})
 	settle(t, p)

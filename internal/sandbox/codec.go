@@ -8,8 +8,8 @@ import (
 	"muster/internal/template"
 )
 
-// Values cross the pipe in a form that is cheaper than JSON and keeps Handles: a byte for the kind, then a text with its
-// length, or the number of members and the members.
+// Values cross the pipe in a form that is cheaper than JSON and keeps Handles: a byte for the kind, then a text with
+// its length, or the number of members and the members.
 const (
 	tagNull   = 'n'
 	tagFalse  = 'f'

@@ -23,7 +23,8 @@ func TestCodecRoundTrip(t *testing.T) {
 	want := someValue(t)
 	r := &reader{left: string(appendValue(nil, want)), values: 100}
 	got, err := r.value(0)
-	if err != nil || r.left != "" || !got.Equal(want) || got.Get("a").At(2).Str() != "1e400" || got.Get("secret").Kind() != stconfig.Handle {
+	if err != nil || r.left != "" || !got.Equal(want) || got.Get("a").At(2).Str() != "1e400" ||
+		got.Get("secret").Kind() != stconfig.Handle {
 		t.Errorf("got %s, %v, %d bytes left", got.JSON(), err, len(r.left))
 	}
 }
@@ -35,14 +36,16 @@ func FuzzDecodeResult(f *testing.F) {
 	f.Add([]byte(strings.Repeat("[\x01", 300)))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		limits := template.Limits{Values: 50, OutputBytes: 50}
-		result, err := decodeResult(string(body), program{Language: template.HJSON}, limits, func(int64) error { return nil })
+		result, err := decodeResult(string(body), program{Language: template.HJSON}, limits,
+			func(int64) error { return nil })
 		if err != nil {
 			return
 		}
 		if n := count(result.Value); n > limits.Values+1 {
 			t.Fatalf("%d values", n)
 		}
-		again, err := decodeResult(string(appendResult(nil, result)), program{Language: template.HJSON}, limits, func(int64) error { return nil })
+		again, err := decodeResult(string(appendResult(nil, result)), program{Language: template.HJSON}, limits,
+			func(int64) error { return nil })
 		if err != nil || !bytes.Equal(again.Value.JSON(), result.Value.JSON()) {
 			t.Fatalf("got %s, %v, want %s", again.Value.JSON(), err, result.Value.JSON())
 		}

@@ -47,7 +47,8 @@ func start(make func() *exec.Cmd) (cmd *exec.Cmd, reasons Confinement, err error
 	return nil, nil, err
 }
 
-// prepare sets how the command starts. The kernel ends the worker when the thread that starts it ends: the thread of Run.
+// prepare sets how the command starts. The kernel ends the worker when the thread that starts it ends: the thread of
+// Run.
 func (way isolation) prepare(cmd *exec.Cmd) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	user, group := os.Geteuid(), os.Getegid()

@@ -120,7 +120,8 @@ func TestProgramInClosedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := run(t, copied, "starts")
-	if whyNoOtherUser() == "" && !strings.Contains(out, `"otherUser":""`) || !strings.Contains(out, `"systemCallFilter":""`) {
+	if whyNoOtherUser() == "" && !strings.Contains(out, `"otherUser":""`) ||
+		!strings.Contains(out, `"systemCallFilter":""`) {
 		t.Errorf("got %s", out)
 	}
 }

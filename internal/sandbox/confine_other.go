@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// Elsewhere than on Linux the limits are Go's own (debug.SetMemoryLimit, which is no wall) and the clock; a worker ends
-// when its input does.
+// Elsewhere than on Linux the limits are Go's own (debug.SetMemoryLimit, which is no wall) and the clock; a worker
+// ends when its input does.
 
 func start(make func() *exec.Cmd) (*exec.Cmd, Confinement, error) {
 	cmd := make()

@@ -66,8 +66,8 @@ func (p *Pool) Describe(ctx context.Context, text string) (fleet.Inputs, error) 
 	return d.Reads, err
 }
 
-// Evaluate runs one template for one device, or answers from the cache. What is wrong with the template, a broken limit
-// included, is a *fleet.Error with CodeInvalid.
+// Evaluate runs one template for one device, or answers from the cache. What is wrong with the template, a broken
+// limit included, is a *fleet.Error with CodeInvalid.
 func (p *Pool) Evaluate(ctx context.Context, r Request) (template.Result, error) {
 	e, err := p.newEvaluation(ctx, r)
 	if err != nil {
@@ -100,7 +100,8 @@ type evaluation struct {
 }
 
 func (p *Pool) newEvaluation(ctx context.Context, r Request) (*evaluation, error) {
-	e := &evaluation{pool: p, text: r.Text, digest: sha256.Sum256([]byte(r.Text)), outfit: p.outfitFor(r.Fleet, r.Secrets)}
+	e := &evaluation{pool: p, text: r.Text, digest: sha256.Sum256([]byte(r.Text)),
+		outfit: p.outfitFor(r.Fleet, r.Secrets)}
 	var err error
 	if e.program, err = p.describe(ctx, r.Text, e.digest); err != nil {
 		return nil, err
@@ -110,7 +111,8 @@ func (p *Pool) newEvaluation(ctx context.Context, r Request) (*evaluation, error
 		read   bool
 		digest func() string
 	}{
-		{reads.Devices, e.outfit.fleet.Digest}, {reads.Tags, e.outfit.fleet.TagsDigest}, {reads.Secrets, e.outfit.secretsDigest},
+		{reads.Devices, e.outfit.fleet.Digest}, {reads.Tags, e.outfit.fleet.TagsDigest},
+		{reads.Secrets, e.outfit.secretsDigest},
 	} {
 		if input.read {
 			key = append(key, input.digest()...)
@@ -222,11 +224,13 @@ func (p *Pool) allow(allowance int64) {
 }
 
 func unavailable(err error) *fleet.Error {
-	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "templates cannot be evaluated now: worker processes die", Err: err}
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "templates cannot be evaluated now: worker processes die",
+		Err: err}
 }
 
 func limitError(cause string) *fleet.Error {
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: cause, Hint: "Look for something that grows, or runs, far more than it should.",
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: cause,
+		Hint:    "Look for something that grows, or runs, far more than it should.",
 		Details: []fleet.Detail{{Field: "template", Message: cause}}}
 }
 

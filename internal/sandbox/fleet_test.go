@@ -44,8 +44,8 @@ func notesOf(p *Pool) (notes string) {
 	return notes
 }
 
-// However many evaluations ask for other devices, their facts go to a worker once per change: also when the registry was
-// read anew and nothing about devices changed. A program that does not ask gets none.
+// However many evaluations ask for other devices, their facts go to a worker once per change: also when the registry
+// was read anew and nothing about devices changed. A program that does not ask gets none.
 func TestAFleetIsSentOncePerChange(t *testing.T) {
 	p := running(t, Options{Command: as(t, "telling"), Warm: 1, Max: 1})
 	for ctx := within(t, patience); idle(p) < 1; runtime.Gosched() { // else there would be two workers
@@ -67,10 +67,12 @@ func TestAFleetIsSentOncePerChange(t *testing.T) {
 	wantSent := func(want int, when string) {
 		t.Helper()
 		notes := notesOf(p)
-		for ctx := within(t, patience); strings.Count(notes, string(kindEvaluate)) < evaluations && ctx.Err() == nil; notes = notesOf(p) {
+		for ctx := within(t, patience); strings.Count(notes, string(kindEvaluate)) < evaluations &&
+			ctx.Err() == nil; notes = notesOf(p) {
 			runtime.Gosched()
 		}
-		if sent := strings.Count(notes, string(kindFleet)); sent != want || strings.Count(notes, string(kindEvaluate)) != evaluations {
+		if sent := strings.Count(notes, string(kindFleet)); sent != want ||
+			strings.Count(notes, string(kindEvaluate)) != evaluations {
 			t.Errorf("%s: sent %d times, want %d, in %d evaluations: %s", when, sent, want, evaluations, notes)
 		}
 	}

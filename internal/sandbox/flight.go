@@ -66,8 +66,8 @@ const (
 	maxStruck   = 1000             // texts remembered
 )
 
-// strike is how often a text has failed at great cost. The results of failures are kept like others, but a program that
-// looks at its device fails anew for each of a thousand devices, and one that is stopped by the clock each time.
+// strike is how often a text has failed at great cost. The results of failures are kept like others, but a program
+// that looks at its device fails anew for each of a thousand devices, and one that is stopped by the clock each time.
 type strike struct {
 	count int
 	last  time.Time

@@ -35,8 +35,8 @@ func writeFrame(w io.Writer, k kind, body []byte) error {
 	return err
 }
 
-// readFrame reads one frame. The body is a string, of which what is decoded can be parts; it grows as bytes come in, and
-// never beyond most.
+// readFrame reads one frame. The body is a string, of which what is decoded can be parts; it grows as bytes come in,
+// and never beyond most.
 func readFrame(r *bufio.Reader, most int) (kind, string, error) {
 	return readAdmitted(r, most, func(int) error { return nil })
 }

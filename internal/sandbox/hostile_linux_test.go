@@ -125,10 +125,13 @@ func attempts(file, program string, victim int) []attempt {
 		{"dumpable again", unix.SYS_PRCTL, [6]uintptr{unix.PR_SET_DUMPABLE, 1}},
 		{"live on without the server", unix.SYS_PRCTL, [6]uintptr{unix.PR_SET_PDEATHSIG, 0}},
 		{"another filter", unix.SYS_SECCOMP, [6]uintptr{unix.SECCOMP_SET_MODE_FILTER, 0, at}},
-		{"executable memory", unix.SYS_MMAP, [6]uintptr{0, 4096, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_PRIVATE | unix.MAP_ANON}},
-		{"shared memory", unix.SYS_MMAP, [6]uintptr{0, 4096, unix.PROT_READ | unix.PROT_WRITE, unix.MAP_SHARED | unix.MAP_ANON}},
+		{"executable memory", unix.SYS_MMAP, [6]uintptr{0, 4096, unix.PROT_READ | unix.PROT_EXEC,
+			unix.MAP_PRIVATE | unix.MAP_ANON}},
+		{"shared memory", unix.SYS_MMAP, [6]uintptr{0, 4096, unix.PROT_READ | unix.PROT_WRITE,
+			unix.MAP_SHARED | unix.MAP_ANON}},
 		{"make memory executable", unix.SYS_MPROTECT, [6]uintptr{at &^ 4095, 4096, unix.PROT_READ | unix.PROT_EXEC}},
-		{"pkey_mprotect", unix.SYS_PKEY_MPROTECT, [6]uintptr{at &^ 4095, 4096, unix.PROT_READ | unix.PROT_EXEC, ^uintptr(0)}},
+		{"pkey_mprotect", unix.SYS_PKEY_MPROTECT, [6]uintptr{at &^ 4095, 4096, unix.PROT_READ | unix.PROT_EXEC,
+			^uintptr(0)}},
 		{"shmget", unix.SYS_SHMGET, [6]uintptr{0, 4096, 0o1600}},
 		{"mq_open", unix.SYS_MQ_OPEN, [6]uintptr{text("x"), unix.O_CREAT}},
 		{"signals from a pipe to the server", unix.SYS_FCNTL, [6]uintptr{0, unix.F_SETOWN, pid}},
@@ -187,7 +190,8 @@ func hostile() error {
 // make makes the call, on a thread of its own if need be: the filter must be on all.
 func (a attempt) make(apart bool) (result uintptr, errno syscall.Errno) {
 	call := func() {
-		result, _, errno = unix.RawSyscall6(a.number, a.arguments[0], a.arguments[1], a.arguments[2], a.arguments[3], a.arguments[4], a.arguments[5])
+		result, _, errno = unix.RawSyscall6(a.number, a.arguments[0], a.arguments[1], a.arguments[2], a.arguments[3],
+			a.arguments[4], a.arguments[5])
 	}
 	if !apart {
 		call()
@@ -203,10 +207,12 @@ func (a attempt) make(apart bool) (result uintptr, errno syscall.Errno) {
 	return result, errno
 }
 
-// What a program that has taken over a worker can ask of the kernel is refused, one call after the other, on every thread.
+// What a program that has taken over a worker can ask of the kernel is refused, one call after the other, on every
+// thread.
 func TestHostileNativeCallsAreRefused(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o777); err != nil { // what is refused shall be refused by the confinement, not by the folder
+	// what is refused shall be refused by the confinement, not by the folder
+	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(folder, "file")

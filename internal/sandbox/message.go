@@ -13,8 +13,8 @@ import (
 // processorTime is the seconds of it that a worker may use in its life, by the kernel's limit.
 const processorTime = 600
 
-// memoryVariable is the environment variable that tells a worker the bytes of memory that it may use beyond what it uses
-// when it is ready. It limits itself before it reads its first request, as it cannot afterwards.
+// memoryVariable is the environment variable that tells a worker the bytes of memory that it may use beyond what it
+// uses when it is ready. It limits itself before it reads its first request, as it cannot afterwards.
 const memoryVariable = "WORKER_MEMORY"
 
 // hello is what a worker is told first.
@@ -74,7 +74,8 @@ func decodeError(body string) (*fleet.Error, bool, error) {
 	if err := json.Unmarshal([]byte(body), &w); err != nil {
 		return nil, false, err
 	}
-	return &fleet.Error{Code: w.Code, Message: w.Message, Hint: w.Hint, Details: w.Details, Traceback: w.Traceback}, w.Late, nil
+	return &fleet.Error{Code: w.Code, Message: w.Message, Hint: w.Hint, Details: w.Details, Traceback: w.Traceback},
+		w.Late, nil
 }
 
 // encodeSubject is what a program reads of its device, and the part of it that is the configuration. Secrets in the
@@ -133,7 +134,8 @@ func countValues(v stconfig.Value) int {
 }
 
 // decodeResult makes a result whose texts are parts of the body. take is asked for the memory that its values need.
-func decodeResult(body string, made program, limits template.Limits, take func(bytes int64) error) (template.Result, error) {
+func decodeResult(body string, made program, limits template.Limits, take func(bytes int64) error) (template.Result,
+	error) {
 	r := &reader{left: body, values: limits.Values + limits.OutputBytes}
 	result := template.Result{Language: made.Language, ReadsConfig: made.Reads.Config}
 	var err error

@@ -320,12 +320,14 @@ func (p *Pool) newWorker(ctx context.Context) (*worker, error) {
 		}
 		p.discard(s.worker)
 	}
-	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "templates cannot be evaluated now: no worker process starts",
-		Hint: "The server's log says why.", Err: s.err}
+	return nil, &fleet.Error{Code: fleet.CodeUnavailable,
+		Message: "templates cannot be evaluated now: no worker process starts",
+		Hint:    "The server's log says why.", Err: s.err}
 }
 
 func errStopped() error {
-	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the server is shutting down", Err: errors.New("sandbox has stopped")}
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the server is shutting down",
+		Err: errors.New("sandbox has stopped")}
 }
 
 // release gives a worker back.
@@ -334,8 +336,8 @@ func (p *Pool) release(w *worker) {
 	<-p.slots
 }
 
-// drop is release for a worker that is dead or should be. Nobody has to wait until the kernel has taken its memory back;
-// Run does, at its end.
+// drop is release for a worker that is dead or should be. Nobody has to wait until the kernel has taken its memory
+// back; Run does, at its end.
 func (p *Pool) drop(w *worker) {
 	w.kill()
 	<-p.slots

@@ -47,21 +47,24 @@ func TestEvaluate(t *testing.T) {
 		{"hjson", "{a: 1e400, b: [null, true, \"x\"]}", `{"a":1e400,"b":[null,true,"x"]}`},
 		{"expression", "len(devices(\"all\"))", "3"},
 		{"device", "def template(device):\n  print(device.os)\n  return [device.label, device.tags]", `["me",["a","b"]]`},
-		{"config", "def template(config):\n  return config.options", `{"natEnabled":true,"big":123456789012345678901234567890}`},
+		{"config", "def template(config):\n  return config.options",
+			`{"natEnabled":true,"big":123456789012345678901234567890}`},
 		{"config's secret", "config.gui", `{"apiKey":"${config:gui.apiKey}"}`},
 		{"secret", "[secret(\"wifi\")][0]", `"${secret:wifi}"`},
 		{"tags", "tags()", `["all"]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			device := template.Facts{DeviceID: "X", Label: "me", Tags: []fleet.Tag{"a", "b"}, OS: "linux"}
-			got := evaluate(t, p, Request{Text: test.text, Device: device, Config: config, Fleet: all, Secrets: []string{"wifi"}})
+			got := evaluate(t, p, Request{Text: test.text, Device: device, Config: config, Fleet: all,
+				Secrets: []string{"wifi"}})
 			if string(got.Value.JSON()) != test.want {
 				t.Errorf("got %s, want %s", got.Value.JSON(), test.want)
 			}
 			if got.ReadsConfig != strings.Contains(test.text, "config") {
 				t.Errorf("reads the configuration: %t", got.ReadsConfig)
 			}
-			if test.name == "device" && (len(got.Output) != 1 || got.Output[0] != "linux" || got.Steps == 0 || got.Language != template.Starlark) {
+			if test.name == "device" && (len(got.Output) != 1 || got.Output[0] != "linux" || got.Steps == 0 ||
+				got.Language != template.Starlark) {
 				t.Errorf("got output %q, %d steps, language %s", got.Output, got.Steps, got.Language)
 			}
 		})
@@ -72,7 +75,8 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 	p := running(t, Options{})
 	_, err := p.Describe(within(t, patience), "{\n  a: 1\n  a: 2\n}")
 	var e *fleet.Error
-	if !errors.As(err, &e) || e.Code != fleet.CodeInvalid || e.Details[0].Line != 3 || e.Details[0].Column != 3 || e.Details[0].Field != "template" {
+	if !errors.As(err, &e) || e.Code != fleet.CodeInvalid || e.Details[0].Line != 3 || e.Details[0].Column != 3 ||
+		e.Details[0].Field != "template" {
 		t.Errorf("Describe: got %+v", e)
 	}
 	_, err = p.Evaluate(within(t, patience), Request{Text: "def template(device):\n  return 1 // (len(device.os))"})
@@ -86,7 +90,8 @@ func TestErrorsKeepTheirPlace(t *testing.T) {
 
 // What a program does not look at does not make it run again; what it looks at does.
 func TestCachedByWhatIsRead(t *testing.T) {
-	linux, other := template.Facts{DeviceID: "A", OS: "linux", Label: "a"}, template.Facts{DeviceID: "B", OS: "linux", Label: "b"}
+	linux, other := template.Facts{DeviceID: "A", OS: "linux", Label: "a"},
+		template.Facts{DeviceID: "B", OS: "linux", Label: "b"}
 	config := func(v string) stconfig.Value {
 		return stconfig.Obj(stconfig.Member{Name: "a", Value: stconfig.Text(v)})
 	}
@@ -246,7 +251,8 @@ func TestRunEndsItsWorkers(t *testing.T) {
 	p.mu.Unlock()
 	busy := make(chan error, 1)
 	go func() {
-		_, err := p.Evaluate(context.Background(), Request{Text: "def template():\n  return [x for x in range(100000000) if x < 0]"})
+		_, err := p.Evaluate(context.Background(),
+			Request{Text: "def template():\n  return [x for x in range(100000000) if x < 0]"})
 		busy <- err
 	}()
 	cancel()
@@ -380,7 +386,8 @@ func TestRetire(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			evaluate(t, p, Request{Text: fmt.Sprintf("def template():\n  n = %d\n  for i in range(1000):\n    n += i\n  return n", i)})
+			evaluate(t, p, Request{Text: fmt.Sprintf("def template():\n  n = %d\n  for i in range(1000):\n    n += i\n  "+
+				"return n", i)})
 		})
 	}
 	wg.Wait()

@@ -29,9 +29,9 @@ type condition struct {
 
 const wholeWord = ^uint32(0)
 
-// permissions are what the Go runtime needs to run programs that were started already, and to read and write the pipes.
-// It is a list of what is allowed: whatever the kernel has beside it, now and later, is refused. Frequent calls come
-// first.
+// permissions are what the Go runtime needs to run programs that were started already, and to read and write the
+// pipes. It is a list of what is allowed: whatever the kernel has beside it, now and later, is refused. Frequent calls
+// come first.
 func permissions(pid int) []permission {
 	free := func(numbers ...int) (all []permission) {
 		for _, n := range numbers {
@@ -71,8 +71,8 @@ const (
 	offsetArguments    = 16
 )
 
-// systemCallFilter is the program that the kernel runs for every system call. The calling conventions of 32 bits end the
-// process; the one of x32 has numbers of its own, which are in no list and refused.
+// systemCallFilter is the program that the kernel runs for every system call. The calling conventions of 32 bits end
+// the process; the one of x32 has numbers of its own, which are in no list and refused.
 func systemCallFilter(architecture uint32, pid int) []unix.SockFilter {
 	load := func(offset int) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: uint32(offset)}

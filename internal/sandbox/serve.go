@@ -17,11 +17,13 @@ const (
 	maxStack   = 64 << 20  // a program that nests deeper ends the worker before it swaps
 )
 
-// Serve is the worker's main: it answers requests from in on out until in ends. Before it reads the first it shuts this
-// whole process in, for good. It trusts the server alone: what its programs do to it is bounded by server and kernel.
+// Serve is the worker's main: it answers requests from in on out until in ends. Before it reads the first it shuts
+// this whole process in, for good. It trusts the server alone: what its programs do to it is bounded by server and
+// kernel.
 func Serve(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(maxStack)
-	s := &server{in: bufio.NewReaderSize(in, 64<<10), out: bufio.NewWriterSize(out, 64<<10), programs: map[uint64]*template.Program{}}
+	s := &server{in: bufio.NewReaderSize(in, 64<<10), out: bufio.NewWriterSize(out, 64<<10),
+		programs: map[uint64]*template.Program{}}
 	s.ready, _ = memoryOf(0)
 	s.confinement = shutIn(s.ready)
 	for {

@@ -57,8 +57,8 @@ func yieldToServer() {
 	}
 }
 
-// whyDescriptorsOpen is empty when nothing is open but the pipes and what the Go runtime needs: its event poll, and the
-// files of the cgroup that limits the process.
+// whyDescriptorsOpen is empty when nothing is open but the pipes and what the Go runtime needs: its event poll, and
+// the files of the cgroup that limits the process.
 func whyDescriptorsOpen() string {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -70,7 +70,8 @@ func whyDescriptorsOpen() string {
 			continue
 		}
 		target, err := os.Readlink(filepath.Join("/proc/self/fd", entry.Name()))
-		isRuntime := target == "anon_inode:[eventpoll]" || target == "anon_inode:[eventfd]" || strings.HasPrefix(target, "/sys/fs/cgroup/")
+		isRuntime := target == "anon_inode:[eventpoll]" || target == "anon_inode:[eventfd]" ||
+			strings.HasPrefix(target, "/sys/fs/cgroup/")
 		if err == nil && !isRuntime {
 			return fmt.Sprintf("descriptor %d is open", fd)
 		}
@@ -78,9 +79,9 @@ func whyDescriptorsOpen() string {
 	return ""
 }
 
-// limitResources sets limits that nothing lifts again. Of those on memory RLIMIT_DATA suits a Go program: it counts what
-// is mapped private and writable (since Linux 4.7), which Go's heap is as soon as it grows and its reserved address space
-// is not. RLIMIT_AS, which counts both, is far above and catches other mappings.
+// limitResources sets limits that nothing lifts again. Of those on memory RLIMIT_DATA suits a Go program: it counts
+// what is mapped private and writable (since Linux 4.7), which Go's heap is as soon as it grows and its reserved
+// address space is not. RLIMIT_AS, which counts both, is far above and catches other mappings.
 func limitResources(ready usage) error {
 	memory, err := strconv.ParseUint(os.Getenv(memoryVariable), 10, 63)
 	if err != nil {
@@ -91,7 +92,8 @@ func limitResources(ready usage) error {
 		most     uint64
 		name     string
 	}{
-		{unix.RLIMIT_CORE, 0, "core dumps"}, {unix.RLIMIT_FSIZE, 0, "sizes of files"}, {unix.RLIMIT_MEMLOCK, 0, "locked memory"},
+		{unix.RLIMIT_CORE, 0, "core dumps"}, {unix.RLIMIT_FSIZE, 0, "sizes of files"},
+		{unix.RLIMIT_MEMLOCK, 0, "locked memory"},
 		{unix.RLIMIT_NOFILE, maxDescriptors, "descriptors"}, {unix.RLIMIT_CPU, processorTime, "processor time"},
 		{unix.RLIMIT_DATA, uint64(ready.Data) + memory, "memory"},
 		{unix.RLIMIT_AS, uint64(ready.AddressSpace) + memory + addressSlack, "address space"},

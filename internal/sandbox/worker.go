@@ -66,7 +66,8 @@ func startWorker(command []string, limits Limits, allowance int64) (*worker, err
 		return nil, errors.Join(fmt.Errorf("make pipe: %w", err), stdin.Close(), in.Close())
 	}
 	widen(out)
-	w := &worker{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), exited: make(chan struct{}), limits: limits, allowance: allowance, numbers: map[digest]uint64{}}
+	w := &worker{in: in, out: out, reader: bufio.NewReaderSize(out, 64<<10), exited: make(chan struct{}), limits: limits,
+		allowance: allowance, numbers: map[digest]uint64{}}
 	w.cmd, w.confinement, err = start(func() *exec.Cmd {
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &w.complaint
@@ -91,7 +92,8 @@ func startWorker(command []string, limits Limits, allowance int64) (*worker, err
 func (w *worker) greet() error {
 	body, err := json.Marshal(hello{
 		Memory: w.limits.Memory, WallMs: w.limits.Wall.Milliseconds(), Steps: w.limits.Counting.Steps,
-		OutputBytes: w.limits.Counting.OutputBytes, ValueBytes: w.limits.Counting.ValueBytes, Values: w.limits.Counting.Values,
+		OutputBytes: w.limits.Counting.OutputBytes, ValueBytes: w.limits.Counting.ValueBytes,
+		Values: w.limits.Counting.Values,
 	})
 	if err != nil {
 		return fmt.Errorf("encode limits: %w", err)
@@ -243,8 +245,8 @@ func (w *worker) watch() (stop func()) {
 	}
 }
 
-// worn tells whether a worker that did its duty should be replaced all the same: it holds on to half of the memory that
-// it may have, or has used up its processor time.
+// worn tells whether a worker that did its duty should be replaced all the same: it holds on to half of the memory
+// that it may have, or has used up its processor time.
 func (w *worker) worn() bool {
 	now, err := memoryOf(w.cmd.Process.Pid)
 	return w.tooLarge.Load() || w.isTired() || err == nil && now.Resident > (w.ready.Data+w.memoryLimit()+watchSlack)/2
@@ -263,8 +265,8 @@ func (w *worker) bury() {
 	w.out.Close()
 }
 
-// The Go runtime (and the race detector) ends a process that gets no memory, or whose stack grows too far, with exit code
-// 2 and one of these texts; there is no other sign of it.
+// The Go runtime (and the race detector) ends a process that gets no memory, or whose stack grows too far, with exit
+// code 2 and one of these texts; there is no other sign of it.
 var (
 	outOfMemory = regexp.MustCompile(`out of memory|cannot allocate memory|cannot map pages|failed to allocate|errno[ =:]*12\b`)
 	outOfStack  = regexp.MustCompile(`stack exceeds|stack overflow`)

@@ -47,7 +47,8 @@ func read(path string) (*Key, error) {
 func unusable(what string, err error) error {
 	return &fleet.Error{
 		Code: fleet.CodeUnavailable, Message: "cannot " + what + " " + FileName + " in the home folder: " + err.Error(),
-		Hint: "Look whether the folder belongs to the user that runs Muster and its disk has room, or give another one with --home.", Err: err,
+		Hint: "Look whether the folder belongs to the user that runs Muster and its disk has room, or give another one " +
+			"with --home.", Err: err,
 	}
 }
 

@@ -81,7 +81,8 @@ func (k *Key) Seal(table, row, column string, plain []byte) []byte {
 func (k *Key) Open(table, row, column string, sealed []byte) ([]byte, error) {
 	during := fmt.Sprintf("open %s.%s", table, column)
 	if len(sealed) < headerLen || sealed[0] != format {
-		return nil, &fleet.Error{Code: fleet.CodeInternal, During: during, Message: "this was not sealed by this version of Muster"}
+		return nil, &fleet.Error{Code: fleet.CodeInternal, During: during,
+			Message: "this was not sealed by this version of Muster"}
 	}
 	if id := hex.EncodeToString(sealed[1 : 1+keyIDLen]); id != k.ID() {
 		return nil, &fleet.Error{
@@ -90,9 +91,11 @@ func (k *Key) Open(table, row, column string, sealed []byte) ([]byte, error) {
 			Hint:    "Start Muster with the seal.key (or the key in the environment) that made this database.",
 		}
 	}
-	plain, err := k.aead.Open([]byte{}, sealed[1+keyIDLen:headerLen], sealed[headerLen:], place(sealed[:1+keyIDLen], table, row, column))
+	plain, err := k.aead.Open([]byte{}, sealed[1+keyIDLen:headerLen], sealed[headerLen:],
+		place(sealed[:1+keyIDLen], table, row, column))
 	if err != nil {
-		return nil, &fleet.Error{Code: fleet.CodeInternal, During: during, Message: "a sealed value is damaged or not in its place", Err: err}
+		return nil, &fleet.Error{Code: fleet.CodeInternal, During: during,
+			Message: "a sealed value is damaged or not in its place", Err: err}
 	}
 	return plain, nil
 }

@@ -81,7 +81,8 @@ func TestParseTakesHexAndBase64(t *testing.T) {
 	raw := bytes.Repeat([]byte{7}, KeyBytes)
 	want := newKey(t, 7).ID()
 	for _, text := range []string{
-		strings.Repeat("07", KeyBytes) + "\n", base64.StdEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw),
+		strings.Repeat("07", KeyBytes) + "\n", base64.StdEncoding.EncodeToString(raw),
+		base64.RawURLEncoding.EncodeToString(raw),
 	} {
 		if key, err := Parse(text); err != nil || key.ID() != want {
 			t.Errorf("%q: got %v", text, err)

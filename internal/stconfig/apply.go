@@ -36,7 +36,8 @@ func (p Application) To(doc Value) (Value, []Skip, error) {
 	if err != nil {
 		return doc, nil, err
 	}
-	a := &applier{op: op, key: p.Key, value: p.Value, own: string(p.Own), defaults: doc.Get("defaults"), from: p.From, budget: p.Budget}
+	a := &applier{op: op, key: p.Key, value: p.Value, own: string(p.Own), defaults: doc.Get("defaults"), from: p.From,
+		budget: p.Budget}
 	if doc.kind != Object {
 		return doc, nil, a.fail("the configuration is %s, not an object", kindText(doc.kind))
 	}

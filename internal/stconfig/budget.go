@@ -96,12 +96,14 @@ func (a *applier) textOf(v Value) int {
 
 func (a *applier) tooMuch(what string) error {
 	a.budget.Values, a.budget.Text = 0, 0
-	message := fmt.Sprintf("it would bring too many %s to the device: every place that its key names, and every template counts", what)
+	message := fmt.Sprintf("it would bring too many %s to the device: every place that its key names, and every "+
+		"template counts", what)
 	if what == "text" {
 		message = "it would bring too much text to the device: every place that its key names, and every template counts"
 	}
 	return &fleet.Error{Code: fleet.CodeInvalid, During: DuringApply, Message: message,
-		Hint: "Make the value smaller, or its key name fewer places.", Details: []fleet.Detail{{Field: "template", Message: message}}}
+		Hint:    "Make the value smaller, or its key name fewer places.",
+		Details: []fleet.Detail{{Field: "template", Message: message}}}
 }
 
 // checkName refuses what would make keys too long to read.

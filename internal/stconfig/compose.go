@@ -82,7 +82,8 @@ func (a *applier) setObject(p place, v Value) (Value, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return Value{}, a.fail("%s lacks %s: `set` must name every field here, use merge to change some", a.here(), listed(missing))
+		return Value{}, a.fail("%s lacks %s: `set` must name every field here, use merge to change some", a.here(),
+			listed(missing))
 	}
 	return old.withValues(values), nil
 }

@@ -2,8 +2,8 @@ package stconfig
 
 import "strings"
 
-// WithoutDefaults is a folder or device without the fields that have the value which Syncthing itself starts them with,
-// whatever the daemon's own `defaults` are. Entries of daemons of two versions, which know different fields, are
+// WithoutDefaults is a folder or device without the fields that have the value which Syncthing itself starts them
+// with, whatever the daemon's own `defaults` are. Entries of daemons of two versions, which know different fields, are
 // compared by it. A value at another key stays as it is.
 func WithoutDefaults(key Key, v Value) Value {
 	if key.Len() != 2 || v.kind != Object {

@@ -73,7 +73,8 @@ func TestUsable(t *testing.T) {
 		"just version": {parsed(t, `{"version":52}`), SampleID, "own device"},
 	} {
 		err := Usable(c.doc, c.own)
-		if c.says == "" && err != nil || c.says != "" && (fleet.CodeOf(err) != fleet.CodeUnbelievable || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && err != nil || c.says != "" && (fleet.CodeOf(err) != fleet.CodeUnbelievable ||
+			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: got %v, want %q", name, err, c.says)
 		}
 	}
@@ -98,12 +99,16 @@ func TestEqualNumbersHaveOneDigest(t *testing.T) {
 		a, b string
 		same bool
 	}{
-		{"1", "1.0", true}, {"1", "10e-1", true}, {"100", "1E+2", true}, {"0.5", "5e-1", true}, {"-0", "0.000", true}, {"0e999999", "0", true},
-		{"-1.50", "-15e-1", true}, {"12345678901234567890", "12345678901234567890.00", true}, {"1e400", "10e399", true}, {"1e-400", "0.1e-399", true},
-		{"1", "2", false}, {"1", "-1", false}, {"1e400", "1e401", false}, {"12345678901234567890", "12345678901234567891", false}, {"0.1", "0.10000000000000000001", false},
+		{"1", "1.0", true}, {"1", "10e-1", true}, {"100", "1E+2", true}, {"0.5", "5e-1", true}, {"-0", "0.000", true},
+		{"0e999999", "0", true},
+		{"-1.50", "-15e-1", true}, {"12345678901234567890", "12345678901234567890.00", true}, {"1e400", "10e399", true},
+		{"1e-400", "0.1e-399", true},
+		{"1", "2", false}, {"1", "-1", false}, {"1e400", "1e401", false},
+		{"12345678901234567890", "12345678901234567891", false}, {"0.1", "0.10000000000000000001", false},
 		{"1e99999999999", "1e99999999999", true}, {"1e99999999999", "1e99999999998", false},
 	} {
-		a, b := Obj(Member{"options", Obj(Member{"x", Literal(c.a)})}), Obj(Member{"options", Obj(Member{"x", Literal(c.b)})})
+		a, b := Obj(Member{"options", Obj(Member{"x", Literal(c.a)})}),
+			Obj(Member{"options", Obj(Member{"x", Literal(c.b)})})
 		if a.Equal(b) != c.same || (Digest(a) == Digest(b)) != c.same {
 			t.Errorf("%s and %s: equal %v, same digest %v, want %v", c.a, c.b, a.Equal(b), Digest(a) == Digest(b), c.same)
 		}
@@ -114,8 +119,10 @@ func TestEqualNumbersHaveOneDigest(t *testing.T) {
 }
 
 func TestSecretsOfAFragment(t *testing.T) {
-	at, v := mustKey(t, "folders.*.devices"), parsed(t, `[{"deviceID":"<NAS>","ENCRYPTIONPASSWORD":"s3cret"},{"deviceID":"<PHONE>","encryptionPassword":""}]`)
-	if got := MaskAt(at, v); strings.Contains(string(got.JSON()), "s3cret") || !strings.Contains(string(got.JSON()), MaskedSecret) {
+	at, v := mustKey(t, "folders.*.devices"),
+		parsed(t, `[{"deviceID":"<NAS>","ENCRYPTIONPASSWORD":"s3cret"},{"deviceID":"<PHONE>","encryptionPassword":""}]`)
+	if got := MaskAt(at, v); strings.Contains(string(got.JSON()), "s3cret") ||
+		!strings.Contains(string(got.JSON()), MaskedSecret) {
 		t.Errorf("got %s", got.JSON())
 	}
 	found := SecretsIn(at, v)
@@ -126,7 +133,8 @@ func TestSecretsOfAFragment(t *testing.T) {
 		t.Errorf("a handle is no secret in clear: %v", got)
 	}
 	for text, want := range map[string]bool{
-		"gui.apiKey": true, "gui.password": true, "folders.*.devices.*.encryptionPassword": true, "gui.user": false, "": false,
+		"gui.apiKey": true, "gui.password": true, "folders.*.devices.*.encryptionPassword": true, "gui.user": false,
+		"": false,
 		"defaults.folder.devices." + nas + ".encryptionPassword": true, "gui.futureToken": true, "options.future": false,
 	} {
 		if got := SecretKey(mustKey(t, text)); got != want {
@@ -151,7 +159,8 @@ func TestLookupReplaceAndExpand(t *testing.T) {
 	if got := Lookup(doc, mustKey(t, "FOLDERS.docs-7hq2.DEVICES."+nas+".deviceid")).Str(); got != nas {
 		t.Errorf("lookup: got %q", got)
 	}
-	for _, missing := range []string{"folders.none.path", "folders.*", "options.natEnabled.x", "options.listenAddresses.default"} {
+	for _, missing := range []string{"folders.none.path", "folders.*", "options.natEnabled.x",
+		"options.listenAddresses.default"} {
 		if got := Lookup(doc, mustKey(t, missing)); got.Exists() {
 			t.Errorf("%s: got %s", missing, got.JSON())
 		}
@@ -168,12 +177,14 @@ func TestLookupReplaceAndExpand(t *testing.T) {
 	}
 	want := []string{
 		"folders.docs-7hq2.devices.NAS.introducedBy", "folders.docs-7hq2.devices.OWN.introducedBy",
-		"folders.photos-x4kd.devices.NAS.introducedBy", "folders.photos-x4kd.devices.OWN.introducedBy", "folders.photos-x4kd.devices.PHONE.introducedBy",
+		"folders.photos-x4kd.devices.NAS.introducedBy", "folders.photos-x4kd.devices.OWN.introducedBy",
+		"folders.photos-x4kd.devices.PHONE.introducedBy",
 	}
 	if !slices.Equal(keys, want) {
 		t.Errorf("expand: got %q", keys)
 	}
-	if got := Expand(doc, mustKey(t, "options.listenAddresses.*")); len(got) != 1 || got[0].String() != "options.listenAddresses" {
+	if got := Expand(doc, mustKey(t, "options.listenAddresses.*")); len(got) != 1 ||
+		got[0].String() != "options.listenAddresses" {
 		t.Errorf("expand of a plain list: got %v", got)
 	}
 }
@@ -185,13 +196,15 @@ func TestDiffOfWhatNobodyNamed(t *testing.T) {
 		t.Errorf("moved members: got %v", got)
 	}
 	twice := parsed(t, `{"folders":[{"id":"a"},{"id":"a"}]}`)
-	if got := diffText(twice, parsed(t, `{"folders":[{"id":"a"}]}`)); got != `folders: [{"id":"a"},{"id":"a"}] -> [{"id":"a"}]`+"\n" {
+	if got := diffText(twice, parsed(t,
+		`{"folders":[{"id":"a"}]}`)); got != `folders: [{"id":"a"},{"id":"a"}] -> [{"id":"a"}]`+"\n" {
 		t.Errorf("members that are not told apart: got %s", got)
 	}
 }
 
 func TestApplyWithoutAnOwnDeviceAddsNone(t *testing.T) {
-	doc, _, err := Apply(Sample(), fleet.OpSet, mustKey(t, "folders.docs-7hq2.devices"), parsed(t, `[{"deviceID":"<NAS>"}]`), "")
+	doc, _, err := Apply(Sample(), fleet.OpSet, mustKey(t, "folders.docs-7hq2.devices"),
+		parsed(t, `[{"deviceID":"<NAS>"}]`), "")
 	if err != nil || Lookup(doc, mustKey(t, "folders.docs-7hq2.devices")).Len() != 1 {
 		t.Fatalf("got %s, %v", diffText(Sample(), doc), err)
 	}

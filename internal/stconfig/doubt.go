@@ -9,7 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Doubt is something in a template's value that is most probably a mistake, as far as that can be told without a daemon.
+// Doubt is something in a template's value that is most probably a mistake, as far as that can be told without a
+// daemon.
 type Doubt struct {
 	Key  Key
 	Text string // for a person; it begins with the key
@@ -155,7 +156,8 @@ func doubtTheme(theme string) string {
 	if theme == "" || slices.Contains(themes, theme) {
 		return ""
 	}
-	return fmt.Sprintf("is no theme that Syncthing comes with (%s): %q%s", strings.Join(themes, ", "), shortened(theme), nearest(theme, themes))
+	return fmt.Sprintf("is no theme that Syncthing comes with (%s): %q%s", strings.Join(themes, ", "), shortened(theme),
+		nearest(theme, themes))
 }
 
 // doubtUnit: a daemon counts in bytes where it does not know the unit. It looks at the first letter, and for a %.
@@ -175,7 +177,8 @@ func doubtListenAddress(address string) string {
 }
 
 func doubtDiscoveryServer(server string) string {
-	return notAddress(server, []string{"default", "default-v4", "default-v6"}, []string{"https", "http"}, "default, or https://host/")
+	return notAddress(server, []string{"default", "default-v4", "default-v6"}, []string{"https", "http"},
+		"default, or https://host/")
 }
 
 // notAddress: a daemon takes any text for an address, and does nothing with one that it does not understand.

@@ -7,7 +7,8 @@ var configuration = object(
 	named("folders", &shape{kind: Array, identity: "id", entry: folder, defaults: "folder"}),
 	named("devices", &shape{kind: Array, identity: "deviceID", entry: device, defaults: "device", own: ownKept}),
 	named("gui", gui),
-	named("ldap", object(text("address bindDN"), choice("transport", "plain tls starttls"), flags("insecureSkipVerify"), text("searchBaseDN searchFilter"))),
+	named("ldap", object(text("address bindDN"), choice("transport", "plain tls starttls"), flags("insecureSkipVerify"),
+		text("searchBaseDN searchFilter"))),
 	named("options", options),
 	named("remoteIgnoredDevices", observedDevices),
 	named("pendingDevices", observedDevices), // 1.12 only

@@ -40,17 +40,24 @@ func TestWhatDaemonsForce(t *testing.T) {
 		{"no delay", []string{folder + ".fsWatcherDelayS", "0"},
 			"F.fsWatcherDelayS=10 by F.fsWatcherDelayS, F.fsWatcherEnabled=false by F.fsWatcherDelayS",
 			"F.fsWatcherDelayS=10 by F.fsWatcherDelayS, F.fsWatcherEnabled=false by F.fsWatcherDelayS"},
-		{"untrusted introducer", []string{device + ".untrusted", "true", device + ".introducer", "true", device + ".autoAcceptFolders", "true"},
+		{"untrusted introducer", []string{device + ".untrusted", "true", device + ".introducer", "true", device +
+			".autoAcceptFolders", "true"},
 			"", "D.autoAcceptFolders=false by D.untrusted, D.introducer=false by D.untrusted"},
 		{"no marker", []string{folder + ".markerName", `""`},
 			`F.markerName=".stfolder" by F.markerName`, `F.markerName=".stfolder" by F.markerName`},
 		{"writes", []string{folder + ".maxConcurrentWrites", "0", "defaults.folder.maxConcurrentWrites", "1000"},
-			"defaults.folder.maxConcurrentWrites=64 by defaults.folder.maxConcurrentWrites, F.maxConcurrentWrites=2 by F.maxConcurrentWrites",
-			"defaults.folder.maxConcurrentWrites=256 by defaults.folder.maxConcurrentWrites, F.maxConcurrentWrites=16 by F.maxConcurrentWrites"},
-		{"intervals", []string{folder + ".rescanIntervalS", "-3", folder + ".versioning.cleanupIntervalS", "99999999", "options.reconnectionIntervalS", "1"},
-			"F.rescanIntervalS=0 by F.rescanIntervalS, F.versioning.cleanupIntervalS=31536000 by F.versioning.cleanupIntervalS, options.reconnectionIntervalS=5 by options.reconnectionIntervalS",
-			"F.rescanIntervalS=0 by F.rescanIntervalS, F.versioning.cleanupIntervalS=31536000 by F.versioning.cleanupIntervalS, options.reconnectionIntervalS=5 by options.reconnectionIntervalS"},
-		{"lists", []string{"options.listenAddresses", `["tcp://127.0.0.1:1"," tcp://127.0.0.1:1","kcp://x"]`, device + ".addresses", "[]"},
+			"defaults.folder.maxConcurrentWrites=64 by defaults.folder.maxConcurrentWrites, F.maxConcurrentWrites=2 by " +
+				"F.maxConcurrentWrites",
+			"defaults.folder.maxConcurrentWrites=256 by defaults.folder.maxConcurrentWrites, F.maxConcurrentWrites=16 by " +
+				"F.maxConcurrentWrites"},
+		{"intervals", []string{folder + ".rescanIntervalS", "-3", folder + ".versioning.cleanupIntervalS", "99999999",
+			"options.reconnectionIntervalS", "1"},
+			"F.rescanIntervalS=0 by F.rescanIntervalS, F.versioning.cleanupIntervalS=31536000 by " +
+				"F.versioning.cleanupIntervalS, options.reconnectionIntervalS=5 by options.reconnectionIntervalS",
+			"F.rescanIntervalS=0 by F.rescanIntervalS, F.versioning.cleanupIntervalS=31536000 by " +
+				"F.versioning.cleanupIntervalS, options.reconnectionIntervalS=5 by options.reconnectionIntervalS"},
+		{"lists", []string{"options.listenAddresses", `["tcp://127.0.0.1:1"," tcp://127.0.0.1:1","kcp://x"]`, device +
+			".addresses", "[]"},
 			`D.addresses=["dynamic"] by D.addresses, options.listenAddresses=["tcp://127.0.0.1:1"] by options.listenAddresses`,
 			`D.addresses=["dynamic"] by D.addresses, options.listenAddresses=["tcp://127.0.0.1:1"] by options.listenAddresses`},
 	} {
@@ -91,7 +98,8 @@ func TestConsequencesAreTheLeavesBesideAWrite(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if beside := Consequences(before, []Change{{Key: mustKey(t, "folders.docs-7hq2.label"), To: Text("x")}}); len(beside) > 0 {
+	if beside := Consequences(before,
+		[]Change{{Key: mustKey(t, "folders.docs-7hq2.label"), To: Text("x")}}); len(beside) > 0 {
 		t.Errorf("a label has the consequence %s", beside[0].Key)
 	}
 }

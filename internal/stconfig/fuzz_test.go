@@ -7,10 +7,14 @@ import (
 )
 
 var keySeeds = []string{
-	"", " ", "options.natEnabled", "OPTIONS.NATENABLED", "folders.photos.devices." + other, `folders."a.b".label`, "folders.*.paused",
-	`folders."*"`, `folders."\u00e4\ud83d\ude00\""`, "devices.abc", "a..b", ".", `"`, `""`, `"gui".theme`, `folders."a"b`, "version",
-	"*", "folders.**", "ignores.x", "defaults.folder.versioning.params.Keep", "folders.a b.c", "folders. a", "folders.\x00", "folders.\xff",
-	"options.max\u017fendKbps", "devices.p56ioi7mzjnu2yiqgdreydm2mgtimgl3bxnpq6w5bmtbbz4tjxzwicq2", "folders.x.devices.*.encryptionPassword",
+	"", " ", "options.natEnabled", "OPTIONS.NATENABLED", "folders.photos.devices." + other, `folders."a.b".label`,
+	"folders.*.paused",
+	`folders."*"`, `folders."\u00e4\ud83d\ude00\""`, "devices.abc", "a..b", ".", `"`, `""`, `"gui".theme`, `folders."a"b`,
+	"version",
+	"*", "folders.**", "ignores.x", "defaults.folder.versioning.params.Keep", "folders.a b.c", "folders. a",
+	"folders.\x00", "folders.\xff",
+	"options.max\u017fendKbps", "devices.p56ioi7mzjnu2yiqgdreydm2mgtimgl3bxnpq6w5bmtbbz4tjxzwicq2",
+	"folders.x.devices.*.encryptionPassword",
 }
 
 func FuzzKey(f *testing.F) {
@@ -36,9 +40,12 @@ func FuzzKey(f *testing.F) {
 }
 
 var docSeeds = []string{
-	`{}`, `[]`, `{"folders":null}`, `{"folders":{},"devices":[1]}`, `{"folders":[{"id":"a"},{"id":"a"}]}`, `{"folders":[{"ID":"a","id":"b"}]}`,
-	`{"options":{"a":1,"A":2},"OPTIONS":{"a":3}}`, `{"folders":[{"id":"photos","devices":[{"deviceID":"x"}],"versioning":{"params":{"A":"1","a":"2"}}}]}`,
-	`{"devices":[{"deviceID":"` + other + `"}],"defaults":{"device":null,"folder":{"id":"","devices":[]}}}`, `{"ignores":{"a":["x"]}}`,
+	`{}`, `[]`, `{"folders":null}`, `{"folders":{},"devices":[1]}`, `{"folders":[{"id":"a"},{"id":"a"}]}`,
+	`{"folders":[{"ID":"a","id":"b"}]}`,
+	`{"options":{"a":1,"A":2},"OPTIONS":{"a":3}}`,
+	`{"folders":[{"id":"photos","devices":[{"deviceID":"x"}],"versioning":{"params":{"A":"1","a":"2"}}}]}`,
+	`{"devices":[{"deviceID":"` + other + `"}],"defaults":{"device":null,"folder":{"id":"","devices":[]}}}`,
+	`{"ignores":{"a":["x"]}}`,
 	`{"folders":[{"id":"a","devices":null,"minDiskFree":null}],"gui":{"apiKey":null}}`,
 }
 

@@ -105,8 +105,8 @@ func (w *handleWalk) member(v Value, s *shape, i int) bool {
 	return w.walk(member, s)
 }
 
-// CheckHandles refuses a template's value with a handle at a place that is no secret field: what stands there is read by
-// everyone who may see the configuration. A secret of the configuration may stay where it is, whatever the field.
+// CheckHandles refuses a template's value with a handle at a place that is no secret field: what stands there is read
+// by everyone who may see the configuration. A secret of the configuration may stay where it is, whatever the field.
 func CheckHandles(key Key, v Value) error {
 	for h := range HandlesAt(key, v) {
 		if h.Fits || h.Stays() && SecretKey(h.Key) {
@@ -116,7 +116,8 @@ func CheckHandles(key Key, v Value) error {
 		if h.Key.IsRoot() {
 			at = "the root of the configuration"
 		}
-		message := fmt.Sprintf("%s stands at %s, which everyone may read: a secret may stand only at an encryptionPassword, "+
+		message := fmt.Sprintf("%s stands at %s, which everyone may read: a secret may stand only at an "+
+			"encryptionPassword, "+
 			"gui.password or gui.apiKey", h, shortened(at))
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: message, Hint: "Take the secret out of the template there.",
 			Details: []fleet.Detail{{Field: "template", Message: message}}}

@@ -70,8 +70,8 @@ func checkIgnoreLine(line, os string) string {
 	return (&globReader{rest: pattern}).fault()
 }
 
-// IncludedFile is the file that a line of ignore patterns includes, as the line has it; "" where the name is missing. A
-// daemon takes every line that begins with #include for one, and what follows the first blank for the name.
+// IncludedFile is the file that a line of ignore patterns includes, as the line has it; "" where the name is missing.
+// A daemon takes every line that begins with #include for one, and what follows the first blank for the name.
 func IncludedFile(line string) (file string, is bool) {
 	after, is := strings.CutPrefix(strings.TrimSpace(line), "#include")
 	_, file, _ = strings.Cut(after, " ")

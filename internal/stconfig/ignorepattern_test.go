@@ -9,7 +9,8 @@ import (
 
 func TestIgnoreLinesThatADaemonCannotRead(t *testing.T) {
 	for _, line := range []string{
-		"[unclosed", "a[", "[]", "[!]", "[a-z0-9]", "[z-a]", "[a-", "[a-]", "(?i)", "!", "(?d)!(?i)", "#include", "#include ", "#includefile",
+		"[unclosed", "a[", "[]", "[!]", "[a-z0-9]", "[z-a]", "[a-", "[a-]", "(?i)", "!", "(?d)!(?i)", "#include",
+		"#include ", "#includefile",
 		"!(?d)[x", "{a,[b}", "a/[b/", strings.Repeat("x", 1<<16),
 	} {
 		if CheckIgnoreLine(line, "linux") == "" {
@@ -17,7 +18,8 @@ func TestIgnoreLinesThatADaemonCannotRead(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"", "  ", "// [comment", "*", "**/x", "/rooted", "[abc]", "[!a-z]", "[^a]", `\[literal`, `[a\]]`, "{a,b}", "{open", "close}", "]", "a,b",
+		"", "  ", "// [comment", "*", "**/x", "/rooted", "[abc]", "[!a-z]", "[^a]", `\[literal`, `[a\]]`, "{a,b}", "{open",
+		"close}", "]", "a,b",
 		"(?i)(?d)!x", "#include other", "#anything", "x(?i)", "[a-z]*.tmp", "(?i)(?i)",
 	} {
 		if why := CheckIgnoreLine(line, "linux"); why != "" {

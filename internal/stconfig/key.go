@@ -63,7 +63,8 @@ func (k Key) HasPrefix(prefix Key) bool {
 	return k.Len() >= prefix.Len() && slices.Equal(k.parts[:prefix.Len()], prefix.parts)
 }
 
-// Matches tells whether the key, without `*`, is one that pattern names: `folders.*.paused` names `folders.photos.paused`.
+// Matches tells whether the key, without `*`, is one that pattern names: `folders.*.paused` names
+// `folders.photos.paused`.
 func (k Key) Matches(pattern Key) bool {
 	return slices.EqualFunc(k.parts, pattern.parts, func(a, b Part) bool { return b.Every || a == b })
 }

@@ -63,7 +63,8 @@ func TestParseKeySaysWhereItWentWrong(t *testing.T) {
 	} {
 		_, err := ParseKey(written)
 		e, ok := err.(*fleet.Error)
-		if !ok || e.Code != fleet.CodeInvalid || e.Details[0].Column != want.column || !strings.Contains(e.Message, want.says) {
+		if !ok || e.Code != fleet.CodeInvalid || e.Details[0].Column != want.column ||
+			!strings.Contains(e.Message, want.says) {
 			t.Errorf("%q: got %v (%+v), want column %d and %q", written, err, e, want.column, want.says)
 		}
 	}
@@ -73,7 +74,8 @@ func TestKeysAreComparedByName(t *testing.T) {
 	photos := mustKey(t, "folders.photos.paused")
 	switch {
 	case !photos.Equal(mustKey(t, "FOLDERS.photos.PAUSED")),
-		!photos.HasPrefix(mustKey(t, "folders.photos")), photos.HasPrefix(mustKey(t, "folders.photo")), !photos.HasPrefix(Key{}),
+		!photos.HasPrefix(mustKey(t, "folders.photos")), photos.HasPrefix(mustKey(t, "folders.photo")),
+		!photos.HasPrefix(Key{}),
 		!photos.Matches(mustKey(t, "folders.*.paused")), photos.Matches(mustKey(t, "folders.*")),
 		photos.HasEvery(), !mustKey(t, "folders.*").HasEvery(),
 		!photos.Parent().Equal(mustKey(t, "folders.photos")), !Key{}.Parent().IsRoot(),
@@ -81,7 +83,8 @@ func TestKeysAreComparedByName(t *testing.T) {
 		!mustKey(t, "defaults.folder.devices."+other).NamesMember():
 		t.Fatal("keys compare wrongly")
 	}
-	keys := []Key{mustKey(t, `folders."*"`), mustKey(t, "folders.b"), mustKey(t, "folders.*"), mustKey(t, "folders"), {}, mustKey(t, "folders.a.b")}
+	keys := []Key{mustKey(t, `folders."*"`), mustKey(t, "folders.b"), mustKey(t, "folders.*"), mustKey(t, "folders"), {},
+		mustKey(t, "folders.a.b")}
 	slices.SortFunc(keys, Key.Compare)
 	var got []string
 	for _, key := range keys {

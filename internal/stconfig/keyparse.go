@@ -14,8 +14,8 @@ import (
 )
 
 // ParseKey reads a key as a person writes it: names with dots between them, blank for the whole document. A name that
-// holds a dot, a quote, a backslash, a `*` or outer blanks stands in double quotes, with JSON's escapes. The first name
-// must be a section of a Syncthing configuration. Names come back in the daemon's spelling, device IDs canonical.
+// holds a dot, a quote, a backslash, a `*` or outer blanks stands in double quotes, with JSON's escapes. The first
+// name must be a section of a Syncthing configuration. Names come back in the daemon's spelling, device IDs canonical.
 func ParseKey(s string) (Key, error) {
 	if !utf8.ValidString(s) {
 		return Key{}, keyError(s, 0, "a key is UTF-8 text")

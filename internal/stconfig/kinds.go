@@ -73,7 +73,8 @@ func (a *applier) scalar(p place, v Value) (Value, error) {
 		return Value{}, a.fail("%s does not change: remove the member and add another", a.here())
 	case s == nil:
 	case s.secret && v.kind == String && v.text == MaskedSecret:
-		return Value{}, a.fail("%s is what %s shows instead of a secret: give the secret, or leave the field out", v.text, a.here())
+		return Value{}, a.fail("%s is what %s shows instead of a secret: give the secret, or leave the field out", v.text,
+			a.here())
 	case len(s.choices) > 0 && v.kind == String && !slices.Contains(s.choices, v.text):
 		return Value{}, a.fail("%s", a.noChoice(s, v.text))
 	case s.kind == Number && tooLarge(v.text, s.most):
@@ -102,7 +103,8 @@ func (a *applier) noChoice(s *shape, text string) string {
 	for i, choice := range s.choices {
 		quoted[i] = string(appendString(nil, choice))
 	}
-	said := fmt.Sprintf("%s is one of %s, not %s", a.here(), strings.Join(quoted, ", "), appendString(nil, shortened(text)))
+	said := fmt.Sprintf("%s is one of %s, not %s", a.here(), strings.Join(quoted, ", "),
+		appendString(nil, shortened(text)))
 	if near := didYouMean(text, s.choices); near != "" {
 		said += ": " + near
 	}

@@ -82,12 +82,13 @@ func Patch(doc Value, changes []Change) Value {
 	return doc
 }
 
-// patchMembers does the first n changes, where they come, go or are replaced in one identified list: the list is copied
-// once, not for each of them. n is 0 where they are none such.
+// patchMembers does the first n changes, where they come, go or are replaced in one identified list: the list is
+// copied once, not for each of them. n is 0 where they are none such.
 func patchMembers(doc Value, changes []Change) (patched Value, n int) {
 	parent, names := changes[0].Key.Parent(), map[string]bool{}
 	for _, c := range changes {
-		if c.Key.Len() != parent.Len()+1 || !c.Key.HasPrefix(parent) || c.Key.At(parent.Len()).Every || names[c.Key.At(parent.Len()).Name] {
+		if c.Key.Len() != parent.Len()+1 || !c.Key.HasPrefix(parent) || c.Key.At(parent.Len()).Every ||
+			names[c.Key.At(parent.Len()).Name] {
 			break
 		}
 		names[c.Key.At(parent.Len()).Name] = true

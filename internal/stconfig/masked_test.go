@@ -38,7 +38,8 @@ func TestMaskToSaysWhatMaskSays(t *testing.T) {
 		}
 	}
 	full := errors.New("full")
-	if err := stconfig.MaskTo(failing{full}, strings.NewReader(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`)); !errors.Is(err, full) {
+	if err := stconfig.MaskTo(failing{full}, strings.NewReader(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`)); !errors.Is(err,
+		full) {
 		t.Errorf("got %v", err)
 	}
 }

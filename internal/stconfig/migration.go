@@ -6,8 +6,10 @@ import (
 
 // When a daemon is upgraded it migrates its configuration: fields come and go, and some values become others. Those
 // are no edits. This file is the table of migrations, from configuration version 28 (Syncthing 0.14.43) on.
-// Source: lib/config/migrations.go of Syncthing (github.com/syncthing/syncthing), read in August 2026 for each row up to
-// 51. What 52 does is in migrations_test.go beside it (TestMigrateReconnectInterval), which came with pull request 10573.
+// Source: lib/config/migrations.go of Syncthing (github.com/syncthing/syncthing), read in August 2026 for each row up
+// to
+// 51. What 52 does is in migrations_test.go beside it (TestMigrateReconnectInterval), which came with pull request
+// 10573.
 
 // Migration is what happened between two documents of one daemon whose configuration versions differ.
 type Migration struct {
@@ -38,8 +40,8 @@ func (m Migration) Explains(c Change) bool {
 	return sameOrAbsent(Lookup(m.expected, c.Key), c.To)
 }
 
-// Carry is what a value that was kept for a key in the earlier version (a base, what Muster wrote) is in the later one.
-// The field must still be there: Lookup of the later document tells.
+// Carry is what a value that was kept for a key in the earlier version (a base, what Muster wrote) is in the later
+// one. The field must still be there: Lookup of the later document tells.
 func (m Migration) Carry(key Key, kept, before Value) Value {
 	return Lookup(Migrate(Replace(before, key, kept), m.to), key)
 }

@@ -39,7 +39,8 @@ func reshaped(v, like Value) Value {
 }
 
 func TestAMigrationExplainsWhatNobodyEdited(t *testing.T) {
-	before := edited(t, oldDoc(), "devices.K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI.untrusted", "true")
+	before := edited(t, oldDoc(), "devices.K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI.untrusted",
+		"true")
 	after := upgraded(t, before)
 	m, migrated := MigrationOf(before, after)
 	if !migrated {
@@ -66,7 +67,8 @@ func TestAMigrationExplainsNoEdit(t *testing.T) {
 	const share = "folders.photos-x4kd.devices.K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"
 	before := oldDoc()
 	after := upgraded(t, before)
-	edits := edited(t, after, "folders.docs-7hq2.label", `"theirs"`, "options.maxSendKbps", "77", "folders.docs-7hq2.maxConcurrentWrites", "5",
+	edits := edited(t, after, "folders.docs-7hq2.label", `"theirs"`, "options.maxSendKbps", "77",
+		"folders.docs-7hq2.maxConcurrentWrites", "5",
 		"folders.photos-x4kd.versioning.params", `{"keep":"5"}`)
 	for _, member := range []string{share, "folders.docs-7hq2"} {
 		for _, doc := range []Value{edits, Replace(after, mustKey(t, member), Value{})} {
@@ -83,7 +85,8 @@ func TestAMigrationExplainsNoEdit(t *testing.T) {
 
 func TestWithoutAnotherVersionNothingIsExempt(t *testing.T) {
 	before := Sample()
-	if _, migrated := MigrationOf(before, Replace(before, mustKey(t, "folders.docs-7hq2.ignoreDelete"), Value{})); migrated {
+	if _, migrated := MigrationOf(before, Replace(before, mustKey(t, "folders.docs-7hq2.ignoreDelete"),
+		Value{})); migrated {
 		t.Error("a field that went was taken for a migration")
 	}
 }
@@ -93,7 +96,8 @@ func TestAMigrationToAVersionThatNobodyKnows(t *testing.T) {
 	before := Sample()
 	folder := mustKey(t, "folders.docs-7hq2")
 	after := Replace(before.With("version", Literal("60")).With("novelty", Obj()), folder,
-		Lookup(before, folder).Without("copiers").With("brandNew", Obj(Member{"inner", Literal("1")})).With("label", Text("theirs")))
+		Lookup(before, folder).Without("copiers").With("brandNew", Obj(Member{"inner", Literal("1")})).With("label",
+			Text("theirs")))
 	m, migrated := MigrationOf(before, after)
 	if !migrated {
 		t.Fatal("no migration")

@@ -30,7 +30,8 @@ func Parse(data []byte) (Value, error) {
 		}
 	}
 	if err != nil {
-		return Value{}, &fleet.Error{Code: fleet.CodeMalformed, During: "read JSON", Message: "this is not one JSON document", Err: err}
+		return Value{}, &fleet.Error{Code: fleet.CodeMalformed, During: "read JSON",
+			Message: "this is not one JSON document", Err: err}
 	}
 	return v, nil
 }

@@ -37,7 +37,10 @@ func (p place) find(id string) int {
 	values := p.value.kids.values
 	at := slices.IndexFunc(values, func(member Value) bool { return member.first(p.shape.identity).text == id })
 	if at < 0 && p.shape.deviceNamed() { // a document that no daemon wrote
-		at = slices.IndexFunc(values, func(member Value) bool { return maySpell(member, id) && p.shape.identityOf(member) == id })
+		at = slices.IndexFunc(values, func(member Value) bool {
+			return maySpell(member, id) &&
+				p.shape.identityOf(member) == id
+		})
 	}
 	return at
 }
@@ -156,7 +159,8 @@ func noEntry(m *shape, name string) string {
 	return fmt.Sprintf("this device has no %s here", name)
 }
 
-// called says which folder was probably meant by what is no folder's ID: one of that label, or of that ID in other letters.
+// called says which folder was probably meant by what is no folder's ID: one of that label, or of that ID in other
+// letters.
 func (p place) called(name string) string {
 	if p.shape != configuration.fields["folders"].shape {
 		return ""

@@ -79,7 +79,8 @@ func anyIdentity(t *rapid.T, label string, list *shape) string {
 	if list.deviceNamed() {
 		return rapid.SampledFrom([]string{own, nas, phone, other}).Draw(t, label+" device")
 	}
-	return rapid.SampledFrom([]string{"photos-x4kd", "docs-7hq2", "a.b", `qu"ote`, "*", " blank ", "ä/ö%"}).Draw(t, label+" id")
+	return rapid.SampledFrom([]string{"photos-x4kd", "docs-7hq2", "a.b", `qu"ote`, "*", " blank ", "ä/ö%"}).Draw(t,
+		label+" id")
 }
 
 // anyKeyOf is the key of something in the document.
@@ -134,7 +135,8 @@ func respelled(t *rapid.T, key Key) Key {
 		}
 	}
 	if rapid.IntRange(0, 9).Draw(t, "one more") == 0 {
-		parts = append(parts, Part{Name: rapid.SampledFrom([]string{"label", "nothing", "keep", "music", other}).Draw(t, "extra")})
+		parts = append(parts, Part{Name: rapid.SampledFrom([]string{"label", "nothing", "keep", "music", other}).Draw(t,
+			"extra")})
 	}
 	text := Key{parts}.String()
 	if rapid.Bool().Draw(t, "upper") && !strings.Contains(text, "older") && !strings.Contains(text, "ignores.") {
@@ -229,7 +231,8 @@ func anyJSON(t *rapid.T, label string, depth int) Value {
 	case kind == 1:
 		return Boolean(rapid.Bool().Draw(t, label+" bool"))
 	case kind == 2:
-		return Literal(rapid.SampledFrom([]string{"0", "-1", "1.5", "1e400", "12345678901234567890"}).Draw(t, label+" number"))
+		return Literal(rapid.SampledFrom([]string{"0", "-1", "1.5", "1e400", "12345678901234567890"}).Draw(t,
+			label+" number"))
 	case kind == 3 || depth == 0:
 		return Text(rapid.SampledFrom([]string{"", "id", own, "x"}).Draw(t, label+" text"))
 	case kind == 4:
@@ -241,7 +244,8 @@ func anyJSON(t *rapid.T, label string, depth int) Value {
 	}
 	var members []Member
 	for i := range rapid.IntRange(0, 3).Draw(t, label+" len") {
-		name := rapid.SampledFrom([]string{"id", "deviceID", "ID", "path", "devices", "params", "version", "new"}).Draw(t, label+" name")
+		name := rapid.SampledFrom([]string{"id", "deviceID", "ID", "path", "devices", "params", "version", "new"}).Draw(t,
+			label+" name")
 		members = append(members, Member{name, anyJSON(t, fmt.Sprint(label, i), depth-1)})
 	}
 	return Obj(members...)

@@ -2,7 +2,8 @@ package stconfig
 
 import "testing"
 
-// A revision of 1.19.2 has the fields of 2.1.3 when it is restored there, and nothing but the edits in between differs.
+// A revision of 1.19.2 has the fields of 2.1.3 when it is restored there, and nothing but the edits in between
+// differs.
 func TestARestoredRevisionOfAnEarlierVersionHasTheFieldsOfThisOne(t *testing.T) {
 	earlier := oldDoc()
 	now := edited(t, upgraded(t, earlier), "folders.docs-7hq2.label", `"edited"`, "options.maxSendKbps", "77")

@@ -10,7 +10,8 @@ func (a *applier) remove(p place, v Value) (Value, error) {
 	case v.IsTrue() && p.entry:
 		return Value{}, nil
 	case v.IsTrue(), p.kind() != Array && !p.entry && !a.isOpenMap(p):
-		return Value{}, a.fail("%s is part of every configuration and cannot be removed: set the value that you want", a.here())
+		return Value{}, a.fail("%s is part of every configuration and cannot be removed: set the value that you want",
+			a.here())
 	case !p.value.Exists():
 		return Value{}, nil
 	case p.kind() == Array:

@@ -92,8 +92,8 @@ func fold(name string) string {
 // foldToASCII holds the two letters outside ASCII that fold into it: long s and the Kelvin sign.
 var foldToASCII = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
-// deviceNamed tells whether the members of an identified list are named by device IDs: wherever they are, the field has
-// this name.
+// deviceNamed tells whether the members of an identified list are named by device IDs: wherever they are, the field
+// has this name.
 func (s *shape) deviceNamed() bool { return s.identity == "deviceID" }
 
 // identityOf is the identity of a member in a document, canonical; "" when it has none. It trusts what looks like a
@@ -207,7 +207,8 @@ func mostOf(name string) int64 {
 		suffix string
 		size   int64
 	}{
-		{"S", int64(time.Second)}, {"Seconds", int64(time.Second)}, {"M", int64(time.Minute)}, {"Minutes", int64(time.Minute)},
+		{"S", int64(time.Second)}, {"Seconds", int64(time.Second)}, {"M", int64(time.Minute)},
+		{"Minutes", int64(time.Minute)},
 		{"H", int64(time.Hour)}, {"KiB", 1 << 10}, {"Kbps", 1 << 10},
 	} {
 		if strings.HasSuffix(name, unit.suffix) {

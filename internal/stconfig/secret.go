@@ -25,8 +25,8 @@ func MaskAt(key Key, v Value) Value {
 // handleOfLiteral begins the name of a handle that stands for a text of a template: "literal:TEXT".
 const handleOfLiteral = "literal:"
 
-// ConcealLiterals is a value that is to stand at a key with the secrets that stand in it in clear as handles. Such a handle
-// equals no text: whether a guess is right does not show.
+// ConcealLiterals is a value that is to stand at a key with the secrets that stand in it in clear as handles. Such a
+// handle equals no text: whether a guess is right does not show.
 func ConcealLiterals(key Key, v Value) Value {
 	r := replacer{path: slices.Clone(key.parts), secret: func(_ Key, text Value) Value {
 		return SecretHandle(handleOfLiteral + text.text)
@@ -67,7 +67,8 @@ func SecretKey(key Key) bool {
 	return !key.IsRoot() && isSecret(shapeAt(key), key.At(key.Len()-1).Name)
 }
 
-// SecretField tells whether a key names secret fields that every daemon has: an encryptionPassword, gui.password, gui.apiKey.
+// SecretField tells whether a key names secret fields that every daemon has: an encryptionPassword, gui.password,
+// gui.apiKey.
 func SecretField(key Key) bool {
 	s := shapeAt(key)
 	return s != nil && s.secret

@@ -164,7 +164,8 @@ func (v Value) indexNear(name string, i int) int {
 	return v.index(name)
 }
 
-// distinct tells whether no two names are equal without regard to case. It may say no where it would take long to know.
+// distinct tells whether no two names are equal without regard to case. It may say no where it would take long to
+// know.
 func distinct(names []string) bool {
 	const most = 1000 // no configuration has so large an object; comparing all names of one would take its square
 	if len(names) > most {

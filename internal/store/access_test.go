@@ -100,11 +100,13 @@ func TestTheListsOfASecretStayWithItUntilTheyAreReplaced(t *testing.T) {
 		if got := must(s.Secret(t.Context(), "pw"))(t); got.Value.Reveal() != "two" || !reflect.DeepEqual(got.Scope, want) {
 			t.Errorf("got %+v", got)
 		}
-		if got := must(s.Secrets(t.Context()))(t); len(got) != 1 || !got[0].Value.IsZero() || !reflect.DeepEqual(got[0].Scope, want) {
+		if got := must(s.Secrets(t.Context()))(t); len(got) != 1 || !got[0].Value.IsZero() ||
+			!reflect.DeepEqual(got[0].Scope, want) {
 			t.Errorf("got %+v", got)
 		}
 		none := []string{}
-		if got, _, err := s.PutSecret(t.Context(), fleet.PutSecret{Name: "pw", Keys: &none, Tags: new([]fleet.Tag)}); err != nil || !got.Scope.IsZero() {
+		if got, _, err := s.PutSecret(t.Context(), fleet.PutSecret{Name: "pw", Keys: &none,
+			Tags: new([]fleet.Tag)}); err != nil || !got.Scope.IsZero() {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
@@ -127,7 +129,8 @@ func TestNobodyHasANameThatCannotBeKept(t *testing.T) {
 			wantCode(t, err, fleet.CodeNotFound)
 			_, err = s.DeleteTag(t.Context(), fleet.Tag(name), nil)
 			wantCode(t, err, fleet.CodeNotFound)
-			wantCode(t, s.CreateToken(t.Context(), fleet.Token{Name: name, Role: fleet.RoleAuthor, Hash: strings.Repeat("0", 64)}), fleet.CodeInvalid)
+			wantCode(t, s.CreateToken(t.Context(), fleet.Token{Name: name, Role: fleet.RoleAuthor,
+				Hash: strings.Repeat("0", 64)}), fleet.CodeInvalid)
 		}
 	})
 }
@@ -165,7 +168,8 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 			}
 		}
 		slices.Reverse(got)
-		if len(got) != 122 || got[0] != "anna\uFFFD device.create "+string(d.ID)+" device 1" || got[1] != "muster login bert from 192.0.2.7" ||
+		if len(got) != 122 || got[0] != "anna\uFFFD device.create "+string(d.ID)+" device 1" ||
+			got[1] != "muster login bert from 192.0.2.7" ||
 			got[121] != "anna\uFFFD device.tag "+string(d.ID)+" tag119" {
 			t.Errorf("got %d entries: %q", len(got), got)
 		}
@@ -182,7 +186,8 @@ func TestSealedColumnsHoldNoPlainText(t *testing.T) {
 		observe(t, s, fullObservation(d.ID, "one"))
 		must(putSecret(t, s, "name", "plain-secret"))(t)
 		must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID, Writes: []byte(`"plain-write"`)}, []fleet.BaseEntry{{
-			Key: "gui.password", Base: []byte(`"plain-base"`), Written: []byte(`"plain-written"`), Intended: []byte(`"plain-intended"`), Sent: []byte("plain-sent"),
+			Key: "gui.password", Base: []byte(`"plain-base"`), Written: []byte(`"plain-written"`),
+			Intended: []byte(`"plain-intended"`), Sent: []byte("plain-sent"),
 		}}))(t)
 		rows := 0
 		for _, table := range tablesOf(t, s) {

@@ -39,7 +39,8 @@ func (s *Store) pastsOf(ctx context.Context, holds []fleet.Hold) (map[int64]*fle
 	return s.pastsAfter(ctx, s.admission.Load(), holds)
 }
 
-func (s *Store) pastsAfter(ctx context.Context, a *fleet.Admission, holds []fleet.Hold) (map[int64]*fleet.Registry, error) {
+func (s *Store) pastsAfter(ctx context.Context, a *fleet.Admission, holds []fleet.Hold) (map[int64]*fleet.Registry,
+	error) {
 	pasts := map[int64]*fleet.Registry{}
 	for _, h := range holds {
 		if pasts[h.Generation] != nil {

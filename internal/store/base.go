@@ -9,7 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// maxBaseKeyBytes is what an index of PostgreSQL surely takes; a key with a folder and a device in it has some hundred.
+// maxBaseKeyBytes is what an index of PostgreSQL surely takes; a key with a folder and a device in it has some
+// hundred.
 const maxBaseKeyBytes = 2 << 10
 
 // BaseEntries are the keys that Muster wrote on a device, by key.
@@ -18,7 +19,8 @@ func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.Bas
 		return nil, err
 	}
 	entries, err := collect(ctx, pool{s.reads}, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
-		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin FROM base_entries
+		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin
+		FROM base_entries
 		WHERE device_id = $1`, string(id))
 	slices.SortFunc(entries, func(a, b fleet.BaseEntry) int { return strings.Compare(a.Key, b.Key) })
 	return entries, failure("read base", err)
@@ -71,8 +73,10 @@ func (t *tx) insertBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 		INSERT INTO base_entries
 			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written), sealed("intended", e.Intended),
-		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Implied, e.ByAdmin)
+		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written),
+		sealed("intended", e.Intended),
+		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Implied,
+		e.ByAdmin)
 }
 
 func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {

@@ -7,8 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// PutConsents keeps a person's answers, in one transaction, and gives them with their IDs. One of a group is left out of
-// what it gives when the device has used that group for the key.
+// PutConsents keeps a person's answers, in one transaction, and gives them with their IDs. One of a group is left out
+// of what it gives when the device has used that group for the key.
 func (s *Store) PutConsents(ctx context.Context, consents []fleet.Consent) ([]fleet.Consent, error) {
 	return write(ctx, s, "put consents", func(t *tx) ([]fleet.Consent, error) { return t.putConsents(consents) })
 }
@@ -26,8 +26,8 @@ func (t *tx) putConsents(consents []fleet.Consent) ([]fleet.Consent, error) {
 	return kept, nil
 }
 
-// putConsent gives sql.ErrNoRows where the device has used the group for the key. While it has not, the consent follows
-// the change: a group takes changes as equal that name other registered devices.
+// putConsent gives sql.ErrNoRows where the device has used the group for the key. While it has not, the consent
+// follows the change: a group takes changes as equal that name other registered devices.
 func (t *tx) putConsent(c *fleet.Consent) error {
 	if there, err := t.exists(c.Device); err != nil || !there {
 		return orElse(err, noDevice(c.Device))
@@ -88,7 +88,8 @@ func (s *Store) CloseConsents(ctx context.Context, ids []int64, intent int64) er
 	_, err := write(ctx, s, "close consents", func(t *tx) (none struct{}, err error) {
 		used := sql.NullInt64{Int64: intent, Valid: intent != 0}
 		for _, id := range ids {
-			err := t.exec(`UPDATE consents SET closed_at = $2, intent_id = $3 WHERE id = $1 AND closed_at IS NULL`, id, millis(t.now), used)
+			err := t.exec(`UPDATE consents SET closed_at = $2, intent_id = $3 WHERE id = $1 AND closed_at IS NULL`, id,
+				millis(t.now), used)
 			if err != nil {
 				return none, err
 			}

@@ -14,10 +14,12 @@ func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
 		d := put(t, s, deviceN(1))
 		at := time.UnixMilli(1_700_000_000_000).UTC()
 		give := func(key string, answer fleet.Answer) fleet.Consent {
-			return fleet.Consent{Device: d.ID, Key: key, Answer: answer, Change: "digest", By: "nora", At: at, Until: at.Add(24 * time.Hour)}
+			return fleet.Consent{Device: d.ID, Key: key, Answer: answer, Change: "digest", By: "nora", At: at,
+				Until: at.Add(24 * time.Hour)}
 		}
 		given := must(s.PutConsents(t.Context(), []fleet.Consent{
-			give("folders.a", fleet.AnswerConsent), give("folders.b", fleet.AnswerConsent), give("folders.c", fleet.AnswerKeep)}))(t)
+			give("folders.a", fleet.AnswerConsent), give("folders.b", fleet.AnswerConsent),
+			give("folders.c", fleet.AnswerKeep)}))(t)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -46,10 +48,12 @@ func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var intent int64
-		if err := s.reads.QueryRowContext(t.Context(), `SELECT intent_id FROM consents WHERE id = $1`, given[0].ID).Scan(&intent); err != nil || intent != 7 {
+		if err := s.reads.QueryRowContext(t.Context(), `SELECT intent_id FROM consents WHERE id = $1`,
+			given[0].ID).Scan(&intent); err != nil || intent != 7 {
 			t.Errorf("used by intent %d, %v", intent, err)
 		}
-		_, err := s.PutConsents(t.Context(), []fleet.Consent{give("folders.d", fleet.AnswerConsent), {Device: deviceN(2).ID, Key: "x"}})
+		_, err := s.PutConsents(t.Context(), []fleet.Consent{give("folders.d", fleet.AnswerConsent),
+			{Device: deviceN(2).ID, Key: "x"}})
 		wantCode(t, err, fleet.CodeNotFound)
 		if err := s.DeleteDevice(t.Context(), d.ID, nil); err != nil {
 			t.Fatal(err)

@@ -24,8 +24,8 @@ const (
 	slots      = 16 // devices per writer: replaced again and again
 )
 
-// Acknowledged means on disk: a process that writes from several goroutines is killed at random moments, again and again
-// on one growing database, and everything that it was told is kept is there afterwards.
+// Acknowledged means on disk: a process that writes from several goroutines is killed at random moments, again and
+// again on one growing database, and everything that it was told is kept is there afterwards.
 func TestEveryAcknowledgedWriteSurvivesKill(t *testing.T) {
 	kills := 200
 	if text := os.Getenv(crashKills); text != "" {
@@ -151,7 +151,8 @@ func writeUntilKilled(home string) int {
 				if i%8 != 0 {
 					continue
 				}
-				template, err := s.CreateTemplate(context.Background(), fleet.Template{Label: d.Label, Op: fleet.OpSet, Text: "{}"})
+				template, err := s.CreateTemplate(context.Background(), fleet.Template{Label: d.Label, Op: fleet.OpSet,
+					Text: "{}"})
 				if err != nil {
 					fmt.Fprintln(os.Stderr, err)
 					os.Exit(1)

@@ -20,17 +20,19 @@ func (s *Store) registered(id fleet.DeviceID) (*fleet.Registered, error) {
 func noDevice(id fleet.DeviceID) error { return fleet.NotFoundf("device %s is not registered", id) }
 
 // PutDevice is PutPinnedDevice without a pin.
-func (s *Store) PutDevice(ctx context.Context, device fleet.Device, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error) {
+func (s *Store) PutDevice(ctx context.Context, device fleet.Device,
+	check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error) {
 	return s.PutPinnedDevice(ctx, device, "", check)
 }
 
 // PutPinnedDevice creates or replaces a device and gives it as stored. A blank or masked API key keeps the one that is
-// there; creating needs one. createdAt, tags and settings survive; updatedAt always moves forward. A pin replaces the one
-// that is there; without one that stays, whatever else changes.
+// there; creating needs one. createdAt, tags and settings survive; updatedAt always moves forward. A pin replaces the
+// one that is there; without one that stays, whatever else changes.
 //
 // check, here and below, may be nil. It is asked inside the transaction, with the object as it is then (nil when there
 // is none); its error is the answer, and nothing is written. It must not call the store.
-func (s *Store) PutPinnedDevice(ctx context.Context, device fleet.Device, pin string, check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error) {
+func (s *Store) PutPinnedDevice(ctx context.Context, device fleet.Device, pin string,
+	check func(current *fleet.Device) error) (stored fleet.Device, created bool, err error) {
 	type result struct {
 		stored  fleet.Device
 		created bool
@@ -101,7 +103,8 @@ func (t *tx) createDevice(d fleet.Device) (fleet.Device, error) {
 	d.CreatedAt, d.UpdatedAt = t.now, t.now
 	settings := fleet.DeviceSettings{Mode: fleet.ModeOn}
 	err := t.exec(`
-		INSERT INTO devices (id, label, api_key, api_address, api_port, mode, allow_plain, pin, may_restart, created_at, updated_at)
+		INSERT INTO devices (id, label, api_key, api_address, api_port, mode, allow_plain, pin, may_restart,
+			created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort,
 		string(settings.Mode), settings.AllowPlain, settings.Pin, settings.Restart, millis(d.CreatedAt), millis(d.UpdatedAt))
@@ -200,7 +203,8 @@ func (s *Store) scanDevice(row scanner) (*fleet.Registered, error) {
 	var id, mode string
 	var sealed []byte
 	var created, updated sql.NullInt64
-	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin, &r.Settings.PinOrigin,
+	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin,
+		&r.Settings.PinOrigin,
 		&r.Settings.Restart, &created, &updated)
 	if err != nil {
 		return nil, err

@@ -206,7 +206,8 @@ func TestListsAreSortedAndNeverNil(t *testing.T) {
 			put(t, s, d)
 			must(s.TagDevice(t.Context(), d.ID, "all", nil))(t)
 		}
-		for _, list := range [][]fleet.Device{must(s.Devices(t.Context()))(t), must(s.DevicesTagged(t.Context(), "all"))(t)} {
+		for _, list := range [][]fleet.Device{must(s.Devices(t.Context()))(t),
+			must(s.DevicesTagged(t.Context(), "all"))(t)} {
 			for i := 1; i < len(list); i++ {
 				if fleet.CompareDevices(list[i-1], list[i]) >= 0 {
 					t.Errorf("%q comes before %q", list[i-1].Label, list[i].Label)

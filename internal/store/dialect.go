@@ -92,9 +92,9 @@ func (sqliteDialect) givenID() string      { return "" }
 func (sqliteDialect) batchLimit() time.Duration { return 0 }
 
 func (d sqliteDialect) openWrites() (*sql.DB, error) {
-	// SQLite would make the file readable for everybody; its companions take its mode. One that is there must not be opened
-	// here: closing it would drop the locks that SQLite holds on it in this process, and another program that looks into the
-	// database would take itself for its last user and delete the write-ahead log.
+	// SQLite would make the file readable for everybody; its companions take its mode. One that is there must not be
+	// opened here: closing it would drop the locks that SQLite holds on it in this process, and another program that
+	// looks into the database would take itself for its last user and delete the write-ahead log.
 	f, err := os.OpenFile(filepath.Join(d.home, sqliteFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return d.pool(1, "_txlock=immediate")
@@ -176,13 +176,14 @@ const endOwnSessions = `
 		AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND a.application_name = current_setting('application_name')`
 
-// lockSession waits a moment: the session of a server that was killed right before may not have ended yet. One of this very
-// server whose connection was cut is ended: the database may not notice for hours that its client has gone.
+// lockSession waits a moment: the session of a server that was killed right before may not have ended yet. One of this
+// very server whose connection was cut is ended: the database may not notice for hours that its client has gone.
 func (postgresDialect) lockSession(ctx context.Context, conn *sql.Conn) error {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	for waited := time.Duration(0); ; waited += pause {
 		var locked bool
-		if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, int64(advisoryLock)).Scan(&locked); err != nil {
+		if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`,
+			int64(advisoryLock)).Scan(&locked); err != nil {
 			return err
 		}
 		if locked {

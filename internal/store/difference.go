@@ -9,9 +9,9 @@ import (
 	"muster/internal/fleet"
 )
 
-// Difference is what some generations changed together: templates and tags as they were before the first of them, and as
-// they were with the last. Of tags only the last change counts; a template whose tags changed only is the same before and
-// after.
+// Difference is what some generations changed together: templates and tags as they were before the first of them, and
+// as they were with the last. Of tags only the last change counts; a template whose tags changed only is the same
+// before and after.
 func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Difference, err error) {
 	templates, tags := map[int64]*fleet.TemplateDifference{}, map[fleet.TagDifference]bool{}
 	for _, g := range generations {
@@ -51,7 +51,8 @@ func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Di
 	return d, nil
 }
 
-func (s *Store) addDifference(ctx context.Context, all map[int64]*fleet.TemplateDifference, c fleet.TemplateChange, generation int64) error {
+func (s *Store) addDifference(ctx context.Context, all map[int64]*fleet.TemplateDifference, c fleet.TemplateChange,
+	generation int64) error {
 	id := c.Template.ID
 	d := all[id]
 	if d == nil {

@@ -15,8 +15,8 @@ const maxFolderPaths = 4096
 
 const selectFolderPaths = `SELECT path FROM folder_paths WHERE device_id = $1 ORDER BY path`
 
-// FolderPaths are where folders of a device were ever seen, as the daemon spelled it. For a device that had maxFolderPaths
-// or more it is an error with CodeTooLarge.
+// FolderPaths are where folders of a device were ever seen, as the daemon spelled it. For a device that had
+// maxFolderPaths or more it is an error with CodeTooLarge.
 func (s *Store) FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error) {
 	paths, err := collect(ctx, pool{s.reads}, scanFolderPath, selectFolderPaths, string(id))
 	if err == nil && len(paths) >= maxFolderPaths {
@@ -37,15 +37,16 @@ func (t *tx) folderPaths(id fleet.DeviceID) (map[string]bool, error) {
 	return kept, err
 }
 
-// rememberEarlierPaths keeps the paths of the configuration before this one, where it was seen by a version of Muster that
-// kept none.
+// rememberEarlierPaths keeps the paths of the configuration before this one, where it was seen by a version of Muster
+// that kept none.
 func (t *tx) rememberEarlierPaths(id fleet.DeviceID, newest fleet.Revision) error {
 	kept, err := t.folderPaths(id)
 	if err != nil || len(kept) > 0 || newest.Number == 0 {
 		return err
 	}
 	var sealed []byte
-	if _, err := scanRevisionAnd(t.row(selectDocuments+` AND r.number = $2`, string(id), newest.Number), &sealed); err != nil {
+	if _, err := scanRevisionAnd(t.row(selectDocuments+` AND r.number = $2`, string(id), newest.Number),
+		&sealed); err != nil {
 		return err
 	}
 	packed, err := t.store.openDocument(t.ctx, id, newest.Digest, sealed)

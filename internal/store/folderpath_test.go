@@ -23,7 +23,8 @@ func TestWhereFoldersWereIsNotForgotten(t *testing.T) {
 			o.Config.JSON, o.Config.Digest = []byte(document), digest
 			observe(t, s, o)
 		}
-		if got, want := must(s.FolderPaths(t.Context(), d.ID))(t), []string{"/srv/b", "~/a", "~/moved"}; !slices.Equal(got, want) {
+		if got, want := must(s.FolderPaths(t.Context(), d.ID))(t),
+			[]string{"/srv/b", "~/a", "~/moved"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if got := must(s.FolderPaths(t.Context(), other.ID))(t); len(got) != 0 {
@@ -32,7 +33,8 @@ func TestWhereFoldersWereIsNotForgotten(t *testing.T) {
 	})
 }
 
-// A database of a Muster that kept no folder paths has revisions, and no paths. The folder that leaves first is kept too.
+// A database of a Muster that kept no folder paths has revisions, and no paths. The folder that leaves first is kept
+// too.
 func TestWhereAFolderWasBeforePathsWereKeptIsNotForgotten(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
@@ -74,7 +76,8 @@ func TestADaemonWithEndlessFoldersFillsNoTable(t *testing.T) {
 			t.Errorf("got %d paths, %v", len(got), err)
 		}
 		var kept int
-		if err := s.reads.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM folder_paths`).Scan(&kept); err != nil || kept != maxFolderPaths {
+		if err := s.reads.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM folder_paths`).Scan(&kept); err != nil ||
+			kept != maxFolderPaths {
 			t.Errorf("got %d rows, %v; want %d", kept, err, maxFolderPaths)
 		}
 	})

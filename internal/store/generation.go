@@ -47,14 +47,16 @@ func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.Gen
 	return changes, nil
 }
 
-func (s *Store) changedTemplates(ctx context.Context, after, last int64, at func(int64) *fleet.GenerationChange) error {
+func (s *Store) changedTemplates(ctx context.Context, after, last int64,
+	at func(int64) *fleet.GenerationChange) error {
 	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
 		var generation int64
 		var op, reads, role string
 		var created, updated sql.NullInt64
 		var c fleet.TemplateChange
 		v := &c.Template
-		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &reads, &v.SavedBy, &role,
+		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &reads, &v.SavedBy,
+			&role,
 			&created, &updated)
 		if err != nil {
 			return none, err
@@ -97,8 +99,8 @@ func (s *Store) changedTags(ctx context.Context, after, last int64, at func(int6
 	return err
 }
 
-// RegistryAt is the registry with templates and their tags and the tags of devices as they were in a generation. Devices,
-// their settings, the modes and the folder roots are those of today.
+// RegistryAt is the registry with templates and their tags and the tags of devices as they were in a generation.
+// Devices, their settings, the modes and the folder roots are those of today.
 func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error) {
 	now := s.model.current().registry
 	if generation < 0 || generation > now.Generation {

@@ -75,11 +75,12 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 		FROM group_consents g JOIN rollouts r ON r.id = g.rollout_id
 		JOIN rollout_members m ON m.rollout_id = g.rollout_id AND m.device_id = $1
 		WHERE g.rollout_id = (`+speaksFor+`) ORDER BY g.id DESC`, string(device))
-	return slices.DeleteFunc(all, func(g fleet.GroupConsent) bool { return g.ID == 0 }), failure("read group consents", err)
+	return slices.DeleteFunc(all, func(g fleet.GroupConsent) bool { return g.ID == 0 }),
+		failure("read group consents", err)
 }
 
-// speaksFor is the rollout that speaks for device $1: the newest one that it is a member of, until a later change touches
-// the device.
+// speaksFor is the rollout that speaks for device $1: the newest one that it is a member of, until a later change
+// touches the device.
 const speaksFor = `SELECT MAX(rollout_id) FROM rollout_members WHERE device_id = $1 AND NOT superseded`
 
 // RolloutsOfDevices are the rollouts that speak for devices.

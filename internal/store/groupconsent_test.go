@@ -62,7 +62,8 @@ func TestAGroupConsentIsUsedOncePerDeviceAndKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		both := []fleet.Consent{consentOf(g, a, "folders.a"), consentOf(g, b, "folders.a"), consentOf(g, a, "folders.b")}
-		if got := must(s.PutConsents(t.Context(), both))(t); len(got) != 2 || got[0].Device != b || got[1].Key != "folders.b" {
+		if got := must(s.PutConsents(t.Context(), both))(t); len(got) != 2 || got[0].Device != b ||
+			got[1].Key != "folders.b" {
 			t.Errorf("got %+v, want what the group was not used for", got)
 		}
 		given := must(s.GivenConsents(t.Context(), 10))(t)
@@ -131,7 +132,8 @@ func TestARolloutAndItsGroupConsentAreOneWrite(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		removals.Rollout = 99
-		_, err := s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(3, a)}, Consents: []fleet.GroupConsent{removals}})
+		_, err := s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(3, a)},
+			Consents: []fleet.GroupConsent{removals}})
 		wantCode(t, err, fleet.CodeNotFound)
 		if got := must(s.Rollouts(t.Context()))(t); len(got) != 1 {
 			t.Errorf("got %d rollouts: half of a write that failed was kept", len(got))

@@ -11,7 +11,8 @@ const describedAtOnce = 8
 
 // DescribeTemplates finds what programs read that were saved before that was kept, in the history too. It changes
 // nothing that a person wrote, and makes no generation. A text that describe fails for is left for the next start.
-func (s *Store) DescribeTemplates(ctx context.Context, describe func(context.Context, string) (fleet.Inputs, error)) error {
+func (s *Store) DescribeTemplates(ctx context.Context, describe func(context.Context, string) (fleet.Inputs,
+	error)) error {
 	for {
 		texts, err := collect(ctx, pool{s.reads}, func(row scanner) (text string, err error) {
 			return text, row.Scan(&text)

@@ -12,7 +12,8 @@ func TestWhatATemplateReadsIsKeptWithIt(t *testing.T) {
 		s := must(Open(t.Context(), options))(t)
 		reads := fleet.Inputs{Known: true, Device: "label", Devices: true}
 		made := must(s.CreateTemplate(t.Context(), fleet.Template{Op: fleet.OpSet, Text: "1", Reads: reads}))(t)
-		old := must(s.CreateTemplate(t.Context(), fleet.Template{Op: fleet.OpSet, Text: "2"}))(t) // as before inputs were kept
+		// as before inputs were kept
+		old := must(s.CreateTemplate(t.Context(), fleet.Template{Op: fleet.OpSet, Text: "2"}))(t)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +31,8 @@ func TestWhatATemplateReadsIsKeptWithIt(t *testing.T) {
 			}
 		}
 		now := must(s.Registry(t.Context()))(t)
-		for name, registry := range map[string]*fleet.Registry{"now": now, "history": must(s.RegistryAt(t.Context(), 2))(t)} {
+		for name, registry := range map[string]*fleet.Registry{"now": now,
+			"history": must(s.RegistryAt(t.Context(), 2))(t)} {
 			for _, template := range registry.Templates {
 				want := map[int64]fleet.Inputs{made.ID: reads, old.ID: {Known: true, Tags: true}}[template.ID]
 				if template.Reads != want {

@@ -24,7 +24,8 @@ func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fle
 		if err != nil {
 			return 0, err
 		}
-		err = t.exec(`UPDATE intents SET writes = $2 WHERE id = $1`, id, t.store.seal.Seal("intents", intentRow(id), "writes", intent.Writes))
+		err = t.exec(`UPDATE intents SET writes = $2 WHERE id = $1`, id,
+			t.store.seal.Seal("intents", intentRow(id), "writes", intent.Writes))
 		if err != nil {
 			return 0, err
 		}
@@ -34,7 +35,8 @@ func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fle
 
 // FinishIntent keeps what became of an intent, along with the base entries of its device: they replace all that were
 // there, nil leaves those as they are. An intent that is not open, or whose device was deleted, is not_found.
-func (s *Store) FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string, base []fleet.BaseEntry) error {
+func (s *Store) FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string,
+	base []fleet.BaseEntry) error {
 	_, err := write(ctx, s, "finish intent", func(t *tx) (none struct{}, err error) {
 		if outcome == fleet.OutcomeOpen {
 			return none, fleet.Invalidf("outcome", "an intent is finished with an outcome")
@@ -64,7 +66,8 @@ func (s *Store) OpenIntents(ctx context.Context) ([]fleet.Intent, error) {
 func (s *Store) scanIntent(row scanner) (i fleet.Intent, err error) {
 	var sealed []byte
 	var created, finished sql.NullInt64
-	err = row.Scan(&i.ID, (*string)(&i.Device), &i.Generation, &i.PlanDigest, &i.Observed, &i.Cause, &sealed, (*string)(&i.Outcome), &i.Detail, &created, &finished)
+	err = row.Scan(&i.ID, (*string)(&i.Device), &i.Generation, &i.PlanDigest, &i.Observed, &i.Cause, &sealed,
+		(*string)(&i.Outcome), &i.Detail, &created, &finished)
 	if err != nil {
 		return i, err
 	}

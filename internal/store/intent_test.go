@@ -12,11 +12,14 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 		s := must(Open(t.Context(), options))(t)
 		d := put(t, s, deviceN(1))
 		begun := fleet.Intent{
-			Device: d.ID, Generation: 7, PlanDigest: "plan", Observed: "observed", Cause: fleet.CauseRestore, Writes: []byte(`[{"method":"PATCH","body":"plain-write"}]`), Detail: "why",
+			Device: d.ID, Generation: 7, PlanDigest: "plan", Observed: "observed", Cause: fleet.CauseRestore,
+			Writes: []byte(`[{"method":"PATCH","body":"plain-write"}]`), Detail: "why",
 		}
 		sending := []fleet.BaseEntry{
-			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Templates: []int64{3, 1}, State: fleet.BaseSending, Intended: []byte("false")},
-			{Key: `folders."a.b".label`, Kind: fleet.BaseLeaf, Earlier: []byte{3, 0}, Version: 37, Templates: []int64{}, Implied: true, ByAdmin: true, Sent: []byte{1, 0, 2}},
+			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Templates: []int64{3, 1},
+				State: fleet.BaseSending, Intended: []byte("false")},
+			{Key: `folders."a.b".label`, Kind: fleet.BaseLeaf, Earlier: []byte{3, 0}, Version: 37, Templates: []int64{},
+				Implied: true, ByAdmin: true, Sent: []byte{1, 0, 2}},
 		}
 		for field := range reflect.TypeFor[fleet.BaseEntry]().NumField() { // a field that is new must be kept, too
 			if reflect.ValueOf(sending[0]).Field(field).IsZero() && reflect.ValueOf(sending[1]).Field(field).IsZero() {
@@ -37,11 +40,13 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 		if !reflect.DeepEqual(intents[0], begun) {
 			t.Errorf("got %+v, want %+v", intents[0], begun)
 		}
-		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got, []fleet.BaseEntry{sending[1], sending[0]}) {
+		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got,
+			[]fleet.BaseEntry{sending[1], sending[0]}) {
 			t.Errorf("got %+v", got)
 		}
 
-		ours := []fleet.BaseEntry{{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("false"), Templates: []int64{3}}}
+		ours := []fleet.BaseEntry{{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("false"),
+			Templates: []int64{3}}}
 		if err := s.FinishIntent(t.Context(), begun.ID, fleet.OutcomeApplied, "done", ours); err != nil {
 			t.Fatal(err)
 		}

@@ -92,7 +92,8 @@ func deviceN(n int) fleet.Device {
 	var hash [32]byte
 	hash[0], hash[1] = byte(n), byte(n>>8)
 	return fleet.Device{
-		ID: fleet.DeviceIDOf(hash), Label: fmt.Sprintf("device %d", n), APIKey: fleet.NewSecret(fmt.Sprintf("api-key-%d", n)),
+		ID: fleet.DeviceIDOf(hash), Label: fmt.Sprintf("device %d", n),
+		APIKey:     fleet.NewSecret(fmt.Sprintf("api-key-%d", n)),
 		APIAddress: "192.0.2.1", APIPort: 8384,
 	}
 }
@@ -108,7 +109,8 @@ func put(tb testing.TB, s *Store, d fleet.Device) fleet.Device {
 
 func create(tb testing.TB, s *Store, label string) fleet.Template {
 	tb.Helper()
-	stored, err := s.CreateTemplate(tb.Context(), fleet.Template{Label: label, Op: fleet.OpSet, Key: "options.natEnabled", Text: "false\n"})
+	stored, err := s.CreateTemplate(tb.Context(), fleet.Template{Label: label, Op: fleet.OpSet, Key: "options.natEnabled",
+		Text: "false\n"})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -36,8 +36,9 @@ func migrate(ctx context.Context, d dialect) (err error) {
 	if current > known {
 		return &fleet.Error{
 			Code: fleet.CodeConflict, During: "migrate database",
-			Message: fmt.Sprintf("this database was written by a newer Muster: its tables have version %d, this program knows %d", current, known),
-			Hint:    "Start the newer program, or restore a backup made before the upgrade.",
+			Message: fmt.Sprintf("this database was written by a newer Muster: its tables have version %d, this program "+
+				"knows %d", current, known),
+			Hint: "Start the newer program, or restore a backup made before the upgrade.",
 		}
 	}
 	if current == known {

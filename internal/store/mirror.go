@@ -22,14 +22,16 @@ func (s *Store) Version(ctx context.Context, id fleet.DeviceID) (fleet.Version, 
 }
 
 // one reads a mirrored document of a device: not_found when there is no such device, or nothing was heard of it yet.
-func one[T any](ctx context.Context, s *Store, id fleet.DeviceID, scan func(scanner) (about[T], error), text string) (none T, err error) {
+func one[T any](ctx context.Context, s *Store, id fleet.DeviceID, scan func(scanner) (about[T], error),
+	text string) (none T, err error) {
 	if _, err := s.registered(id); err != nil {
 		return none, err
 	}
 	found, err := scan(s.reads.QueryRowContext(ctx, text+` WHERE device_id = $1`, string(id)))
 	if absent(err) {
 		return none, &fleet.Error{
-			Code: fleet.CodeNotFound, Message: "the device has not been reached yet", Hint: "Its state says why: GET devices/{id}/state.",
+			Code: fleet.CodeNotFound, Message: "the device has not been reached yet",
+			Hint: "Its state says why: GET devices/{id}/state.",
 		}
 	}
 	return found.what, failure("read mirror", err)
@@ -85,7 +87,8 @@ func scanSummary(row scanner) (v fleet.FolderSummary, err error) {
 	}
 	err = json.Unmarshal([]byte(text), &body)
 	v = fleet.FolderSummary(body)
-	v.Device, v.Folder, v.CreatedAt, v.UpdatedAt = fleet.DeviceID(device), folder, fromMillis(created), fromMillis(updated)
+	v.Device, v.Folder, v.CreatedAt, v.UpdatedAt = fleet.DeviceID(device), folder, fromMillis(created),
+		fromMillis(updated)
 	return v, err
 }
 
@@ -128,7 +131,8 @@ func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.Fol
 		return nil, none
 	}
 	var devices int
-	if err := s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM folders WHERE folder = $1`, folder).Scan(&devices); err != nil {
+	if err := s.reads.QueryRowContext(ctx, `SELECT COUNT(*) FROM folders WHERE folder = $1`,
+		folder).Scan(&devices); err != nil {
 		return nil, failure("read folders", err)
 	}
 	if devices == 0 {
@@ -150,17 +154,20 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.LastKnown, 
 	for _, err := range []error{
 		each(ctx, q, all, scanStatus, func(k *fleet.LastKnown, v fleet.Status) { k.Status = &v }, selectStatuses),
 		each(ctx, q, all, scanVersion, func(k *fleet.LastKnown, v fleet.Version) { k.Version = &v }, selectVersions),
-		each(ctx, q, all, scanFolder, func(k *fleet.LastKnown, v fleet.FolderLabel) { k.Folders = append(k.Folders, v) }, selectFolders),
+		each(ctx, q, all, scanFolder, func(k *fleet.LastKnown, v fleet.FolderLabel) { k.Folders = append(k.Folders, v) },
+			selectFolders),
 		each(ctx, q, all, func(row scanner) (about[fleet.FolderSummary], error) {
 			v, err := scanSummary(row)
 			return about[fleet.FolderSummary]{v.Device, v}, err
 		}, func(k *fleet.LastKnown, v fleet.FolderSummary) { k.Summaries = append(k.Summaries, v) }, selectSummaries),
-		each(ctx, q, all, scanCertificate, func(k *fleet.LastKnown, v fleet.Certificate) { k.Proven = v }, selectCertificates),
+		each(ctx, q, all, scanCertificate, func(k *fleet.LastKnown, v fleet.Certificate) { k.Proven = v },
+			selectCertificates),
 		each(ctx, q, all, scanDigest, func(k *fleet.LastKnown, v string) { k.Digest = v }, selectNewestDigests),
 		each(ctx, q, all, func(row scanner) (a about[sql.NullInt64], err error) {
 			err = row.Scan((*string)(&a.device), &a.what)
 			return a, err
-		}, func(k *fleet.LastKnown, v sql.NullInt64) { k.LastSeen = fromMillis(v) }, `SELECT device_id, last_seen_at FROM sightings`),
+		}, func(k *fleet.LastKnown, v sql.NullInt64) { k.LastSeen = fromMillis(v) },
+			`SELECT device_id, last_seen_at FROM sightings`),
 	} {
 		if err != nil {
 			return nil, failure("read what is last known", err)
@@ -176,7 +183,8 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.LastKnown, 
 }
 
 // each gives every row to the device that it is about.
-func each[T any](ctx context.Context, q querier, all map[fleet.DeviceID]*fleet.LastKnown, scan func(scanner) (about[T], error), put func(*fleet.LastKnown, T), text string) error {
+func each[T any](ctx context.Context, q querier, all map[fleet.DeviceID]*fleet.LastKnown,
+	scan func(scanner) (about[T], error), put func(*fleet.LastKnown, T), text string) error {
 	rows, err := collect(ctx, q, scan, text)
 	for _, row := range rows {
 		if k := all[row.device]; k != nil { // nil: registered since

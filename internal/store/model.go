@@ -38,8 +38,8 @@ func (c *contents) template(id int64, change func(*fleet.TaggedTemplate)) {
 	}
 }
 
-// model holds the contents and hands out views of them. Thousands of changes in a row cost one view, made when somebody
-// asks.
+// model holds the contents and hands out views of them. Thousands of changes in a row cost one view, made when
+// somebody asks.
 type model struct {
 	mu   sync.RWMutex // guards the rest
 	now  contents

@@ -13,8 +13,8 @@ import (
 // maxReceiverBytes: the name of a receiver is a host, or a mail address.
 const maxReceiverBytes = 1 << 10
 
-// noticeBody is a notice as it lies in the outbox. It converts from and to the fleet's type, so that a field added there
-// is a compile error here.
+// noticeBody is a notice as it lies in the outbox. It converts from and to the fleet's type, so that a field added
+// there is a compile error here.
 type noticeBody struct {
 	ID        string            `json:"id"`
 	Type      fleet.NoticeType  `json:"type"`
@@ -60,7 +60,8 @@ func (s *Store) Problems(ctx context.Context) ([]fleet.Problem, error) {
 func (s *Store) Announce(ctx context.Context, a fleet.Announcement) error {
 	_, err := write(ctx, s, "announce problems", func(t *tx) (none struct{}, err error) {
 		for _, key := range a.Close {
-			err := t.exec(`DELETE FROM problems WHERE device_id = $1 AND folder = $2 AND kind = $3`, string(key.Device), key.Folder, string(key.Kind))
+			err := t.exec(`DELETE FROM problems WHERE device_id = $1 AND folder = $2 AND kind = $3`, string(key.Device),
+				key.Folder, string(key.Kind))
 			if err != nil {
 				return none, err
 			}
@@ -90,7 +91,8 @@ func (t *tx) openProblem(p fleet.Problem) error {
 		string(p.Device), p.Folder, string(p.Kind), p.ID, string(body), millis(p.AnnouncedAt))
 }
 
-// post puts notices into the outbox of every receiver. There is one writer: what is committed later has larger numbers.
+// post puts notices into the outbox of every receiver. There is one writer: what is committed later has larger
+// numbers.
 func (t *tx) post(notices []fleet.Notice, receivers []string) error {
 	for _, receiver := range receivers {
 		if !storable(receiver, maxReceiverBytes) {
@@ -124,7 +126,8 @@ func (s *Store) Outbox(ctx context.Context, receiver string, after int64, limit 
 		}
 		w.Notice = fleet.Notice(body)
 		return w, nil
-	}, `SELECT sequence, body FROM outbox WHERE receiver = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`, receiver, after, limit)
+	}, `SELECT sequence, body FROM outbox WHERE receiver = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`, receiver,
+		after, limit)
 	return waiting, failure("read outbox", err)
 }
 

@@ -18,8 +18,10 @@ var noticed = time.Date(2026, 11, 21, 1, 2, 3, 4_000_000, time.UTC)
 func problemN(n int) fleet.Problem {
 	return fleet.Problem{
 		Condition: fleet.Condition{
-			ProblemKey: fleet.ProblemKey{Device: deviceN(n).ID, Folder: fmt.Sprint("folder\u00fc ", n), Kind: fleet.ProblemOutOfSync},
-			Label:      "a \x00 label", Reason: "needs 3 items", Next: "Wait.", Since: noticed.Add(-time.Hour + 123456*time.Nanosecond),
+			ProblemKey: fleet.ProblemKey{Device: deviceN(n).ID, Folder: fmt.Sprint("folder\u00fc ", n),
+				Kind: fleet.ProblemOutOfSync},
+			Label: "a \x00 label", Reason: "needs 3 items", Next: "Wait.",
+			Since: noticed.Add(-time.Hour + 123456*time.Nanosecond),
 		},
 		ID: fmt.Sprint("id ", n), AnnouncedAt: noticed,
 	}
@@ -27,7 +29,8 @@ func problemN(n int) fleet.Problem {
 
 func noticeN(n int) fleet.Notice {
 	p := problemN(n)
-	return fleet.Notice{ID: p.ID, Type: fleet.NoticeProblem, ProblemID: p.ID, Kind: p.Kind, DeviceID: p.Device, Label: p.Label, Folder: p.Folder,
+	return fleet.Notice{ID: p.ID, Type: fleet.NoticeProblem, ProblemID: p.ID, Kind: p.Kind, DeviceID: p.Device,
+		Label: p.Label, Folder: p.Folder,
 		Reason: p.Reason, Next: p.Next, Since: p.Since, At: noticed}
 }
 
@@ -38,7 +41,8 @@ func announce(t *testing.T, s *Store, a fleet.Announcement) {
 	}
 }
 
-func outbox(t *testing.T, s *Store, receiver string, after int64, limit int) (sequences []int64, notices []fleet.Notice) {
+func outbox(t *testing.T, s *Store, receiver string, after int64, limit int) (sequences []int64,
+	notices []fleet.Notice) {
 	t.Helper()
 	for _, w := range must(s.Outbox(t.Context(), receiver, after, limit))(t) {
 		sequences, notices = append(sequences, w.Sequence), append(notices, w.Notice)
@@ -47,7 +51,8 @@ func outbox(t *testing.T, s *Store, receiver string, after int64, limit int) (se
 }
 
 func TestProblemsAndTheirNoticesAreKeptTogether(t *testing.T) {
-	for _, value := range []reflect.Value{reflect.ValueOf(problemN(1)), reflect.ValueOf(problemN(1).Condition), reflect.ValueOf(noticeN(1))} {
+	for _, value := range []reflect.Value{reflect.ValueOf(problemN(1)), reflect.ValueOf(problemN(1).Condition),
+		reflect.ValueOf(noticeN(1))} {
 		for i := range value.NumField() { // a field that is new must be kept, too
 			if value.Field(i).IsZero() {
 				t.Errorf("this test says nothing about %s.%s", value.Type(), value.Type().Field(i).Name)
@@ -58,7 +63,8 @@ func TestProblemsAndTheirNoticesAreKeptTogether(t *testing.T) {
 		s := must(Open(t.Context(), options))(t)
 		whole := problemN(2)
 		whole.Folder = ""
-		announce(t, s, fleet.Announcement{Open: []fleet.Problem{problemN(1), whole}, Notices: []fleet.Notice{noticeN(1), noticeN(2)}, Receivers: []string{"a", "b"}})
+		announce(t, s, fleet.Announcement{Open: []fleet.Problem{problemN(1), whole},
+			Notices: []fleet.Notice{noticeN(1), noticeN(2)}, Receivers: []string{"a", "b"}})
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +75,8 @@ func TestProblemsAndTheirNoticesAreKeptTogether(t *testing.T) {
 		for _, p := range problems {
 			byDevice[p.Device] = p
 		}
-		if want := map[fleet.DeviceID]fleet.Problem{deviceN(1).ID: problemN(1), deviceN(2).ID: whole}; len(problems) != 2 || !reflect.DeepEqual(byDevice, want) {
+		if want := map[fleet.DeviceID]fleet.Problem{deviceN(1).ID: problemN(1), deviceN(2).ID: whole}; len(problems) != 2 ||
+			!reflect.DeepEqual(byDevice, want) {
 			t.Errorf("got %+v, want %+v", byDevice, want)
 		}
 		for _, receiver := range []string{"a", "b"} {
@@ -83,7 +90,8 @@ func TestProblemsAndTheirNoticesAreKeptTogether(t *testing.T) {
 
 		again := problemN(1)
 		again.ID, again.Reason = "another", "another reason"
-		announce(t, s, fleet.Announcement{Close: []fleet.ProblemKey{whole.ProblemKey, problemN(3).ProblemKey}, Open: []fleet.Problem{again}})
+		announce(t, s, fleet.Announcement{Close: []fleet.ProblemKey{whole.ProblemKey, problemN(3).ProblemKey},
+			Open: []fleet.Problem{again}})
 		if got := must(s.Problems(t.Context()))(t); !reflect.DeepEqual(got, []fleet.Problem{again}) {
 			t.Errorf("got %+v, want %+v", got, again)
 		}
@@ -142,7 +150,8 @@ func TestWhatPeopleAreToldOutlivesTheDevice(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		d := put(t, s, deviceN(1))
-		announce(t, s, fleet.Announcement{Open: []fleet.Problem{problemN(1)}, Notices: []fleet.Notice{noticeN(1)}, Receivers: []string{"a"}})
+		announce(t, s, fleet.Announcement{Open: []fleet.Problem{problemN(1)}, Notices: []fleet.Notice{noticeN(1)},
+			Receivers: []string{"a"}})
 		if err := s.DeleteDevice(t.Context(), d.ID, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -158,12 +167,15 @@ func TestWhatPeopleAreToldOutlivesTheDevice(t *testing.T) {
 func TestAnAnnouncementThatCannotBeKeptChangesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
-		announce(t, s, fleet.Announcement{Open: []fleet.Problem{problemN(1)}, Notices: []fleet.Notice{noticeN(1)}, Receivers: []string{"a"}})
+		announce(t, s, fleet.Announcement{Open: []fleet.Problem{problemN(1)}, Notices: []fleet.Notice{noticeN(1)},
+			Receivers: []string{"a"}})
 		bad := problemN(2)
 		bad.Folder = "nul\x00"
 		for name, a := range map[string]fleet.Announcement{
-			"folder":   {Close: []fleet.ProblemKey{problemN(1).ProblemKey}, Open: []fleet.Problem{problemN(3), bad}, Notices: []fleet.Notice{noticeN(2)}, Receivers: []string{"a"}},
-			"receiver": {Close: []fleet.ProblemKey{problemN(1).ProblemKey}, Open: []fleet.Problem{problemN(3)}, Notices: []fleet.Notice{noticeN(2)}, Receivers: []string{"a", strings.Repeat("x", maxReceiverBytes+1)}},
+			"folder": {Close: []fleet.ProblemKey{problemN(1).ProblemKey}, Open: []fleet.Problem{problemN(3), bad},
+				Notices: []fleet.Notice{noticeN(2)}, Receivers: []string{"a"}},
+			"receiver": {Close: []fleet.ProblemKey{problemN(1).ProblemKey}, Open: []fleet.Problem{problemN(3)},
+				Notices: []fleet.Notice{noticeN(2)}, Receivers: []string{"a", strings.Repeat("x", maxReceiverBytes+1)}},
 		} {
 			t.Run(name, func(t *testing.T) {
 				wantCode(t, s.Announce(t.Context(), a), fleet.CodeInvalid)

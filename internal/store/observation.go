@@ -53,12 +53,14 @@ func (t *tx) observe(p preparedObservation) error {
 		}
 	}
 	if p.Status != nil {
-		if err := t.putDocument("statuses", p.Device, statusBody(*p.Status), p.Status.CreatedAt, p.Status.UpdatedAt); err != nil {
+		if err := t.putDocument("statuses", p.Device, statusBody(*p.Status), p.Status.CreatedAt,
+			p.Status.UpdatedAt); err != nil {
 			return err
 		}
 	}
 	if p.Version != nil {
-		if err := t.putDocument("versions", p.Device, versionBody(*p.Version), p.Version.CreatedAt, p.Version.UpdatedAt); err != nil {
+		if err := t.putDocument("versions", p.Device, versionBody(*p.Version), p.Version.CreatedAt,
+			p.Version.UpdatedAt); err != nil {
 			return err
 		}
 	}

@@ -17,13 +17,16 @@ var seenAt = time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.UTC)
 func fullObservation(id fleet.DeviceID, variant string) fleet.Observation {
 	return fleet.Observation{
 		Device: id, LastSeen: seenAt, FirstUse: true,
-		Proven: &fleet.Certificate{Fingerprint: "sha256:" + variant, NotBefore: seenAt.AddDate(-1, 0, 0), NotAfter: seenAt.AddDate(1, 0, 0)},
+		Proven: &fleet.Certificate{Fingerprint: "sha256:" + variant, NotBefore: seenAt.AddDate(-1, 0, 0),
+			NotAfter: seenAt.AddDate(1, 0, 0)},
 		Status: &fleet.Status{
-			MyID: id, Alloc: 1, CPUPercent: 2.5, DiscoveryEnabled: true, DiscoveryMethods: 3, GoRoutines: 4, PathSeparator: "/", Sys: 5,
+			MyID: id, Alloc: 1, CPUPercent: 2.5, DiscoveryEnabled: true, DiscoveryMethods: 3, GoRoutines: 4, PathSeparator: "/",
+			Sys:   5,
 			Tilde: "/home/a\x00\"b", Uptime: 6, StartTime: "then", AddressFixed: true, CreatedAt: seenAt, UpdatedAt: seenAt,
 		},
 		Version: &fleet.Version{
-			Device: id, Arch: "arm64", Codename: "Hafnium", LongVersion: "long", OS: "linux", Version: "v2.1.3", CreatedAt: seenAt, UpdatedAt: seenAt,
+			Device: id, Arch: "arm64", Codename: "Hafnium", LongVersion: "long", OS: "linux", Version: "v2.1.3",
+			CreatedAt: seenAt, UpdatedAt: seenAt,
 		},
 		Summaries: []fleet.FolderSummary{fullSummary(id, "music"), fullSummary(id, "photos")},
 		Config: &fleet.ObservedConfig{
@@ -36,7 +39,8 @@ func fullObservation(id fleet.DeviceID, variant string) fleet.Observation {
 
 // fullSummary has another number in every field, so that a field that lands in another's place is seen.
 func fullSummary(id fleet.DeviceID, folder string) fleet.FolderSummary {
-	s := fleet.FolderSummary{Device: id, Folder: folder, State: "idle", Error: "none", IgnorePatterns: true, CreatedAt: seenAt, UpdatedAt: seenAt}
+	s := fleet.FolderSummary{Device: id, Folder: folder, State: "idle", Error: "none", IgnorePatterns: true,
+		CreatedAt: seenAt, UpdatedAt: seenAt}
 	v := reflect.ValueOf(&s).Elem()
 	for i := range v.NumField() {
 		if f := v.Field(i); f.Kind() == reflect.Int64 {
@@ -65,7 +69,8 @@ func TestWhatWasObservedIsKnownAfterARestart(t *testing.T) {
 
 		s = open(t, options)
 		want := fleet.LastKnown{
-			Device: d.ID, Status: o.Status, Version: o.Version, Summaries: o.Summaries, Folders: o.Config.Folders, Digest: o.Config.Digest, LastSeen: seenAt,
+			Device: d.ID, Status: o.Status, Version: o.Version, Summaries: o.Summaries, Folders: o.Config.Folders,
+			Digest: o.Config.Digest, LastSeen: seenAt,
 			Proven: *o.Proven,
 		}
 		known := must(s.Known(t.Context()))(t)
@@ -84,7 +89,8 @@ func TestWhatWasObservedIsKnownAfterARestart(t *testing.T) {
 		if got := must(s.ObservedConfig(t.Context(), d.ID))(t); !reflect.DeepEqual(got, *o.Config) {
 			t.Errorf("got %+v, want %+v", got, *o.Config)
 		}
-		if got := must(s.DeviceSettings(t.Context(), d.ID))(t); got.Pin != o.Proven.Fingerprint || got.PinOrigin != fleet.PinFirstUse {
+		if got := must(s.DeviceSettings(t.Context(), d.ID))(t); got.Pin != o.Proven.Fingerprint ||
+			got.PinOrigin != fleet.PinFirstUse {
 			t.Errorf("got %+v", got)
 		}
 		for _, id := range []fleet.DeviceID{silent.ID, deviceN(99).ID} {
@@ -105,7 +111,8 @@ func TestLaterObservationsReplaceWhatTheyName(t *testing.T) {
 		music := fullSummary(d.ID, "music")
 		music.NeedFiles, music.CreatedAt, music.UpdatedAt = 0, later, later
 		observe(t, s, fleet.Observation{
-			Device: d.ID, Status: &fleet.Status{MyID: d.ID, Uptime: 99, CreatedAt: later, UpdatedAt: later}, Summaries: []fleet.FolderSummary{music},
+			Device: d.ID, Status: &fleet.Status{MyID: d.ID, Uptime: 99, CreatedAt: later, UpdatedAt: later},
+			Summaries: []fleet.FolderSummary{music},
 		})
 
 		status := must(s.Status(t.Context(), d.ID))(t)
@@ -116,7 +123,8 @@ func TestLaterObservationsReplaceWhatTheyName(t *testing.T) {
 		if got := must(s.FolderSummaries(t.Context(), "music"))(t); !slices.Equal(got, []fleet.FolderSummary{music}) {
 			t.Errorf("got %+v, want %+v", got, music)
 		}
-		if got := must(s.FolderSummaries(t.Context(), "photos"))(t); !slices.Equal(got, []fleet.FolderSummary{fullSummary(d.ID, "photos")}) {
+		if got := must(s.FolderSummaries(t.Context(), "photos"))(t); !slices.Equal(got,
+			[]fleet.FolderSummary{fullSummary(d.ID, "photos")}) {
 			t.Errorf("got %+v", got)
 		}
 		must(s.Version(t.Context(), d.ID))(t)
@@ -145,7 +153,10 @@ func TestFoldersComeFromCurrentConfigurations(t *testing.T) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 		summaries := must(s.FolderSummaries(t.Context(), "a"))(t)
-		if len(summaries) != 3 || !slices.IsSortedFunc(summaries, func(a, b fleet.FolderSummary) int { return bytes.Compare([]byte(a.Device), []byte(b.Device)) }) {
+		if len(summaries) != 3 || !slices.IsSortedFunc(summaries, func(a,
+			b fleet.FolderSummary) int {
+			return bytes.Compare([]byte(a.Device), []byte(b.Device))
+		}) {
 			t.Errorf("got %+v", summaries)
 		}
 
@@ -178,7 +189,8 @@ func TestHostileFoldersAreLeftOut(t *testing.T) {
 			o.Summaries = append(o.Summaries, fullSummary(d.ID, folder))
 		}
 		observe(t, s, o)
-		want := []fleet.FolderLabel{{Folder: "a/b %+?#ü\n", Label: "label\uFFFD\uFFFD"}, {Folder: "good", Label: "label\uFFFD\uFFFD"}}
+		want := []fleet.FolderLabel{{Folder: "a/b %+?#ü\n", Label: "label\uFFFD\uFFFD"},
+			{Folder: "good", Label: "label\uFFFD\uFFFD"}}
 		if got := must(s.Folders(t.Context()))(t); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -192,7 +204,8 @@ func TestRevisionsAreNumberedAndTheirBodiesKeptOnce(t *testing.T) {
 		for _, variant := range []string{"A", "A", "B", "B", "A"} {
 			observe(t, s, fullObservation(d.ID, variant))
 		}
-		if err := s.ExplainRevision(t.Context(), d.ID, "digest-B", "template"); err != nil { // not the newest: stays as it is
+		// not the newest: stays as it is
+		if err := s.ExplainRevision(t.Context(), d.ID, "digest-B", "template"); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.ExplainRevision(t.Context(), d.ID, "digest-A", "template"); err != nil {
@@ -209,7 +222,8 @@ func TestRevisionsAreNumberedAndTheirBodiesKeptOnce(t *testing.T) {
 			t.Errorf("got %d bodies", len(bodies))
 		}
 		for number, variant := range map[int64]string{1: "A", 2: "B", 3: "A"} {
-			if r := must(s.Revision(t.Context(), d.ID, number))(t); !bytes.Equal(r.JSON, fullObservation(d.ID, variant).Config.JSON) {
+			if r := must(s.Revision(t.Context(), d.ID, number))(t); !bytes.Equal(r.JSON,
+				fullObservation(d.ID, variant).Config.JSON) {
 				t.Errorf("revision %d is %s", number, r.JSON)
 			}
 		}
@@ -225,7 +239,8 @@ func TestWhatAWatcherSawReplacesNoPin(t *testing.T) {
 		d := put(t, s, deviceN(1))
 		see := func(fingerprint string, firstUse bool, want fleet.DeviceSettings) {
 			t.Helper()
-			observe(t, s, fleet.Observation{Device: d.ID, FirstUse: firstUse, Proven: &fleet.Certificate{Fingerprint: fingerprint, NotBefore: seenAt, NotAfter: seenAt}})
+			observe(t, s, fleet.Observation{Device: d.ID, FirstUse: firstUse,
+				Proven: &fleet.Certificate{Fingerprint: fingerprint, NotBefore: seenAt, NotAfter: seenAt}})
 			want.Mode = fleet.ModeOn
 			if got := must(s.DeviceSettings(t.Context(), d.ID))(t); got != want {
 				t.Errorf("after %s, first use %t: got %+v, want %+v", fingerprint, firstUse, got, want)

@@ -38,7 +38,8 @@ func TestASecondServerIsRefused(t *testing.T) {
 func TestANewerDatabaseIsRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := must(Open(t.Context(), options))(t)
-		if err := s.writer.session.exec(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
+		if err := s.writer.session.exec(t.Context(),
+			`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {
@@ -157,7 +158,8 @@ func TestOldDatabasesAreUpgraded(t *testing.T) {
 		registry := must(s.Registry(t.Context()))(t)
 		known := deviceN(1)
 		got := registry.Devices[known.ID]
-		if got == nil || got.APIKey != known.APIKey || got.Label != known.Label || len(got.Tags) != 1 || got.Settings.Mode != fleet.ModeObserve {
+		if got == nil || got.APIKey != known.APIKey || got.Label != known.Label || len(got.Tags) != 1 ||
+			got.Settings.Mode != fleet.ModeObserve {
 			t.Errorf("got device %+v", got)
 		}
 		if registry.Generation != 2 || len(registry.Templates) != 1 || registry.Templates[0].Text != "false\n" {
@@ -175,8 +177,10 @@ func TestOldDatabasesAreUpgraded(t *testing.T) {
 		want := []fleet.BaseEntry{ // without a kind: internal/desired reads them as the kinds of now
 			{Key: "folders.docs", Written: []byte(`{"id":"docs","path":"/d","label":""}`), Templates: []int64{1}},
 			{Key: "folders.photos", Base: []byte(`{"id":"photos","path":"/p","label":"mine","devices":[]}`),
-				Written: []byte(`{"id":"photos","path":"/p","label":"","devices":[]}`), Templates: []int64{1}, State: fleet.BaseTheirs},
-			{Key: "gui.password", Base: []byte(`"$2a$10$was"`), Written: []byte(`"$2a$10$is"`), Sent: []byte("digest"), Templates: []int64{1}},
+				Written: []byte(`{"id":"photos","path":"/p","label":"","devices":[]}`), Templates: []int64{1},
+				State: fleet.BaseTheirs},
+			{Key: "gui.password", Base: []byte(`"$2a$10$was"`), Written: []byte(`"$2a$10$is"`), Sent: []byte("digest"),
+				Templates: []int64{1}},
 			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("false"), Templates: []int64{1}},
 		}
 		if entries := must(s.BaseEntries(t.Context(), known.ID))(t); !reflect.DeepEqual(entries, want) {

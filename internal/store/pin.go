@@ -32,8 +32,9 @@ func (t *tx) givePin(id fleet.DeviceID, current fleet.DeviceSettings, pin string
 	return settings, t.putSettings(id, settings)
 }
 
-// observeProven keeps the certificate behind which a device answered. On first use, and where none is pinned, it becomes
-// the pin; a pin that is there is never replaced by what a watcher saw, nor does one come back that was forgotten since.
+// observeProven keeps the certificate behind which a device answered. On first use, and where none is pinned, it
+// becomes the pin; a pin that is there is never replaced by what a watcher saw, nor does one come back that was
+// forgotten since.
 func (t *tx) observeProven(id fleet.DeviceID, proven fleet.Certificate, firstUse bool) error {
 	settings, err := t.settings(id)
 	switch {

@@ -28,7 +28,8 @@ type reference struct {
 
 func newReference() *reference {
 	return &reference{
-		devices: map[fleet.DeviceID]fleet.Device{}, settings: map[fleet.DeviceID]fleet.DeviceSettings{}, templates: map[int64]fleet.Template{},
+		devices: map[fleet.DeviceID]fleet.Device{}, settings: map[fleet.DeviceID]fleet.DeviceSettings{},
+		templates:  map[int64]fleet.Template{},
 		deviceTags: map[fleet.DeviceID]map[fleet.Tag]bool{}, templateTags: map[int64]map[fleet.Tag]bool{},
 		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{}, roots: map[fleet.Tag][]string{},
 	}
@@ -48,7 +49,8 @@ func (r *reference) registry() *fleet.Registry {
 	for id, v := range r.templates {
 		want.Templates = append(want.Templates, fleet.TaggedTemplate{Template: v, Tags: sorted(r.templateTags[id])})
 	}
-	slices.SortFunc(want.Templates, func(a, b fleet.TaggedTemplate) int { return fleet.CompareTemplates(a.Template, b.Template) })
+	slices.SortFunc(want.Templates,
+		func(a, b fleet.TaggedTemplate) int { return fleet.CompareTemplates(a.Template, b.Template) })
 	return want
 }
 

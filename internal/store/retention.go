@@ -42,8 +42,8 @@ func (s *Store) RunJanitor(ctx context.Context, r Retention) error {
 	}
 }
 
-// PruneRevisions forgets the revisions that are too many or too old, and the documents that no revision needs any more.
-// The readers look where there are any: the one writer is asked for nothing else.
+// PruneRevisions forgets the revisions that are too many or too old, and the documents that no revision needs any
+// more. The readers look where there are any: the one writer is asked for nothing else.
 func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int64, err error) {
 	if r.Revisions <= 0 && r.Age <= 0 {
 		return 0, nil
@@ -71,8 +71,10 @@ func (s *Store) PruneRevisions(ctx context.Context, r Retention) (forgotten int6
 	return forgotten, nil
 }
 
-// forgetDue forgets so many revisions of some devices in small writes, with a pause after each: others write in between.
-func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int64, r Retention) (forgotten int64, err error) {
+// forgetDue forgets so many revisions of some devices in small writes, with a pause after each: others write in
+// between.
+func (s *Store) forgetDue(ctx context.Context, devices []fleet.DeviceID, due int64, r Retention) (forgotten int64,
+	err error) {
 	for forgotten < due {
 		n, err := write(ctx, s, "forget old revisions", func(t *tx) (int64, error) { return t.forgetOld(devices, r) })
 		if err != nil || n == 0 { // the rest went with its device

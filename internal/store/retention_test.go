@@ -15,7 +15,8 @@ import (
 func manyRevisions(t *testing.T, s *Store, id fleet.DeviceID, count int) {
 	t.Helper()
 	see := func(digest string) fleet.Observation {
-		return fleet.Observation{Device: id, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest, SeenAt: seenAt}}
+		return fleet.Observation{Device: id, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest,
+			SeenAt: seenAt}}
 	}
 	all := []fleet.Observation{see("first")}
 	for n := 1; n < count; n++ {
@@ -111,7 +112,8 @@ func TestOldRevisionsAreFoundByIndex(t *testing.T) {
 			text string
 			args []any
 		}{
-			{countOld, r.old(id, seenAt)}, {deleteOld, r.old(id, seenAt, pruneLength)}, {deleteUnusedBody, []any{string(id), "digest"}},
+			{countOld, r.old(id, seenAt)}, {deleteOld, r.old(id, seenAt, pruneLength)},
+			{deleteUnusedBody, []any{string(id), "digest"}},
 		} {
 			plan := must(write(t.Context(), s, "explain", func(t *tx) ([]string, error) {
 				if options.DSN != "" { // small tables are read as a whole where that is allowed

@@ -145,7 +145,8 @@ func (s *Store) members(ctx context.Context, rollout int64) ([]fleet.RolloutMemb
 
 // settled is the newest generation of which it was decided who is admitted to it.
 func (s *Store) settled(ctx context.Context) (generation int64, err error) {
-	err = s.reads.QueryRowContext(ctx, `SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'settled_generation'`).Scan(&generation)
+	err = s.reads.QueryRowContext(ctx,
+		`SELECT CAST(value AS BIGINT) FROM meta WHERE name = 'settled_generation'`).Scan(&generation)
 	return generation, failure("read the settled generation", err)
 }
 
@@ -161,7 +162,8 @@ func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
 func (s *Store) Touched(ctx context.Context, generation int64) (map[fleet.DeviceID]bool, error) {
 	ids, err := collect(ctx, pool{s.reads}, func(row scanner) (id fleet.DeviceID, err error) {
 		return id, row.Scan((*string)(&id))
-	}, `SELECT DISTINCT device_id FROM intents WHERE generation >= $1 AND outcome <> $2`, generation, string(fleet.OutcomeAbandoned))
+	}, `SELECT DISTINCT device_id FROM intents WHERE generation >= $1 AND outcome <> $2`, generation,
+		string(fleet.OutcomeAbandoned))
 	touched := make(map[fleet.DeviceID]bool, len(ids))
 	for _, id := range ids {
 		touched[id] = true
@@ -221,11 +223,12 @@ func (t *tx) settle(registry *fleet.Registry) error {
 	if registry == nil {
 		return nil
 	}
-	return t.exec(`UPDATE meta SET value = $1 WHERE name = 'settled_generation'`, strconv.FormatInt(registry.Generation, 10))
+	return t.exec(`UPDATE meta SET value = $1 WHERE name = 'settled_generation'`,
+		strconv.FormatInt(registry.Generation, 10))
 }
 
-// hold gives the holds that were written. It leaves out devices that are no longer registered: their deletion is not known
-// everywhere yet.
+// hold gives the holds that were written. It leaves out devices that are no longer registered: their deletion is not
+// known everywhere yet.
 func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err error) {
 	for _, h := range holds {
 		if h.Rollout == 0 && len(created) > 0 {
@@ -280,7 +283,8 @@ func (t *tx) changeRollout(r fleet.Rollout, body string) error {
 	if was != string(r.Status) {
 		t.record("rollout."+string(r.Status), strconv.FormatInt(r.ID, 10), r.Reason)
 	}
-	return t.exec(`UPDATE rollouts SET generation = $2, status = $3, body = $4 WHERE id = $1`, r.ID, r.Generation, string(r.Status), body)
+	return t.exec(`UPDATE rollouts SET generation = $2, status = $3, body = $4 WHERE id = $1`, r.ID, r.Generation,
+		string(r.Status), body)
 }
 
 // putMember creates a member or replaces it, but for whether the rollout speaks for it still.
@@ -303,7 +307,9 @@ func (t *tx) putMember(rollout int64, position int, m fleet.RolloutMember) error
 		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
 			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN)
 		FROM devices WHERE id = $2
-		ON CONFLICT (rollout_id, device_id) DO UPDATE SET position = excluded.position, wave = excluded.wave, was = excluded.was,
+		ON CONFLICT (rollout_id, device_id) DO UPDATE SET position = excluded.position, wave = excluded.wave,
+			was = excluded.was,
 			errors = excluded.errors, held = excluded.held, from_generation = excluded.from_generation, waived = excluded.waived`,
-		rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)), plainText(string(held)), m.From, m.Waived)
+		rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)), plainText(string(held)),
+		m.From, m.Waived)
 }

@@ -14,7 +14,8 @@ import (
 
 func fullRollout(generation int64, devices ...fleet.DeviceID) fleet.Rollout {
 	r := fleet.Rollout{
-		Generation: generation, Before: generation - 1, Carries: []int64{generation}, Cause: "template 1 changed", Status: fleet.RolloutHalted,
+		Generation: generation, Before: generation - 1, Carries: []int64{generation}, Cause: "template 1 changed",
+		Status: fleet.RolloutHalted,
 		Reason: "reason", Next: "next", WavePlan: []string{"1", "rest"}, Waves: []int{1, 2}, Wave: 1,
 		Undoes: 6, UndoneBy: 7, SupersededBy: 8,
 		Halt:      &fleet.RolloutHalt{By: "muster", Gate: fleet.GateFolders, Device: devices[0], Saw: "folder", At: seenAt},
@@ -22,7 +23,8 @@ func fullRollout(generation int64, devices ...fleet.DeviceID) fleet.Rollout {
 		StartedAt: seenAt, WaveAt: seenAt, EndedAt: seenAt,
 	}
 	for i, id := range devices {
-		r.Members = append(r.Members, fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync, Errors: []string{"a", "b"}, Held: []string{"c"}, From: 2, Waived: i == 1})
+		r.Members = append(r.Members, fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync,
+			Errors: []string{"a", "b"}, Held: []string{"c"}, From: 2, Waived: i == 1})
 	}
 	return r
 }
@@ -129,7 +131,8 @@ func TestTheDifferenceOfGenerationsIsFromBeforeTheFirstToTheLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := must(s.Difference(t.Context(), []int64{2, 3, 5, 6}))(t)
-		if len(got.Templates) != 2 || got.Templates[0].Before.Text != before.Text || got.Templates[0].After.Text != "false\n" ||
+		if len(got.Templates) != 2 || got.Templates[0].Before.Text != before.Text ||
+			got.Templates[0].After.Text != "false\n" ||
 			got.Templates[1].Before == nil || got.Templates[1].After != nil {
 			t.Errorf("got templates %+v", got.Templates)
 		}
@@ -150,7 +153,8 @@ func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
 		must(s.TagDevice(t.Context(), a.ID, "fourth", nil))(t)
 		want := fullRollout(3, a.ID, b.ID)
 		id := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{
-			Settled: three, Rollouts: []fleet.Rollout{want}, Hold: []fleet.Hold{{Device: a.ID, Generation: 2}, {Device: deviceN(9).ID, Generation: 2}},
+			Settled: three, Rollouts: []fleet.Rollout{want}, Hold: []fleet.Hold{{Device: a.ID, Generation: 2},
+				{Device: deviceN(9).ID, Generation: 2}},
 		}))(t)
 		got := must(s.Rollout(t.Context(), id))(t)
 		want.ID, want.CreatedAt = id, got.CreatedAt
@@ -169,7 +173,8 @@ func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
 		isAdmitted(t, s, a.ID, 2)
 		isAdmitted(t, s, b.ID, 3)
 		want.Status, want.Members = fleet.RolloutSucceeded, nil
-		if created := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{want}, Release: []fleet.DeviceID{a.ID}}))(t); len(created) != 0 {
+		if created := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{want},
+			Release: []fleet.DeviceID{a.ID}}))(t); len(created) != 0 {
 			t.Errorf("got %v created", created)
 		}
 		if got := must(s.Rollout(t.Context(), id))(t); got.Status != fleet.RolloutSucceeded || len(got.Members) != 2 {
@@ -210,8 +215,9 @@ func TestTheHoldOfADeletedDeviceIsGone(t *testing.T) {
 		a := put(t, s, deviceN(1))
 		must(s.TagDevice(t.Context(), a.ID, "x", nil))(t)
 		registry := must(s.Registry(t.Context()))(t)
-		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: registry, Rollouts: []fleet.Rollout{fullRollout(1, a.ID)},
-			Hold: []fleet.Hold{{Device: a.ID, Generation: 0}}}))(t)
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: registry,
+			Rollouts: []fleet.Rollout{fullRollout(1, a.ID)},
+			Hold:     []fleet.Hold{{Device: a.ID, Generation: 0}}}))(t)
 		isAdmitted(t, s, a.ID, 0)
 		if err := s.DeleteDevice(t.Context(), a.ID, nil); err != nil {
 			t.Fatal(err)
@@ -259,7 +265,8 @@ func TestGenerationsSayWhatTheyChanged(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("got %q\nwant %q", got, want)
 		}
-		if later := must(s.GenerationChanges(t.Context(), 3))(t); len(later) != 2 || later[0].Number != 4 || len(later[0].Templates) != 1 {
+		if later := must(s.GenerationChanges(t.Context(), 3))(t); len(later) != 2 || later[0].Number != 4 ||
+			len(later[0].Templates) != 1 {
 			t.Errorf("got %+v", later)
 		}
 		if none := must(s.GenerationChanges(t.Context(), 5))(t); len(none) != 0 {
@@ -388,7 +395,8 @@ func compareTemplates(t *testing.T, got, want *fleet.Registry, but fleet.Templat
 }
 
 func sameRegistry(a, b *fleet.Registry) bool {
-	return reflect.DeepEqual(a.Templates, b.Templates) && reflect.DeepEqual(a.Devices, b.Devices) && a.Generation == b.Generation
+	return reflect.DeepEqual(a.Templates, b.Templates) && reflect.DeepEqual(a.Devices, b.Devices) &&
+		a.Generation == b.Generation
 }
 
 // A rollout that is over is undone only while nobody built on it.
@@ -416,7 +424,8 @@ func TestAnEndedRolloutIsNotUndoneOverALaterChange(t *testing.T) {
 func TestTouchedDevicesAreThoseWithIntents(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
-		for n, outcome := range map[int]fleet.Outcome{1: fleet.OutcomeOpen, 2: fleet.OutcomeApplied, 3: fleet.OutcomeAbandoned, 4: fleet.OutcomeApplied} {
+		for n, outcome := range map[int]fleet.Outcome{1: fleet.OutcomeOpen, 2: fleet.OutcomeApplied,
+			3: fleet.OutcomeAbandoned, 4: fleet.OutcomeApplied} {
 			d := put(t, s, deviceN(n))
 			generation := int64(5)
 			if n == 4 {
@@ -445,7 +454,8 @@ func TestOldRevisionsAreForgottenAndTheNewestNever(t *testing.T) {
 		d := put(t, s, deviceN(1))
 		for n, digest := range []string{"a", "b", "a", "c", "d"} {
 			clock.move(24 * time.Hour)
-			observe(t, s, fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest, SeenAt: clock.now()}})
+			observe(t, s, fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest,
+				SeenAt: clock.now()}})
 			_ = n
 		}
 		numbers := func() (numbers []int64) {
@@ -458,15 +468,18 @@ func TestOldRevisionsAreForgottenAndTheNewestNever(t *testing.T) {
 			t.Errorf("forgot %d although everything is to be kept", n)
 		}
 		// 1 was current until 2 came, four days ago... 2 until three days ago.
-		if n := must(s.PruneRevisions(t.Context(), Retention{Age: 60 * time.Hour}))(t); n != 1 || !slices.Equal(numbers(), []int64{5, 4, 3, 2}) {
+		if n := must(s.PruneRevisions(t.Context(), Retention{Age: 60 * time.Hour}))(t); n != 1 ||
+			!slices.Equal(numbers(), []int64{5, 4, 3, 2}) {
 			t.Errorf("forgot %d by age, left %v", n, numbers())
 		}
-		if n := must(s.PruneRevisions(t.Context(), Retention{Revisions: 2}))(t); n != 2 || !slices.Equal(numbers(), []int64{5, 4}) {
+		if n := must(s.PruneRevisions(t.Context(), Retention{Revisions: 2}))(t); n != 2 ||
+			!slices.Equal(numbers(), []int64{5, 4}) {
 			t.Errorf("forgot %d by count, left %v", n, numbers())
 		}
 		clock.move(1000 * 24 * time.Hour)
 		must(s.PruneRevisions(t.Context(), Retention{Revisions: 1, Age: time.Hour}))(t)
-		if got := must(s.ObservedConfig(t.Context(), d.ID))(t); string(got.JSON) != "d" || !slices.Equal(numbers(), []int64{5}) {
+		if got := must(s.ObservedConfig(t.Context(), d.ID))(t); string(got.JSON) != "d" ||
+			!slices.Equal(numbers(), []int64{5}) {
 			t.Errorf("got %q, %v", got.JSON, numbers())
 		}
 		if rows := rowsOf(t, s, "revision_bodies"); len(rows) != 1 {
@@ -480,7 +493,8 @@ func TestRevisionsHaveTheirCause(t *testing.T) {
 		s := open(t, options)
 		d := put(t, s, deviceN(1))
 		see := func(digest string) {
-			observe(t, s, fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest, SeenAt: seenAt}})
+			observe(t, s, fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest,
+				SeenAt: seenAt}})
 		}
 		explain := func(digest, cause string) {
 			if err := s.ExplainRevision(t.Context(), d.ID, digest, cause); err != nil {
@@ -499,7 +513,8 @@ func TestRevisionsHaveTheirCause(t *testing.T) {
 			got = append(got, r.Digest+": "+r.Cause)
 		}
 		slices.Reverse(got)
-		if want := []string{"first: ", "person: daemon", "before: restore", "after: template", "person again: daemon"}; !slices.Equal(got, want) {
+		if want := []string{"first: ", "person: daemon", "before: restore", "after: template",
+			"person again: daemon"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
@@ -510,7 +525,8 @@ func TestACauseIsOfOneRevision(t *testing.T) {
 		s := open(t, options)
 		d := put(t, s, deviceN(1))
 		observed := func(digest string) fleet.Observation {
-			return fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest, SeenAt: seenAt}}
+			return fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest,
+				SeenAt: seenAt}}
 		}
 		explain := func(id fleet.DeviceID) {
 			t.Helper()
@@ -544,7 +560,8 @@ func TestACauseIsOfOneRevision(t *testing.T) {
 		for _, digest := range []string{"ours", "theirs", "ours"} { // the last one is a person's, too
 			observe(t, s, observed(digest))
 		}
-		if got, want := causes(), []string{"first: ", "ours: template", "theirs: daemon", "ours: daemon"}; !slices.Equal(got, want) {
+		if got, want := causes(), []string{"first: ", "ours: template", "theirs: daemon", "ours: daemon"}; !slices.Equal(got,
+			want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 

@@ -69,10 +69,12 @@ func readScope(keys, tags string) (scope fleet.SecretScope, err error) {
 }
 
 // PutSecret creates a secret, which needs a value, or changes one. It gives the secret without its value.
-func (s *Store) PutSecret(ctx context.Context, put fleet.PutSecret) (secret fleet.StoredSecret, created bool, err error) {
+func (s *Store) PutSecret(ctx context.Context, put fleet.PutSecret) (secret fleet.StoredSecret, created bool,
+	err error) {
 	switch {
 	case !storable(put.Name, maxSecretNameBytes) || put.Name == "":
-		return secret, false, fleet.Invalidf("name", "the name of a secret is UTF-8 text of 1 to %d bytes", maxSecretNameBytes)
+		return secret, false, fleet.Invalidf("name", "the name of a secret is UTF-8 text of 1 to %d bytes",
+			maxSecretNameBytes)
 	case len(put.Value.Reveal()) > maxSecretBytes:
 		return secret, false, invalidSecret()
 	}

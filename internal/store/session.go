@@ -124,7 +124,8 @@ func (p pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 }
 
 // collect reads all rows.
-func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T, error) {
+func collect[T any](ctx context.Context, q querier, scan func(scanner) (T, error), text string, args ...any) ([]T,
+	error) {
 	rows, err := q.query(ctx, text, args...)
 	if err != nil {
 		return nil, err

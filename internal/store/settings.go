@@ -15,10 +15,11 @@ func (s *Store) DeviceSettings(_ context.Context, id fleet.DeviceID) (fleet.Devi
 	return registered.Settings, nil
 }
 
-// PutDeviceSettings replaces the settings of a device. They are not part of the device: its updatedAt stays. Where only
-// the mode is another it is in force at once, also while nothing can be written: the cause of the error is
+// PutDeviceSettings replaces the settings of a device. They are not part of the device: its updatedAt stays. Where
+// only the mode is another it is in force at once, also while nothing can be written: the cause of the error is
 // fleet.ErrNotKept then.
-func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
+func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings,
+	check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
 	current, err := s.DeviceSettings(ctx, id)
 	if err != nil {
 		return settings, err
@@ -35,7 +36,8 @@ func (s *Store) PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 	return settings, s.notKept(s.SwitchMode(ctx, fleet.ModeScope{Device: id}, settings.Mode))
 }
 
-func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings, check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
+func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings,
+	check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error) {
 	turn := s.model.nextTurn()
 	return write(ctx, s, "put device settings", func(t *tx) (fleet.DeviceSettings, error) {
 		if _, err := fleet.ParseMode(string(settings.Mode)); err != nil {
@@ -107,8 +109,8 @@ func (t *tx) keepSettings(id fleet.DeviceID, settings fleet.DeviceSettings) erro
 	return nil
 }
 
-// PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error is
-// fleet.ErrNotKept then.
+// PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error
+// is fleet.ErrNotKept then.
 func (s *Store) PutFleetMode(ctx context.Context, mode fleet.Mode) error {
 	return s.notKept(s.SwitchMode(ctx, fleet.ModeScope{}, mode))
 }

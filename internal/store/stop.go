@@ -14,7 +14,8 @@ func (s *Store) Stops(ctx context.Context) (map[fleet.DeviceID][]fleet.Stop, err
 		var device fleet.DeviceID
 		var stop fleet.Stop
 		var since sql.NullInt64
-		err = row.Scan((*string)(&device), &stop.Key, (*string)(&stop.Kind), &stop.Reason, &stop.Observed, &stop.Templates, &since, &stop.Answers)
+		err = row.Scan((*string)(&device), &stop.Key, (*string)(&stop.Kind), &stop.Reason, &stop.Observed, &stop.Templates,
+			&since, &stop.Answers)
 		stop.Since = fromMillis(since)
 		stops[device] = append(stops[device], stop)
 		return none, err

@@ -1,5 +1,5 @@
-// Package store keeps what must survive a restart: what people registered, what daemons last said, what Muster wrote to
-// them. One SQL text for SQLite and PostgreSQL; dialect.go holds what differs.
+// Package store keeps what must survive a restart: what people registered, what daemons last said, what Muster wrote
+// to them. One SQL text for SQLite and PostgreSQL; dialect.go holds what differs.
 //
 // Every write goes through one goroutine that commits the waiting writes together, each in a savepoint of its own, and
 // is acknowledged after the commit reached the disk. What people registered is also held in memory, as of the last
@@ -40,7 +40,8 @@ type Options struct {
 	Now func() time.Time // nil: time.Now
 
 	// Committed is called after each commit and before its writes are acknowledged, one call at a time, with all that
-	// the commit changed, and when a mode is put in force that cannot be kept. It must return quickly and must not write to the store: everybody who writes waits for it.
+	// the commit changed, and when a mode is put in force that cannot be kept. It must return quickly and must not write
+	// to the store: everybody who writes waits for it.
 	Committed func(fleet.Committed)
 
 	// Taken is called once, when another server has the database: nothing is written any more, and this server has to
@@ -73,8 +74,8 @@ type Store struct {
 }
 
 // Open locks the database for this process, brings its tables up to date, reads what is registered and starts the
-// writer. It answers conflict when another server holds the database, when the database is newer than this program, and
-// when the seal key does not fit it.
+// writer. It answers conflict when another server holds the database, when the database is newer than this program,
+// and when the seal key does not fit it.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken}
 	if s.log == nil {
@@ -125,8 +126,8 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	return err
 }
 
-// Close answers everything that is queued, then lets go of the database. Later writes are answered unavailable; reading
-// what is registered keeps working.
+// Close answers everything that is queued, then lets go of the database. Later writes are answered unavailable;
+// reading what is registered keeps working.
 func (s *Store) Close() error {
 	s.stopKeeping()
 	s.writer.stop()

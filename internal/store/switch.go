@@ -10,8 +10,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// The stop switch has to work while nothing can be written: a mode is in force as soon as it is set, and kept as soon as
-// that is possible. Until then it is in override, above the contents.
+// The stop switch has to work while nothing can be written: a mode is in force as soon as it is set, and kept as soon
+// as that is possible. Until then it is in override, above the contents.
 
 const (
 	keepTime  = time.Second     // that somebody who sets a mode waits for the database
@@ -85,8 +85,8 @@ func (s *Store) checkSwitch(scope fleet.ModeScope, mode fleet.Mode) error {
 	return nil
 }
 
-// keepSoon keeps a mode that is in force, or says that it takes too long. Then it goes on: a write that was begun is not
-// given up, and ends with the database at the latest.
+// keepSoon keeps a mode that is in force, or says that it takes too long. Then it goes on: a write that was begun is
+// not given up, and ends with the database at the latest.
 func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.Mode, turn int64) error {
 	done := make(chan error, 1)
 	go func() { done <- s.keepMode(context.WithoutCancel(ctx), scope, mode, turn) }()
@@ -110,7 +110,8 @@ func (s *Store) notKept(kept bool, err error) error {
 			Code: fleet.CodeUnavailable, During: "keep mode", Err: errors.Join(fleet.ErrNotKept, lost),
 			Message: "the mode is in force in this server from now on, but it could not be kept: " +
 				"the lock of the database is lost",
-			Hint: "It is kept as soon as this server has the database again. Another server that takes the database, or a restart, " +
+			Hint: "It is kept as soon as this server has the database again. Another server that takes the database, or a " +
+				"restart, " +
 				"does not know of it: then set it there.",
 		}
 	}
@@ -152,8 +153,8 @@ func (s *Store) keepMode(ctx context.Context, scope fleet.ModeScope, mode fleet.
 	return err
 }
 
-// decide ends the modes in force that are not newer than this turn, and tells whether its own is to be written: not where
-// that of a newer turn was written already, or this one.
+// decide ends the modes in force that are not newer than this turn, and tells whether its own is to be written: not
+// where that of a newer turn was written already, or this one.
 func (t *tx) decide(scope fleet.ModeScope, turn int64) bool {
 	t.committed(func() { t.store.model.yield(scope, turn) })
 	decided := t.store.writer.decided

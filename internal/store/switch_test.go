@@ -40,7 +40,8 @@ func readOnly(t *testing.T, s *Store, options Options) (end func()) {
 			}
 		}
 		if s.writer.session != nil {
-			if _, err := s.writer.session.conn.ExecContext(context.Background(), `SET default_transaction_read_only = `+value); err != nil {
+			if _, err := s.writer.session.conn.ExecContext(context.Background(),
+				`SET default_transaction_read_only = `+value); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -72,7 +73,8 @@ func TestTheStopSwitchWorksWhileNothingCanBeWritten(t *testing.T) {
 			}
 		}
 		r := must(s.Registry(t.Context()))(t)
-		if r.Mode != fleet.ModeObserve || r.TagModes["site"] != fleet.ModeObserve || r.Devices[d.ID].Settings.Mode != fleet.ModeObserve {
+		if r.Mode != fleet.ModeObserve || r.TagModes["site"] != fleet.ModeObserve ||
+			r.Devices[d.ID].Settings.Mode != fleet.ModeObserve {
 			t.Errorf("got %s, %v, %s: the switch is not in force", r.Mode, r.TagModes, r.Devices[d.ID].Settings.Mode)
 		}
 		mu.Lock()
@@ -92,7 +94,8 @@ func TestTheStopSwitchWorksWhileNothingCanBeWritten(t *testing.T) {
 			t.Errorf("%v is not kept although the database can be written again", left)
 		}
 		again := must(s.load(t.Context(), pool{s.reads}))(t)
-		if again.mode != fleet.ModeObserve || again.tagModes["site"] != fleet.ModeObserve || again.devices[d.ID].Settings.Mode != fleet.ModeObserve {
+		if again.mode != fleet.ModeObserve || again.tagModes["site"] != fleet.ModeObserve ||
+			again.devices[d.ID].Settings.Mode != fleet.ModeObserve {
 			t.Errorf("the database has %s, %v, %s", again.mode, again.tagModes, again.devices[d.ID].Settings.Mode)
 		}
 	})
@@ -165,8 +168,8 @@ func TestAModeInForceIsKeptByItself(t *testing.T) {
 	}
 }
 
-// A mode waits to be kept while somebody decides otherwise. The attempt to keep it that has begun meanwhile, in the same
-// batch or later, must not undo that.
+// A mode waits to be kept while somebody decides otherwise. The attempt to keep it that has begun meanwhile, in the
+// same batch or later, must not undo that.
 func TestAModeThatIsKeptLateDoesNotUndoANewerDecision(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
@@ -190,7 +193,8 @@ func TestAModeThatIsKeptLateDoesNotUndoANewerDecision(t *testing.T) {
 			},
 			"device": {
 				own, func() error {
-					_, err := s.PutDeviceSettings(t.Context(), d.ID, fleet.DeviceSettings{Mode: fleet.ModeObserve, AllowPlain: true}, nil)
+					_, err := s.PutDeviceSettings(t.Context(), d.ID, fleet.DeviceSettings{Mode: fleet.ModeObserve, AllowPlain: true},
+						nil)
 					return err
 				}, func(r *fleet.Registry) fleet.Mode { return r.Devices[d.ID].Settings.Mode },
 			},
@@ -221,7 +225,8 @@ func TestAModeThatIsKeptLateDoesNotUndoANewerDecision(t *testing.T) {
 			})
 		}
 		kept := must(s.load(t.Context(), pool{s.reads}))(t)
-		if kept.mode != fleet.ModeObserve || kept.tagModes[site.Tag] != fleet.ModeObserve || kept.devices[d.ID].Settings.Mode != fleet.ModeObserve {
+		if kept.mode != fleet.ModeObserve || kept.tagModes[site.Tag] != fleet.ModeObserve ||
+			kept.devices[d.ID].Settings.Mode != fleet.ModeObserve {
 			t.Errorf("the database has %s, %v, %s", kept.mode, kept.tagModes, kept.devices[d.ID].Settings.Mode)
 		}
 	})
@@ -263,7 +268,8 @@ func TestAnotherSettingDecidesNothingAboutTheMode(t *testing.T) {
 		d := put(t, s, deviceN(1))
 		own := fleet.ModeScope{Device: d.ID}
 		turn := s.model.force(own, fleet.ModeObserve)
-		settings := must(s.putDeviceSettings(t.Context(), d.ID, fleet.DeviceSettings{Mode: fleet.ModeOn, AllowPlain: true}, nil))(t)
+		settings := must(s.putDeviceSettings(t.Context(), d.ID, fleet.DeviceSettings{Mode: fleet.ModeOn, AllowPlain: true},
+			nil))(t)
 		if err := s.keepMode(t.Context(), own, fleet.ModeObserve, turn); err != nil {
 			t.Fatal(err)
 		}

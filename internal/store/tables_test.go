@@ -80,7 +80,8 @@ func TestDialectsHaveTheSameTables(t *testing.T) {
 			err := row.Scan(&name, &of, &notNull)
 			return fmt.Sprint(name, " ", same.Replace(strings.ToLower(of)), " ", notNull), err
 		}, text))(t)
-		columns[kind] = slices.DeleteFunc(columns[kind], func(c string) bool { return strings.HasPrefix(c, "goose_db_version.") })
+		columns[kind] = slices.DeleteFunc(columns[kind],
+			func(c string) bool { return strings.HasPrefix(c, "goose_db_version.") })
 		slices.Sort(columns[kind])
 	})
 	if got, want := columns["postgres"], columns["sqlite"]; !slices.Equal(got, want) || len(want) < 80 {
@@ -114,7 +115,8 @@ func TestEveryTableSaysWhatARowIs(t *testing.T) {
 		}
 	})
 	for table, comment := range comments["sqlite"] {
-		if got := comments["postgres"][table]; !strings.HasPrefix(table, "sqlite_") && table != "goose_db_version" && got != comment {
+		if got := comments["postgres"][table]; !strings.HasPrefix(table, "sqlite_") && table != "goose_db_version" &&
+			got != comment {
 			t.Errorf("%s: PostgreSQL says %q, SQLite %q", table, got, comment)
 		}
 	}

@@ -24,26 +24,31 @@ var (
 
 // TagDevice gives the resulting set, sorted, as the other three do. What is so already makes no generation. check sees
 // the set before.
-func (s *Store) TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
+func (s *Store) TagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag,
+	check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
 	return s.changeDeviceTag(ctx, id, tag, true, check)
 }
 
 // UntagDevice takes a tag off. That it was not there is no error.
-func (s *Store) UntagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
+func (s *Store) UntagDevice(ctx context.Context, id fleet.DeviceID, tag fleet.Tag,
+	check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
 	return s.changeDeviceTag(ctx, id, tag, false, check)
 }
 
 // TagTemplate is TagDevice for a template.
-func (s *Store) TagTemplate(ctx context.Context, id int64, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
+func (s *Store) TagTemplate(ctx context.Context, id int64, tag fleet.Tag,
+	check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
 	return s.changeTemplateTag(ctx, id, tag, true, check)
 }
 
 // UntagTemplate is UntagDevice for a template.
-func (s *Store) UntagTemplate(ctx context.Context, id int64, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
+func (s *Store) UntagTemplate(ctx context.Context, id int64, tag fleet.Tag,
+	check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
 	return s.changeTemplateTag(ctx, id, tag, false, check)
 }
 
-func (s *Store) changeDeviceTag(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, carried bool, check func(*[]fleet.Tag) error) ([]fleet.Tag, error) {
+func (s *Store) changeDeviceTag(ctx context.Context, id fleet.DeviceID, tag fleet.Tag, carried bool,
+	check func(*[]fleet.Tag) error) ([]fleet.Tag, error) {
 	return write(ctx, s, "tag device", func(t *tx) ([]fleet.Tag, error) {
 		if there, err := t.exists(id); err != nil || !there {
 			return nil, orElse(err, noDevice(id))
@@ -54,14 +59,16 @@ func (s *Store) changeDeviceTag(ctx context.Context, id fleet.DeviceID, tag flee
 	})
 }
 
-func (s *Store) changeTemplateTag(ctx context.Context, id int64, tag fleet.Tag, carried bool, check func(*[]fleet.Tag) error) ([]fleet.Tag, error) {
+func (s *Store) changeTemplateTag(ctx context.Context, id int64, tag fleet.Tag, carried bool,
+	check func(*[]fleet.Tag) error) ([]fleet.Tag, error) {
 	return write(ctx, s, "tag template", func(t *tx) ([]fleet.Tag, error) {
 		if _, err := t.checkedTemplate(id, nil); err != nil {
 			return nil, err
 		}
-		return t.changeTag(templateTags, id, strconv.FormatInt(id, 10), tag, carried, check, func(c *contents, tags []fleet.Tag) {
-			c.template(id, func(tagged *fleet.TaggedTemplate) { tagged.Tags = tags })
-		})
+		return t.changeTag(templateTags, id, strconv.FormatInt(id, 10), tag, carried, check,
+			func(c *contents, tags []fleet.Tag) {
+				c.template(id, func(tagged *fleet.TaggedTemplate) { tagged.Tags = tags })
+			})
 	})
 }
 
@@ -73,7 +80,8 @@ func orElse(err, otherwise error) error {
 }
 
 // changeTag makes one tag carried, or no longer, by the thing with this ID.
-func (t *tx) changeTag(of carriers, id any, name string, tag fleet.Tag, carried bool, check func(*[]fleet.Tag) error, set func(*contents, []fleet.Tag)) ([]fleet.Tag, error) {
+func (t *tx) changeTag(of carriers, id any, name string, tag fleet.Tag, carried bool, check func(*[]fleet.Tag) error,
+	set func(*contents, []fleet.Tag)) ([]fleet.Tag, error) {
 	if _, err := fleet.ParseTag(string(tag)); err != nil {
 		return nil, err
 	}
@@ -121,10 +129,11 @@ func scanTag(row scanner) (fleet.Tag, error) {
 	return fleet.Tag(tag), err
 }
 
-// DeleteTag takes a tag off everything that carries it, in one generation, and gives the tags that remain. Its mode stays: who
-// stopped Muster for a tag did not say that it may go on, and an undo brings the tag back. A tag that nobody carries is
-// not_found. check sees all tags before.
-func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag, error) {
+// DeleteTag takes a tag off everything that carries it, in one generation, and gives the tags that remain. Its mode
+// stays: who stopped Muster for a tag did not say that it may go on, and an undo brings the tag back. A tag that
+// nobody carries is not_found. check sees all tags before.
+func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag,
+	error) {
 	return write(ctx, s, "delete tag", func(t *tx) ([]fleet.Tag, error) {
 		all, err := t.allTags()
 		if err != nil {

@@ -32,7 +32,8 @@ func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fl
 		err := t.row(`
 			INSERT INTO templates (`+templateColumns+`)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
-			v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy, string(v.SavedRole), millis(v.CreatedAt),
+			v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
+			millis(v.CreatedAt),
 			millis(v.UpdatedAt)).
 			Scan(&v.ID)
 		if err != nil {
@@ -48,7 +49,8 @@ func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fl
 
 // PutTemplate replaces a template that is there. createdAt and tags survive, updatedAt always moves forward. Putting
 // what is there already makes no generation, and the saver stays where op, key and text do.
-func (s *Store) PutTemplate(ctx context.Context, template fleet.Template, check func(current *fleet.Template) error) (fleet.Template, error) {
+func (s *Store) PutTemplate(ctx context.Context, template fleet.Template,
+	check func(current *fleet.Template) error) (fleet.Template, error) {
 	template.SavedBy, template.SavedRole = fleet.ActorOf(ctx), fleet.RoleOf(ctx)
 	return write(ctx, s, "put template", func(t *tx) (fleet.Template, error) {
 		v := template
@@ -152,7 +154,8 @@ func (t *tx) rememberAt(generation int64, v fleet.Template, deleted bool) error 
 		INSERT INTO template_history
 			(generation, template_id, deleted, `+templateColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
+		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy,
+		string(v.SavedRole),
 		millis(v.CreatedAt), millis(v.UpdatedAt))
 }
 

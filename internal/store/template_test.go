@@ -73,7 +73,8 @@ func TestTemplatesComeInTheOrderOfTheFold(t *testing.T) {
 			v := must(s.CreateTemplate(t.Context(), fleet.Template{Priority: priority, Op: fleet.OpSet, Text: "1"}))(t)
 			must(s.TagTemplate(t.Context(), v.ID, "all", nil))(t)
 		}
-		for _, list := range [][]fleet.Template{must(s.Templates(t.Context()))(t), must(s.TemplatesTagged(t.Context(), "all"))(t)} {
+		for _, list := range [][]fleet.Template{must(s.Templates(t.Context()))(t),
+			must(s.TemplatesTagged(t.Context(), "all"))(t)} {
 			if len(list) != 5 {
 				t.Fatalf("got %d templates", len(list))
 			}
@@ -100,7 +101,8 @@ func TestOnlyAcceptedChangesMakeGenerations(t *testing.T) {
 			{"template changed", func() error { v.Text = "true"; _, err := s.PutTemplate(t.Context(), v, nil); return err }, 1},
 			{"device tagged", func() error { _, err := s.TagDevice(t.Context(), d.ID, "x", nil); return err }, 1},
 			{"device tagged again", func() error { _, err := s.TagDevice(t.Context(), d.ID, "x", nil); return err }, 0},
-			{"untagged what was not tagged", func() error { _, err := s.UntagDevice(t.Context(), d.ID, "y", nil); return err }, 0},
+			{"untagged what was not tagged", func() error { _, err := s.UntagDevice(t.Context(), d.ID, "y", nil); return err },
+				0},
 			{"template tagged", func() error { _, err := s.TagTemplate(t.Context(), v.ID, "x", nil); return err }, 1},
 			{"device put", func() error { put(t, s, d); return nil }, 0},
 			{"mode of the fleet", func() error { return s.PutFleetMode(t.Context(), fleet.ModeObserve) }, 0},

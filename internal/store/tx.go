@@ -11,8 +11,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// tx is one write inside the transaction of its batch: what it may use, and what it will have changed once the batch is
-// committed.
+// tx is one write inside the transaction of its batch: what it may use, and what it will have changed once the batch
+// is committed.
 type tx struct {
 	store   *Store
 	session *session
@@ -22,7 +22,8 @@ type tx struct {
 	effects effects
 }
 
-// effects are what follows from a commit. They are dropped when the write or its batch fails: then undo is what follows.
+// effects are what follows from a commit. They are dropped when the write or its batch fails: then undo is what
+// follows.
 type effects struct {
 	model     []func(*contents)
 	committed fleet.Committed
@@ -46,7 +47,8 @@ func (e *effects) takeBack() {
 }
 
 func (e *effects) empty() bool {
-	return len(e.model) == 0 && !e.committed.Registry && len(e.committed.Devices)+len(e.committed.Admitted)+len(e.after) == 0
+	return len(e.model) == 0 && !e.committed.Registry &&
+		len(e.committed.Devices)+len(e.committed.Admitted)+len(e.after) == 0
 }
 
 // savepoint runs one write. The error it returns is one of the transaction as a whole.
@@ -91,8 +93,8 @@ func (t *tx) register(change func(*contents)) {
 // committed runs something once the model has what was written.
 func (t *tx) committed(run func()) { t.effects.after = append(t.effects.after, run) }
 
-// undone runs something when the write, or its batch, fails: for what the writer remembers and the next write of the same
-// batch has to know.
+// undone runs something when the write, or its batch, fails: for what the writer remembers and the next write of the
+// same batch has to know.
 func (t *tx) undone(run func()) { t.effects.undo = append(t.effects.undo, run) }
 
 // touch says that a device was put, deleted, or got other settings.
@@ -102,7 +104,8 @@ func (t *tx) touch(id fleet.DeviceID) {
 
 // record writes the audit along with the change.
 func (t *tx) record(what, subject, detail string) {
-	t.effects.audit = append(t.effects.audit, fleet.AuditEntry{At: t.now, Who: t.who, What: what, Subject: subject, Detail: detail})
+	t.effects.audit = append(t.effects.audit, fleet.AuditEntry{At: t.now, Who: t.who, What: what, Subject: subject,
+		Detail: detail})
 }
 
 // after is the present, or a millisecond after earlier when the clock has not moved since, or was set back.

@@ -37,12 +37,13 @@ func (s *Store) UndonePreview(ctx context.Context, r fleet.Rollout) (*fleet.Regi
 	return nil, err
 }
 
-var changedMeanwhile = &fleet.Error{Code: fleet.CodePrecondition, Message: "templates or tags were changed at the same moment",
-	Hint: "Ask again."}
+var changedMeanwhile = &fleet.Error{Code: fleet.CodePrecondition,
+	Message: "templates or tags were changed at the same moment",
+	Hint:    "Ask again."}
 
-// UndoRollout takes back, in a new generation, what the generations that the rollout carries changed: every template and
-// every tag in them is again what it was before the first of them. Other changes stay. What follows for rollouts is
-// written in the same transaction. It answers precondition when that was decided for another generation.
+// UndoRollout takes back, in a new generation, what the generations that the rollout carries changed: every template
+// and every tag in them is again what it was before the first of them. Other changes stay. What follows for rollouts
+// is written in the same transaction. It answers precondition when that was decided for another generation.
 func (s *Store) UndoRollout(ctx context.Context, r fleet.Rollout, w fleet.RolloutWrite) (created []int64, err error) {
 	pasts, err := s.pastsOf(ctx, w.Hold)
 	if err != nil {
@@ -77,7 +78,8 @@ func (t *tx) undo(r fleet.Rollout) (generation int64, err error) {
 func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []string, err error) {
 	for _, g := range generations {
 		var by string
-		if err := s.reads.QueryRowContext(ctx, `SELECT made_by FROM generations WHERE number = $1`, g).Scan(&by); err != nil {
+		if err := s.reads.QueryRowContext(ctx, `SELECT made_by FROM generations WHERE number = $1`,
+			g).Scan(&by); err != nil {
 			return nil, failure("read generations", err)
 		}
 		if by != "" && !slices.Contains(makers, by) {
@@ -91,7 +93,8 @@ func (s *Store) MadeBy(ctx context.Context, generations []int64) (makers []strin
 func (t *tx) checkUnchanged(generations []int64) error {
 	for _, of := range []struct{ noun, table, columns, where string }{
 		{"template", `template_history`, `CAST(template_id AS TEXT), ''`, `CAST(template_id AS TEXT) = $1 AND $2 = ''`},
-		{"tag of template", templateTags.history, `CAST(template_id AS TEXT), tag`, `CAST(template_id AS TEXT) = $1 AND tag = $2`},
+		{"tag of template", templateTags.history, `CAST(template_id AS TEXT), tag`,
+			`CAST(template_id AS TEXT) = $1 AND tag = $2`},
 		{"tag of device", deviceTags.history, `device_id, tag`, `device_id = $1 AND tag = $2`},
 	} {
 		firsts, err := t.firstChanges(of.table, of.columns, generations)
@@ -105,7 +108,8 @@ func (t *tx) checkUnchanged(generations []int64) error {
 			}
 			if !slices.Contains(generations, last) {
 				return &fleet.Error{
-					Code: fleet.CodeConflict, Message: fmt.Sprintf("%s %s was changed again since, in generation %d", of.noun, f.id, last),
+					Code: fleet.CodeConflict, Message: fmt.Sprintf("%s %s was changed again since, in generation %d", of.noun, f.id,
+						last),
 					Hint: "Change the template or the tags to what they should be.",
 				}
 			}

@@ -46,13 +46,15 @@ func wantReadable(t *testing.T, s *Store) {
 	t.Helper()
 	registry, id := must(s.Registry(t.Context()))(t), deviceN(1).ID
 	device := registry.Devices[id]
-	if len(registry.Templates) != 3 || device == nil || !device.Settings.Restart || device.Settings.PinOrigin != fleet.PinFirstUse {
+	if len(registry.Templates) != 3 || device == nil || !device.Settings.Restart ||
+		device.Settings.PinOrigin != fleet.PinFirstUse {
 		t.Errorf("got %+v, device %+v", registry, device)
 	}
 	if reads := registry.Templates[2].Reads; !reads.Known || !reads.Device.Has("label") {
 		t.Errorf("got inputs %+v", reads)
 	}
-	if r := must(s.Rollout(t.Context(), 1))(t); len(r.Members) != 1 || !slices.Equal(r.Members[0].Held, []string{"folders.docs"}) {
+	if r := must(s.Rollout(t.Context(), 1))(t); len(r.Members) != 1 ||
+		!slices.Equal(r.Members[0].Held, []string{"folders.docs"}) {
 		t.Errorf("got rollout %+v", r)
 	}
 	wantRolloutsConverted(t, s)
@@ -73,11 +75,13 @@ func wantRolloutsConverted(t *testing.T, s *Store) {
 		t.Errorf("got %+v", first)
 	}
 	held := must(s.Rollout(t.Context(), 2))(t)
-	if held.Status != fleet.RolloutWaiting || !held.Unapproved() || held.Approval.Reason != "too many devices" || held.Wave != 0 ||
+	if held.Status != fleet.RolloutWaiting || !held.Unapproved() || held.Approval.Reason != "too many devices" ||
+		held.Wave != 0 ||
 		len(held.Waves) != 0 || !held.WaveAt.IsZero() || held.Members[0].Wave != 0 || held.Members[0].From != 2 {
 		t.Errorf("got %+v, want it to wait for approval", held)
 	}
-	if answered := must(s.Rollout(t.Context(), 3))(t); answered.Status != fleet.RolloutRunning || answered.Approval == nil ||
+	if answered := must(s.Rollout(t.Context(), 3))(t); answered.Status != fleet.RolloutRunning ||
+		answered.Approval == nil ||
 		answered.Unapproved() || answered.Wave != 1 || answered.Members[0].Wave != 1 {
 		t.Errorf("got %+v, want it to go on", answered)
 	}

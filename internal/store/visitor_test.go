@@ -13,9 +13,9 @@ import (
 
 const visitedHome = "MUSTER_STORE_TEST_VISITED_HOME"
 
-// Another program may look into the database while Muster runs: a backup does. When it leaves and gets the lock that every
-// user of the database shares, it takes itself for the last one and deletes the write-ahead log that Muster goes on writing
-// to. POSIX drops a process's locks on a file with the first descriptor of it that is closed.
+// Another program may look into the database while Muster runs: a backup does. When it leaves and gets the lock that
+// every user of the database shares, it takes itself for the last one and deletes the write-ahead log that Muster goes
+// on writing to. POSIX drops a process's locks on a file with the first descriptor of it that is closed.
 func TestAVisitorDoesNotTakeItselfForTheLastUser(t *testing.T) {
 	options := Options{Home: t.TempDir(), Seal: key(t, 1)}
 	first := must(Open(t.Context(), options))(t)

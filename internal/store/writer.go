@@ -21,8 +21,8 @@ const (
 )
 
 // writer is the one goroutine that writes. It takes all writes that wait, runs each in a savepoint of one transaction,
-// commits, brings the model up to date, tells Options.Committed and only then answers. A write that fails is taken back
-// alone. Where the transaction as a whole fails nothing of it happened, and all get that answer.
+// commits, brings the model up to date, tells Options.Committed and only then answers. A write that fails is taken
+// back alone. Where the transaction as a whole fails nothing of it happened, and all get that answer.
 type writer struct {
 	store     *Store
 	committed func(fleet.Committed)
@@ -107,8 +107,9 @@ func shuttingDown(during string) error {
 
 func gaveUp(r *request, ctx context.Context) error {
 	return &fleet.Error{
-		Code: fleet.CodeUnavailable, During: r.during, Message: "nothing was written: the request ended while it waited for the database",
-		Hint: tryAgain, Err: context.Cause(ctx),
+		Code: fleet.CodeUnavailable, During: r.during,
+		Message: "nothing was written: the request ended while it waited for the database",
+		Hint:    tryAgain, Err: context.Cause(ctx),
 	}
 }
 

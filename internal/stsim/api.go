@@ -43,11 +43,14 @@ var routes = map[string]route{
 	"/rest/config/ldap":             section("ldap"),
 	"/rest/config/defaults/folder":  section("defaults", "folder"),
 	"/rest/config/defaults/device":  section("defaults", "device"),
-	"/rest/config/defaults/ignores": {"GET": section("defaults", "ignores")["GET"], "PUT": section("defaults", "ignores")["PUT"]},
-	"/rest/config/folders":          {"GET": getMembers(folders), "PUT": putMembers(folders), "POST": putMember(folders)},
-	"/rest/config/folders/":         {"GET": getMember(folders), "PUT": putMember(folders), "PATCH": patchMember(folders), "DELETE": deleteMember(folders)},
-	"/rest/config/devices":          {"GET": getMembers(devices), "PUT": putMembers(devices), "POST": putMember(devices)},
-	"/rest/config/devices/":         {"GET": getMember(devices), "PUT": putMember(devices), "PATCH": patchMember(devices), "DELETE": deleteMember(devices)},
+	"/rest/config/defaults/ignores": {"GET": section("defaults", "ignores")["GET"],
+		"PUT": section("defaults", "ignores")["PUT"]},
+	"/rest/config/folders": {"GET": getMembers(folders), "PUT": putMembers(folders), "POST": putMember(folders)},
+	"/rest/config/folders/": {"GET": getMember(folders), "PUT": putMember(folders), "PATCH": patchMember(folders),
+		"DELETE": deleteMember(folders)},
+	"/rest/config/devices": {"GET": getMembers(devices), "PUT": putMembers(devices), "POST": putMember(devices)},
+	"/rest/config/devices/": {"GET": getMember(devices), "PUT": putMember(devices), "PATCH": patchMember(devices),
+		"DELETE": deleteMember(devices)},
 	"/rest/cluster/pending/devices": {"GET": (*endpoint).getPendingDevices, "DELETE": (*endpoint).deletePendingDevice},
 	"/rest/cluster/pending/folders": {"GET": (*endpoint).getPendingFolders, "DELETE": (*endpoint).deletePendingFolder},
 	"/rest/db/status":               {"GET": (*endpoint).dbStatus},
@@ -148,7 +151,8 @@ func (e *endpoint) knows(user, password string) bool {
 
 // isOpen tells whether a path needs neither user nor key. Only v2 has such paths.
 func (e *endpoint) isOpen(path string) bool {
-	return e.daemon.Version() == V2 && (path == "/" || path == "/index.html" || path == "/rest/svc/lang" || strings.HasPrefix(path, "/rest/noauth"))
+	return e.daemon.Version() == V2 && (path == "/" || path == "/index.html" || path == "/rest/svc/lang" ||
+		strings.HasPrefix(path, "/rest/noauth"))
 }
 
 // isLocal tells whether an address, with or without a port, is a loopback IP or localhost.

@@ -41,7 +41,8 @@ func (d *Daemon) modify(p *process, change func(stconfig.Value) (stconfig.Value,
 
 var errDiskFull = errors.New("write config.xml: no space left on device")
 
-// save writes the configuration to the daemon's disk, which has the one from before where that is full. The caller holds mu.
+// save writes the configuration to the daemon's disk, which has the one from before where that is full. The caller
+// holds mu.
 func (d *Daemon) save(p *process, before stconfig.Value) error {
 	if d.Faults().DiskFull {
 		if !d.onDisk.Exists() {

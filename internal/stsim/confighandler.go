@@ -90,7 +90,8 @@ func (s *schema) at(path []string) *shape {
 	return found
 }
 
-func (d *Daemon) writeSection(p *process, r *http.Request, path []string, get func(stconfig.Value) stconfig.Value, startAt func(*schema, stconfig.Value) stconfig.Value) error {
+func (d *Daemon) writeSection(p *process, r *http.Request, path []string, get func(stconfig.Value) stconfig.Value,
+	startAt func(*schema, stconfig.Value) stconfig.Value) error {
 	body, err := readJSON(r)
 	if err != nil {
 		return err
@@ -240,7 +241,8 @@ func deleteMember(c collection) handler {
 		id, err := c.canonical(id)
 		if err == nil {
 			err = e.daemon.modify(e.process, func(doc stconfig.Value) (stconfig.Value, error) {
-				return doc.With(c.list, without(doc.Get(c.list), func(m stconfig.Value) bool { return m.Get(c.id).Str() == id })), nil
+				return doc.With(c.list, without(doc.Get(c.list), func(m stconfig.Value) bool { return m.Get(c.id).Str() == id })),
+					nil
 			})
 		}
 		e.finish(w, err)

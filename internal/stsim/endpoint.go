@@ -101,7 +101,8 @@ func (d *Daemon) apiAddress(address string) (netip.Addr, int, error) {
 	if err != nil {
 		return netip.Addr{}, 0, fmt.Errorf("lookup %s: no such host", host)
 	}
-	if own := ip.Unmap(); own == d.address || ip.IsUnspecified() || own == netip.MustParseAddr("127.0.0.1") || ip == netip.IPv6Loopback() {
+	if own := ip.Unmap(); own == d.address || ip.IsUnspecified() || own == netip.MustParseAddr("127.0.0.1") ||
+		ip == netip.IPv6Loopback() {
 		return d.address, port, nil
 	}
 	return netip.Addr{}, 0, fmt.Errorf("listen tcp %s: bind: cannot assign requested address", address)

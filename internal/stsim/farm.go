@@ -1,7 +1,7 @@
 // Package stsim simulates Syncthing daemons: real TLS on loopback addresses, the REST endpoints and events that a
 // manager uses, configurations normalised as the real daemon does, and scripted faults. Thousands fit in one process.
-// It imitates what a client can see and keeps no files: nothing is ever synchronised. What it claims is pinned against a
-// real daemon by test/contract.
+// It imitates what a client can see and keeps no files: nothing is ever synchronised. What it claims is pinned against
+// a real daemon by test/contract.
 package stsim
 
 import (
@@ -94,7 +94,8 @@ func New(o Options) (*Farm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the keys of %d daemons: %w", o.Count, err)
 	}
-	f := &Farm{options: o, log: o.Log, byID: make(map[fleet.DeviceID]*Daemon, o.Count), contents: newContents(o.Seed), closing: make(chan struct{})}
+	f := &Farm{options: o, log: o.Log, byID: make(map[fleet.DeviceID]*Daemon, o.Count), contents: newContents(o.Seed),
+		closing: make(chan struct{})}
 	f.links = &links{since: map[link]time.Time{}}
 	f.transport = newTransport(f)
 	for i, certificate := range certificates {

@@ -57,7 +57,10 @@ func client(t *testing.T, f *Farm) *http.Client {
 		transport.DialContext = f.Dial
 	}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
 // call sends one request with the daemon's key and gives status and body.

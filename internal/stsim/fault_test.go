@@ -133,7 +133,8 @@ func TestFaultsSpoilAnswers(t *testing.T) {
 
 func TestFaultsSpoilConnections(t *testing.T) {
 	for name, faults := range map[string]Faults{
-		"refuse": {Refuse: true}, "hang": {Hang: true}, "delay": {Delay: time.Hour}, "cut": {Cut: 10}, "drip": {Drip: time.Hour},
+		"refuse": {Refuse: true}, "hang": {Hang: true}, "delay": {Delay: time.Hour}, "cut": {Cut: 10},
+		"drip": {Drip: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := startDaemon(t, V1)
@@ -202,7 +203,8 @@ func TestCountersTellWhatWasAsked(t *testing.T) {
 	}
 	response.Body.Close()
 	c := d.Counters()
-	if c.ByRoute["GET /rest/system/ping"] != 2 || c.Requests != 4 || c.Writes != 1 || c.Forbidden != 1 || c.Accepted != 4 || c.Silent != 0 {
+	if c.ByRoute["GET /rest/system/ping"] != 2 || c.Requests != 4 || c.Writes != 1 || c.Forbidden != 1 ||
+		c.Accepted != 4 || c.Silent != 0 {
 		t.Errorf("got %+v", c)
 	}
 	d.ResetCounters()

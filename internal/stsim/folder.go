@@ -88,7 +88,8 @@ func (d *Daemon) changeFolders(p *process, from, to stconfig.Value) {
 		was, there := before[id]
 		delete(before, id)
 		if !there {
-			d.folders[id] = &folder{numbers: d.farm.contents.summary(d, config), changed: time.Now(), state: stateIdle, fresh: true}
+			d.folders[id] = &folder{numbers: d.farm.contents.summary(d, config), changed: time.Now(), state: stateIdle,
+				fresh: true}
 			d.startFolder(p, id, config)
 			continue
 		}
@@ -97,7 +98,8 @@ func (d *Daemon) changeFolders(p *process, from, to stconfig.Value) {
 			if config.Get("paused").IsTrue() {
 				name = "FolderPaused"
 			}
-			p.log(name, stconfig.Obj(stconfig.Member{Name: "id", Value: config.Get("id")}, stconfig.Member{Name: "label", Value: config.Get("label")}))
+			p.log(name, stconfig.Obj(stconfig.Member{Name: "id", Value: config.Get("id")},
+				stconfig.Member{Name: "label", Value: config.Get("label")}))
 		}
 		if !was.With("label", config.Get("label")).Equal(config) { // a new label alone restarts nothing
 			d.startFolder(p, id, config)
@@ -160,9 +162,11 @@ func (d *Daemon) indexed(p *process, id string, f *folder) {
 		return
 	}
 	p.log("LocalIndexUpdated", stconfig.Obj(
-		stconfig.Member{Name: "folder", Value: stconfig.Text(id)}, stconfig.Member{Name: "items", Value: number(f.numbers.LocalFiles)},
+		stconfig.Member{Name: "folder", Value: stconfig.Text(id)},
+		stconfig.Member{Name: "items", Value: number(f.numbers.LocalFiles)},
 		stconfig.Member{Name: "filenames", Value: stconfig.List(stconfig.Text("file"))},
-		stconfig.Member{Name: "sequence", Value: number(f.numbers.Sequence)}, stconfig.Member{Name: "version", Value: number(f.numbers.Version)}))
+		stconfig.Member{Name: "sequence", Value: number(f.numbers.Sequence)},
+		stconfig.Member{Name: "version", Value: number(f.numbers.Version)}))
 	d.summariseLater(p, id)
 }
 
@@ -173,7 +177,8 @@ func (d *Daemon) setState(p *process, id string, f *folder, state, problem strin
 	}
 	now := time.Now()
 	data := []stconfig.Member{
-		{Name: "folder", Value: stconfig.Text(id)}, {Name: "from", Value: stconfig.Text(f.state)}, {Name: "to", Value: stconfig.Text(state)},
+		{Name: "folder", Value: stconfig.Text(id)}, {Name: "from", Value: stconfig.Text(f.state)},
+		{Name: "to", Value: stconfig.Text(state)},
 		{Name: "duration", Value: floatLiteral(now.Sub(f.changed).Seconds())},
 	}
 	if problem != "" {
@@ -206,7 +211,8 @@ func (d *Daemon) summariseLater(p *process, id string) {
 			return
 		}
 		p.log("FolderSummary", stconfig.Obj(
-			stconfig.Member{Name: "folder", Value: stconfig.Text(id)}, stconfig.Member{Name: "summary", Value: d.summaryValue(f, config)}))
+			stconfig.Member{Name: "folder", Value: stconfig.Text(id)},
+			stconfig.Member{Name: "summary", Value: d.summaryValue(f, config)}))
 	})
 }
 
@@ -239,8 +245,8 @@ func (d *Daemon) SetSummary(id string, change func(*fleet.FolderSummary)) error 
 	return nil
 }
 
-// SetFolderError brings a folder into state error, for good; "" heals it. StateChanged tells so; no summary follows, as
-// in the daemon.
+// SetFolderError brings a folder into state error, for good; "" heals it. StateChanged tells so; no summary follows,
+// as in the daemon.
 func (d *Daemon) SetFolderError(id, text string) error {
 	return d.withFolder(id, func(p *process, f *folder) {
 		f.forced = text
@@ -261,10 +267,12 @@ func (d *Daemon) SetFileErrors(id string, files ...FileError) error {
 		var list []stconfig.Value
 		for _, file := range files {
 			list = append(list, stconfig.Obj(
-				stconfig.Member{Name: "path", Value: stconfig.Text(file.Path)}, stconfig.Member{Name: "error", Value: stconfig.Text(file.Error)}))
+				stconfig.Member{Name: "path", Value: stconfig.Text(file.Path)},
+				stconfig.Member{Name: "error", Value: stconfig.Text(file.Error)}))
 		}
 		p.log("FolderErrors", stconfig.Obj(
-			stconfig.Member{Name: "folder", Value: stconfig.Text(id)}, stconfig.Member{Name: "errors", Value: stconfig.List(list...)}))
+			stconfig.Member{Name: "folder", Value: stconfig.Text(id)},
+			stconfig.Member{Name: "errors", Value: stconfig.List(list...)}))
 		d.summariseLater(p, id)
 	})
 }
@@ -289,7 +297,10 @@ func (f *folder) shown() fleet.FolderSummary {
 		s = fleet.FolderSummary{}
 	}
 	s.State, s.Error = f.state, f.err
-	s.IgnorePatterns = slices.ContainsFunc(f.ignores, func(line string) bool { return line != "" && !strings.HasPrefix(line, "//") })
+	s.IgnorePatterns = slices.ContainsFunc(f.ignores, func(line string) bool {
+		return line != "" &&
+			!strings.HasPrefix(line, "//")
+	})
 	return s
 }
 

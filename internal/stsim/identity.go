@@ -37,8 +37,9 @@ func newCertificate(name string, life time.Duration) (*tls.Certificate, error) {
 	}
 	now := time.Now().Truncate(24 * time.Hour)
 	template := &x509.Certificate{
-		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: name, Organization: []string{"Syncthing"}, OrganizationalUnit: []string{"Automatically Generated"}},
+		SerialNumber: serial,
+		Subject: pkix.Name{CommonName: name, Organization: []string{"Syncthing"},
+			OrganizationalUnit: []string{"Automatically Generated"}},
 		DNSNames:              []string{name},
 		NotBefore:             now,
 		NotAfter:              now.Add(life),

@@ -8,8 +8,8 @@ import (
 
 const indentation = "  "
 
-// indented is the text of what the daemon says, in its own layout. Documents are most of what thousands of daemons say,
-// and encoding/json reads each of them three times over while it indents them.
+// indented is the text of what the daemon says, in its own layout. Documents are most of what thousands of daemons
+// say, and encoding/json reads each of them three times over while it indents them.
 func indented(v any) ([]byte, error) {
 	if document, ok := v.(stconfig.Value); ok {
 		return appendIndented(nil, document, "\n"), nil

@@ -94,7 +94,10 @@ func TestACrashResetsConnections(t *testing.T) {
 
 func TestADaemonRefusesToStartWithAConfigurationFromTheFuture(t *testing.T) {
 	d := startDaemon(t, V2)
-	if err := d.Edit(func(v stconfig.Value) stconfig.Value { return v.With("version", stconfig.Literal("999")) }); err != nil {
+	if err := d.Edit(func(v stconfig.Value) stconfig.Value {
+		return v.With("version",
+			stconfig.Literal("999"))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	err := d.Restart()
@@ -183,7 +186,8 @@ func TestTheSyncPortProvesTheDevice(t *testing.T) {
 			}
 			state := c.ConnectionState()
 			_ = c.Close()
-			if got := fleet.DeviceIDOf(sha256.Sum256(state.PeerCertificates[0].Raw)); got != d.ID() || state.NegotiatedProtocol != "bep/1.0" {
+			if got := fleet.DeviceIDOf(sha256.Sum256(state.PeerCertificates[0].Raw)); got != d.ID() ||
+				state.NegotiatedProtocol != "bep/1.0" {
 				t.Errorf("got %s over %q, want %s", got, state.NegotiatedProtocol, d.ID())
 			}
 			want := "tcp://" + d.SyncAddress()
@@ -233,10 +237,12 @@ func TestFoldersBreakAndHeal(t *testing.T) {
 		if err := d.SetFolderError(id, "out of space"); err != nil {
 			t.Fatal(err)
 		}
-		if got := get(t, d, "/rest/db/status?folder="+id); got.Get("error").Str() != "out of space" || state() != stateError {
+		if got := get(t, d, "/rest/db/status?folder="+id); got.Get("error").Str() != "out of space" ||
+			state() != stateError {
 			t.Errorf("got %s", got.JSON())
 		}
-		if err := errors.Join(d.SetFolderError(id, ""), d.SetFileErrors(id, FileError{Path: "a", Error: "denied"})); err != nil {
+		if err := errors.Join(d.SetFolderError(id, ""), d.SetFileErrors(id,
+			FileError{Path: "a", Error: "denied"})); err != nil {
 			t.Fatal(err)
 		}
 		s := get(t, d, "/rest/db/status?folder="+id)
@@ -278,7 +284,8 @@ func TestPendingFoldersComeAndGo(t *testing.T) {
 	d, peer := f.Daemon(0), f.Daemon(1)
 	eventsSince(t, d, "PendingFoldersChanged")
 	d.AddPendingFolder("offered", "Offered", peer.ID())
-	got := get(t, d, "/rest/cluster/pending/folders").Get("offered").Get("offeredBy").Get(string(peer.ID())).Get("label").Str()
+	offered := get(t, d, "/rest/cluster/pending/folders").Get("offered").Get("offeredBy")
+	got := offered.Get(string(peer.ID())).Get("label").Str()
 	if got != "Offered" {
 		t.Errorf("the pending folder has label %q", got)
 	}
@@ -412,7 +419,8 @@ func TestRunEndsWithItsContext(t *testing.T) {
 func TestPasswordsAreHashedSoThatTheyCanBeChecked(t *testing.T) {
 	a, err := hashPassword("secret")
 	b, errB := hashPassword("secret")
-	if err != nil || errB != nil || a == b || len(a) != 60 || !bcryptLike.MatchString(a) || !CheckPassword(a, "secret") || !CheckPassword(b, "secret") {
+	if err != nil || errB != nil || a == b || len(a) != 60 || !bcryptLike.MatchString(a) || !CheckPassword(a, "secret") ||
+		!CheckPassword(b, "secret") {
 		t.Errorf("%q and %q are no hashes of one password", a, b)
 	}
 	if CheckPassword(a, "Secret") || CheckPassword("secret", "secret") {

@@ -74,7 +74,8 @@ func (d *Daemon) tellLink(peer *Daemon, stands bool) {
 		p.log("DeviceDisconnected", stconfig.Obj(text("id", string(peer.id)), text("error", "reading length: EOF")))
 		return
 	}
-	p.log("DeviceConnected", stconfig.Obj(text("id", string(peer.id)), text("deviceName", peer.name), text("clientName", "syncthing"),
+	p.log("DeviceConnected", stconfig.Obj(text("id", string(peer.id)), text("deviceName", peer.name),
+		text("clientName", "syncthing"),
 		text("clientVersion", string(peer.Version())), text("type", "tcp-client"), text("addr", peer.connectionAddress())))
 }
 

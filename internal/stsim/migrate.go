@@ -51,7 +51,8 @@ func (s *schema) migrate(doc stconfig.Value) stconfig.Value {
 		options = set(options, "urSeen", number(2))
 	}
 	if version < 25 {
-		doc = eachMember(doc, "folders", func(f stconfig.Value) stconfig.Value { return set(f, "fsWatcherDelayS", number(10)) })
+		doc = eachMember(doc, "folders",
+			func(f stconfig.Value) stconfig.Value { return set(f, "fsWatcherDelayS", number(10)) })
 	}
 	if version < 28 {
 		options = notice(options, "fsWatcherNotification")
@@ -165,7 +166,8 @@ func migrateTo29(o stconfig.Value) stconfig.Value {
 }
 
 func notice(o stconfig.Value, id string) stconfig.Value {
-	return o.With("unackedNotificationIDs", stconfig.List(append(slices.Collect(o.Get("unackedNotificationIDs").Values()), stconfig.Text(id))...))
+	return o.With("unackedNotificationIDs",
+		stconfig.List(append(slices.Collect(o.Get("unackedNotificationIDs").Values()), stconfig.Text(id))...))
 }
 
 // migrateVersioning moves what once were parameters (35) and drops one that is gone (36).
@@ -197,7 +199,8 @@ func migrateVersioning(f stconfig.Value, version int64) stconfig.Value {
 }
 
 func percent(n int64) stconfig.Value {
-	return stconfig.Obj(stconfig.Member{Name: "value", Value: number(n)}, stconfig.Member{Name: "unit", Value: stconfig.Text("%")})
+	return stconfig.Obj(stconfig.Member{Name: "value", Value: number(n)},
+		stconfig.Member{Name: "unit", Value: stconfig.Text("%")})
 }
 
 func eachMember(doc stconfig.Value, list string, change func(stconfig.Value) stconfig.Value) stconfig.Value {

@@ -147,7 +147,8 @@ func compareDeviceIDs(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-func (s *schema) prepareFolders(list stconfig.Value, known map[string]stconfig.Value, o owner) ([]stconfig.Value, error) {
+func (s *schema) prepareFolders(list stconfig.Value, known map[string]stconfig.Value, o owner) ([]stconfig.Value,
+	error) {
 	folders := slices.Collect(list.Values())
 	seen := map[string]bool{}
 	for i, f := range folders {
@@ -163,7 +164,10 @@ func (s *schema) prepareFolders(list stconfig.Value, known map[string]stconfig.V
 		seen[id] = true
 		folders[i] = s.prepareFolder(f, known, o)
 	}
-	slices.SortFunc(folders, func(a, b stconfig.Value) int { return strings.Compare(a.Get("id").Str(), b.Get("id").Str()) })
+	slices.SortFunc(folders, func(a, b stconfig.Value) int {
+		return strings.Compare(a.Get("id").Str(),
+			b.Get("id").Str())
+	})
 	return folders, nil
 }
 

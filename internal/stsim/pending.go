@@ -28,7 +28,8 @@ func (d *Daemon) AddPendingDevice(id fleet.DeviceID, name, address string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pendingDevices = slices.DeleteFunc(d.pendingDevices, func(p pendingDevice) bool { return p.id == id })
-	d.pendingDevices = append(d.pendingDevices, pendingDevice{id: id, name: name, address: address, time: time.Now().Truncate(time.Second)})
+	d.pendingDevices = append(d.pendingDevices, pendingDevice{id: id, name: name, address: address,
+		time: time.Now().Truncate(time.Second)})
 	d.tellPending("PendingDevicesChanged", "added", entry("deviceID", string(id), "name", name, "address", address))
 }
 
@@ -36,10 +37,15 @@ func (d *Daemon) AddPendingDevice(id fleet.DeviceID, name, address string) {
 func (d *Daemon) AddPendingFolder(folder, label string, from fleet.DeviceID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.pendingFolders = slices.DeleteFunc(d.pendingFolders, func(p pendingFolder) bool { return p.id == folder && p.from == from })
-	d.pendingFolders = append(d.pendingFolders, pendingFolder{id: folder, label: label, from: from, time: time.Now().Truncate(time.Second)})
+	d.pendingFolders = slices.DeleteFunc(d.pendingFolders, func(p pendingFolder) bool {
+		return p.id == folder &&
+			p.from == from
+	})
+	d.pendingFolders = append(d.pendingFolders, pendingFolder{id: folder, label: label, from: from,
+		time: time.Now().Truncate(time.Second)})
 	e := entry("deviceID", string(from), "folderID", folder, "folderLabel", label)
-	d.tellPending("PendingFoldersChanged", "added", e.With("receiveEncrypted", stconfig.Text("false")).With("remoteEncrypted", stconfig.Text("false")))
+	d.tellPending("PendingFoldersChanged", "added", e.With("receiveEncrypted",
+		stconfig.Text("false")).With("remoteEncrypted", stconfig.Text("false")))
 }
 
 // tellPending logs a change of what is pending. The caller holds mu.
@@ -72,8 +78,10 @@ func (d *Daemon) forgetPending(_ *process, doc stconfig.Value) {
 			return true
 		}
 		config, err := folders.find(doc, p.id)
-		shared := err == nil && slices.ContainsFunc(slices.Collect(config.Get("devices").Values()), hasDeviceID(string(p.from)))
-		ignored := slices.ContainsFunc(slices.Collect(offerer.Get("ignoredFolders").Values()), func(v stconfig.Value) bool { return v.Get("id").Str() == p.id })
+		shared := err == nil && slices.ContainsFunc(slices.Collect(config.Get("devices").Values()),
+			hasDeviceID(string(p.from)))
+		ignored := slices.ContainsFunc(slices.Collect(offerer.Get("ignoredFolders").Values()),
+			func(v stconfig.Value) bool { return v.Get("id").Str() == p.id })
 		return shared || ignored
 	})
 }

@@ -16,7 +16,8 @@ const pipeSize = 64 << 10
 func pipe(server netip.AddrPort) (net.Conn, net.Conn) {
 	client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 1)
 	up, down := newStream(), newStream()
-	return &pipeEnd{in: down, out: up, local: client, remote: server}, &pipeEnd{in: up, out: down, local: server, remote: client}
+	return &pipeEnd{in: down, out: up, local: client, remote: server},
+		&pipeEnd{in: up, out: down, local: server, remote: client}
 }
 
 // stream is one direction.

@@ -68,9 +68,10 @@ func word(name, preset string) field {
 
 func size(name string, percent int64) field {
 	return field{
-		name:   name,
-		shape:  structOf(plain("value", aFloat), plain("unit", aText)),
-		preset: stconfig.Obj(stconfig.Member{Name: "value", Value: number(percent)}, stconfig.Member{Name: "unit", Value: stconfig.Text("%")}),
+		name:  name,
+		shape: structOf(plain("value", aFloat), plain("unit", aText)),
+		preset: stconfig.Obj(stconfig.Member{Name: "value", Value: number(percent)},
+			stconfig.Member{Name: "unit", Value: stconfig.Text("%")}),
 	}
 }
 
@@ -98,13 +99,16 @@ func folderShape(v Version, s *schema) *shape {
 	versioning.resets = true
 	var f only
 	f.add(plain("id", aText), plain("label", aText), plain("filesystemType", filesystem), word("path", s.folderPath),
-		plain("type", words("sendreceive", "sendonly", "receiveonly", "receiveencrypted", "readwrite=sendreceive", "readonly=sendonly")),
-		plain("devices", listOf(structOf(plain("deviceID", aDeviceID), plain("introducedBy", aDeviceID), plain("encryptionPassword", aText)))))
+		plain("type", words("sendreceive", "sendonly", "receiveonly", "receiveencrypted", "readwrite=sendreceive",
+			"readonly=sendonly")),
+		plain("devices", listOf(structOf(plain("deviceID", aDeviceID), plain("introducedBy", aDeviceID),
+			plain("encryptionPassword", aText)))))
 	f.in(v2, plain("group", aText))
 	f.add(count("rescanIntervalS", 3600), flag("fsWatcherEnabled", true))
 	f.in(v1, count("fsWatcherDelayS", 10))
 	f.in(v2, decimal("fsWatcherDelayS", 10), plain("fsWatcherTimeoutS", aFloat))
-	f.add(plain("ignorePerms", aBoolean), flag("autoNormalize", true), size("minDiskFree", 1), plain("versioning", versioning),
+	f.add(plain("ignorePerms", aBoolean), flag("autoNormalize", true), size("minDiskFree", 1),
+		plain("versioning", versioning),
 		plain("copiers", anInteger), plain("pullerMaxPendingKiB", anInteger), plain("hashers", anInteger),
 		plain("order", words("random", "alphabetic", "smallestFirst", "largestFirst", "oldestFirst", "newestFirst")),
 		plain("ignoreDelete", aBoolean), plain("scanProgressIntervalS", anInteger), plain("pullerPauseS", anInteger))
@@ -119,7 +123,8 @@ func folderShape(v Version, s *schema) *shape {
 	f.add(plain("disableFsync", aBoolean), plain("blockPullOrder", words("standard", "random", "inOrder")),
 		plain("copyRangeMethod", words("standard", "ioctl", "copy_file_range", "sendfile", "duplicate_extents", "all")),
 		plain("caseSensitiveFS", aBoolean), plain("junctionsAsDirs", aBoolean))
-	f.in(v2, plain("syncOwnership", aBoolean), plain("sendOwnership", aBoolean), plain("syncXattrs", aBoolean), plain("sendXattrs", aBoolean),
+	f.in(v2, plain("syncOwnership", aBoolean), plain("sendOwnership", aBoolean), plain("syncXattrs", aBoolean),
+		plain("sendXattrs", aBoolean),
 		flag("blockIndexing", true),
 		plain("xattrFilter", structOf(
 			plain("entries", listOf(structOf(plain("match", aText), plain("permit", aBoolean)))),
@@ -149,17 +154,20 @@ func deviceShape(v Version) *shape {
 
 func guiShape(v Version) *shape {
 	var f only
-	f.add(flag("enabled", true), word("address", "127.0.0.1:8384"), plain("unixSocketPermissions", aText), plain("user", aText),
+	f.add(flag("enabled", true), word("address", "127.0.0.1:8384"), plain("unixSocketPermissions", aText),
+		plain("user", aText),
 		plain("password", aText), plain("authMode", words("static", "ldap")))
 	f.in(v == V2, plain("metricsWithoutAuth", aBoolean))
-	f.add(plain("useTLS", aBoolean), plain("apiKey", aText), plain("insecureAdminAccess", aBoolean), word("theme", "default"),
+	f.add(plain("useTLS", aBoolean), plain("apiKey", aText), plain("insecureAdminAccess", aBoolean),
+		word("theme", "default"),
 		plain("debugging", aBoolean), plain("insecureSkipHostcheck", aBoolean), plain("insecureAllowFrameLoading", aBoolean))
 	f.in(v == V2, plain("sendBasicAuthPrompt", aBoolean))
 	return structOf(f...)
 }
 
 func ldapShape() *shape {
-	return structOf(plain("address", aText), plain("bindDN", aText), plain("transport", words("plain", "tls", "starttls")),
+	return structOf(plain("address", aText), plain("bindDN", aText),
+		plain("transport", words("plain", "tls", "starttls")),
 		plain("insecureSkipVerify", aBoolean), plain("searchBaseDN", aText), plain("searchFilter", aText))
 }
 
@@ -167,19 +175,25 @@ func optionsShape(v Version) *shape {
 	v1, v2 := v == V1, v == V2
 	var f only
 	f.add(plain("listenAddresses", texts), plain("globalAnnounceServers", texts), flag("globalAnnounceEnabled", true),
-		flag("localAnnounceEnabled", true), count("localAnnouncePort", 21027), word("localAnnounceMCAddr", "[ff12::8384]:21027"),
+		flag("localAnnounceEnabled", true), count("localAnnouncePort", 21027),
+		word("localAnnounceMCAddr", "[ff12::8384]:21027"),
 		plain("maxSendKbps", anInteger), plain("maxRecvKbps", anInteger), count("reconnectionIntervalS", 60),
-		flag("relaysEnabled", true), count("relayReconnectIntervalM", 10), flag("startBrowser", true), flag("natEnabled", true),
-		count("natLeaseMinutes", 60), count("natRenewalMinutes", 30), count("natTimeoutSeconds", 10), plain("urAccepted", anInteger),
+		flag("relaysEnabled", true), count("relayReconnectIntervalM", 10), flag("startBrowser", true),
+		flag("natEnabled", true),
+		count("natLeaseMinutes", 60), count("natRenewalMinutes", 30), count("natTimeoutSeconds", 10),
+		plain("urAccepted", anInteger),
 		plain("urSeen", anInteger), plain("urUniqueId", aText), word("urURL", "https://data.syncthing.net/newdata"),
 		plain("urPostInsecurely", aBoolean), count("urInitialDelayS", 1800))
 	f.in(v1, flag("restartOnWakeup", true))
 	f.add(count("autoUpgradeIntervalH", 12), plain("upgradeToPreReleases", aBoolean), count("keepTemporariesH", 24),
 		plain("cacheIgnoredFiles", aBoolean), count("progressUpdateIntervalS", 5), plain("limitBandwidthInLan", aBoolean),
-		size("minHomeDiskFree", 1), word("releasesURL", "https://upgrades.syncthing.net/meta.json"), plain("alwaysLocalNets", texts),
-		plain("overwriteRemoteDeviceNamesOnConnect", aBoolean), count("tempIndexMinBlocks", 10), plain("unackedNotificationIDs", texts),
+		size("minHomeDiskFree", 1), word("releasesURL", "https://upgrades.syncthing.net/meta.json"),
+		plain("alwaysLocalNets", texts),
+		plain("overwriteRemoteDeviceNamesOnConnect", aBoolean), count("tempIndexMinBlocks", 10),
+		plain("unackedNotificationIDs", texts),
 		plain("trafficClass", anInteger), flag("setLowPriority", true), plain("maxFolderConcurrency", anInteger),
-		word("crURL", "https://crash.syncthing.net/newcrash"), flag("crashReportingEnabled", true), count("stunKeepaliveStartS", 180),
+		word("crURL", "https://crash.syncthing.net/newcrash"), flag("crashReportingEnabled", true),
+		count("stunKeepaliveStartS", 180),
 		count("stunKeepaliveMinS", 20), plain("stunServers", texts))
 	f.in(v1, needsRestart(plain("databaseTuning", words("auto", "small", "large"))))
 	f.add(plain("maxConcurrentIncomingRequestKiB", anInteger), flag("announceLANAddresses", true),
@@ -187,7 +201,9 @@ func optionsShape(v Version) *shape {
 	f.in(v2, needsRestart(plain("auditEnabled", aBoolean)), needsRestart(plain("auditFile", aText)))
 	f.add(plain("connectionLimitEnough", anInteger), plain("connectionLimitMax", anInteger))
 	f.in(v1, plain("insecureAllowOldTLSVersions", aBoolean))
-	f.in(v2, count("connectionPriorityTcpLan", 10), count("connectionPriorityQuicLan", 20), count("connectionPriorityTcpWan", 30),
-		count("connectionPriorityQuicWan", 40), count("connectionPriorityRelay", 50), plain("connectionPriorityUpgradeThreshold", anInteger))
+	f.in(v2, count("connectionPriorityTcpLan", 10), count("connectionPriorityQuicLan", 20),
+		count("connectionPriorityTcpWan", 30),
+		count("connectionPriorityQuicWan", 40), count("connectionPriorityRelay", 50),
+		plain("connectionPriorityUpgradeThreshold", anInteger))
 	return structOf(f...)
 }

@@ -66,7 +66,8 @@ func number(n int64) stconfig.Value { return stconfig.Literal(strconv.FormatInt(
 
 func listOf(elem *shape) *shape { return &shape{kind: list, elem: elem, zero: nothing} }
 
-// words is an enum: the first word is the zero value and stands in for every unknown one. "old=new" is an old spelling.
+// words is an enum: the first word is the zero value and stands in for every unknown one. "old=new" is an old
+// spelling.
 func words(spellings ...string) *shape {
 	s := &shape{kind: enum, words: map[string]string{}, zero: stconfig.Text(spellings[0])}
 	for _, spelling := range spellings {
@@ -155,8 +156,8 @@ func (s *shape) withPresets(current stconfig.Value) stconfig.Value {
 	return current
 }
 
-// decodeList replaces the list, but like encoding/json it reads a member over the one that stood at its place: what the
-// new member does not name, it inherits from the old one.
+// decodeList replaces the list, but like encoding/json it reads a member over the one that stood at its place: what
+// the new member does not name, it inherits from the old one.
 func (s *shape) decodeList(current, body stconfig.Value, at string) (stconfig.Value, error) {
 	switch body.Kind() {
 	case stconfig.Null:

@@ -86,7 +86,10 @@ func (e *endpoint) lookUp(r *http.Request, found func(f *folder, config stconfig
 
 func (e *endpoint) dbStatus(w http.ResponseWriter, r *http.Request, _ string) {
 	var says stconfig.Value
-	if err := e.lookUp(r, func(f *folder, config stconfig.Value) { says = e.daemon.summaryValue(f, config) }); err != nil {
+	if err := e.lookUp(r, func(f *folder, config stconfig.Value) {
+		says = e.daemon.summaryValue(f,
+			config)
+	}); err != nil {
 		sendError(w, err)
 		return
 	}
@@ -102,7 +105,8 @@ func (e *endpoint) dbCompletion(w http.ResponseWriter, r *http.Request, _ string
 			completion = 100 * float64(s.GlobalBytes-s.NeedBytes) / float64(s.GlobalBytes)
 		}
 		says["completion"], says["globalBytes"], says["needBytes"] = completion, s.GlobalBytes, s.NeedBytes
-		says["globalItems"], says["needItems"] = s.GlobalFiles+s.GlobalDirectories+s.GlobalSymlinks, s.NeedFiles+s.NeedDirectories+s.NeedSymlinks
+		says["globalItems"], says["needItems"] = s.GlobalFiles+s.GlobalDirectories+s.GlobalSymlinks,
+			s.NeedFiles+s.NeedDirectories+s.NeedSymlinks
 		says["needDeletes"], says["sequence"] = s.NeedDeletes, s.Sequence
 	})
 	if err != nil {

@@ -71,7 +71,8 @@ func (e *endpoint) status(w http.ResponseWriter, r *http.Request, _ string) {
 func listenerStatus(options stconfig.Value) map[string]any {
 	status := map[string]any{}
 	for address := range options.Get("listenAddresses").Values() {
-		status[address.Str()] = map[string]any{"error": nil, "lanAddresses": []string{address.Str()}, "wanAddresses": []string{address.Str()}}
+		status[address.Str()] = map[string]any{"error": nil, "lanAddresses": []string{address.Str()},
+			"wanAddresses": []string{address.Str()}}
 	}
 	return status
 }
@@ -220,7 +221,8 @@ func urlValue(address string) stconfig.Value {
 	}
 	var members []stconfig.Member
 	for _, part := range []struct{ name, text string }{
-		{"Scheme", u.Scheme}, {"Opaque", u.Opaque}, {"Host", u.Host}, {"Path", u.Path}, {"RawQuery", u.RawQuery}, {"Fragment", u.Fragment},
+		{"Scheme", u.Scheme}, {"Opaque", u.Opaque}, {"Host", u.Host}, {"Path", u.Path}, {"RawQuery", u.RawQuery},
+		{"Fragment", u.Fragment},
 	} {
 		members = append(members, stconfig.Member{Name: part.name, Value: stconfig.Text(part.text)})
 	}

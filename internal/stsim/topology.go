@@ -12,9 +12,11 @@ import (
 )
 
 var (
-	places  = []string{"amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor", "iris", "juniper", "karst", "lagoon"}
+	places = []string{"amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "harbor", "iris", "juniper",
+		"karst", "lagoon"}
 	kinds   = []string{"laptop", "nas", "server", "desk", "edge", "backup"}
-	subject = []string{"photos", "documents", "music", "projects", "backups", "scans", "invoices", "videos", "notes", "website"}
+	subject = []string{"photos", "documents", "music", "projects", "backups", "scans", "invoices", "videos", "notes",
+		"website"}
 )
 
 // roll is a random source that depends on the farm's seed and what it is for, not on who asked before.
@@ -68,10 +70,12 @@ func (d *Daemon) firstConfig(group []*Daemon, site int) (stconfig.Value, error) 
 		With("urAccepted", number(-1)).
 		With("unackedNotificationIDs", stconfig.List(stconfig.Text(passwordNotice)))
 	if d.number%3 == 2 { // some know their peers by static addresses only: their status says nothing of discovery
-		options = options.With("globalAnnounceEnabled", stconfig.Boolean(false)).With("localAnnounceEnabled", stconfig.Boolean(false))
+		options = options.With("globalAnnounceEnabled", stconfig.Boolean(false)).With("localAnnounceEnabled",
+			stconfig.Boolean(false))
 	}
 	if d.farm.options.Quiet {
-		for _, name := range []string{"globalAnnounceEnabled", "localAnnounceEnabled", "relaysEnabled", "natEnabled", "crashReportingEnabled"} {
+		for _, name := range []string{"globalAnnounceEnabled", "localAnnounceEnabled", "relaysEnabled", "natEnabled",
+			"crashReportingEnabled"} {
 			options = options.With(name, stconfig.Boolean(false))
 		}
 	}

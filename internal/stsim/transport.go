@@ -179,7 +179,8 @@ func (f *Farm) Dial(_ context.Context, _, address string) (net.Conn, error) {
 	m.mu.Unlock()
 	client, server := pipe(to)
 	if q == nil || !q.put(server) {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(to), Err: errors.New("connection refused")}
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: net.TCPAddrFromAddrPort(to),
+			Err: errors.New("connection refused")}
 	}
 	return client, nil
 }

@@ -66,7 +66,8 @@ func parseVersion(body []byte, l Limits) (fleet.Version, error) {
 	if err := sane(l, during, w.Arch, w.Codename, w.LongVersion, w.OS, w.Version); err != nil {
 		return fleet.Version{}, err
 	}
-	return fleet.Version{Arch: w.Arch, Codename: w.Codename, LongVersion: w.LongVersion, OS: w.OS, Version: w.Version}, nil
+	return fleet.Version{Arch: w.Arch, Codename: w.Codename, LongVersion: w.LongVersion, OS: w.OS, Version: w.Version},
+		nil
 }
 
 // maxPaths is several times what a daemon has (12 in 2.1).

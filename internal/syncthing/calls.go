@@ -118,7 +118,8 @@ func (c calls) Events(ctx context.Context, since int64, limit int, wait time.Dur
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	body, err := c.do(ctx, call{method: http.MethodGet, path: "/rest/events?" + query.Encode(), during: "follow the events",
+	body, err := c.do(ctx, call{method: http.MethodGet, path: "/rest/events?" + query.Encode(),
+		during:   "follow the events",
 		maxBytes: c.limits.EventsBytes, wait: wait, poll: true, canWait: true})
 	if err != nil {
 		return nil, err
@@ -162,7 +163,8 @@ func (c calls) Connections(ctx context.Context) ([]byte, error) {
 // Write sends one change, once. The path is escaped and begins with /rest/; the body is JSON or nil. CodeRejected: the
 // daemon understood and refused, so repeating is useless. After CodeUnavailable the change may have arrived or not.
 func (c calls) Write(ctx context.Context, method, path string, body []byte) error {
-	_, err := c.do(ctx, call{method: method, path: path, body: body, during: "write to the daemon", maxBytes: c.limits.SmallBytes})
+	_, err := c.do(ctx, call{method: method, path: path, body: body, during: "write to the daemon",
+		maxBytes: c.limits.SmallBytes})
 	return err
 }
 

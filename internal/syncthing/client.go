@@ -82,8 +82,9 @@ func New(t Target, o Options) *Client {
 		log = slog.New(slog.DiscardHandler)
 	}
 	c := &Client{
-		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin, measured: o.Measured,
-		places: o.Places, kept: make(chan *conn, 1), second: make(chan struct{}, 1),
+		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin,
+		measured: o.Measured,
+		places:   o.Places, kept: make(chan *conn, 1), second: make(chan struct{}, 1),
 	}
 	if c.places == nil {
 		c.places = unbounded{}

@@ -96,7 +96,8 @@ func (cn *conn) roundTrip(ctx context.Context, k call, key fleet.Secret, l Limit
 	if _, err := cn.stream.Write(cn.request(k, key)); err != nil {
 		return reply{}, cn.trouble(ctx, k, staleError{err})
 	}
-	response, err := cn.readHeader(k, l) //nolint:bodyclose // closing would read a body without end to its end; the connection is ours
+	// closing would read a body without end to its end; the connection is ours
+	response, err := cn.readHeader(k, l) //nolint:bodyclose
 	if err != nil {
 		return reply{}, cn.trouble(ctx, k, err)
 	}
@@ -112,7 +113,8 @@ func (cn *conn) roundTrip(ctx context.Context, k call, key fleet.Secret, l Limit
 
 func (cn *conn) request(k call, key fleet.Secret) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: muster\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n",
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: muster\r\nAccept: application/json\r\nAccept-Encoding: "+
+		"identity\r\n",
 		k.method, k.path, cn.host)
 	if !k.keyless {
 		b.WriteString(apiKeyHeader + ": " + key.Reveal() + "\r\n")

@@ -215,7 +215,10 @@ func TestCloseKeepsNoConnection(t *testing.T) {
 
 func TestADaemonThatClosesAfterEveryAnswerIsNotTrustedWithTheKeyOnTheNext(t *testing.T) {
 	f := newFake(t, fakeOptions{})
-	f.handle("/rest/noauth/health", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
+	f.handle("/rest/noauth/health", func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.Header().Set("Connection", "close")
+	})
 	_, err := newClient(t, f.target(), Limits{}).Status(t.Context())
 	wantCode(t, err, fleet.CodeUnbelievable)
 	wantNoKey(t, f)
@@ -228,8 +231,10 @@ func TestWrites(t *testing.T) {
 		status int
 		code   fleet.Code
 	}{
-		"done": {200, ""}, "done, nothing to say": {204, ""}, "refused": {400, fleet.CodeRejected}, "not there": {404, fleet.CodeRejected},
-		"not allowed": {405, fleet.CodeRejected}, "its own fault": {500, fleet.CodeUnavailable}, "key refused": {403, fleet.CodeKeyRefused},
+		"done": {200, ""}, "done, nothing to say": {204, ""}, "refused": {400, fleet.CodeRejected},
+		"not there":   {404, fleet.CodeRejected},
+		"not allowed": {405, fleet.CodeRejected}, "its own fault": {500, fleet.CodeUnavailable},
+		"key refused":   {403, fleet.CodeKeyRefused},
 		"led elsewhere": {307, fleet.CodeUnbelievable},
 	} {
 		t.Run(name, func(t *testing.T) {

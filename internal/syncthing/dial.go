@@ -22,8 +22,8 @@ const (
 	maxSyncAttempts = 4
 )
 
-// open connects, and decides whether the peer may be given the key; see prove. Whether the daemon behind the connection
-// is the right one is settled by the first status.
+// open connects, and decides whether the peer may be given the key; see prove. Whether the daemon behind the
+// connection is the right one is settled by the first status.
 func (c *Client) open(ctx context.Context) (*conn, error) {
 	cn, err := c.connect(ctx)
 	if err != nil {
@@ -40,8 +40,8 @@ func (c *Client) open(ctx context.Context) (*conn, error) {
 // devices where a person allowed it, and only while no certificate is pinned: a key is never sent in clear to a daemon
 // that has shown a certificate before, nor to an address that no person or discovery server gave.
 //
-// TLS is tried twice before that is believed: a daemon that hears nothing for a second takes a connection for plain HTTP
-// (1.19.2), and on a busy machine the first message may be late.
+// TLS is tried twice before that is believed: a daemon that hears nothing for a second takes a connection for plain
+// HTTP (1.19.2), and on a busy machine the first message may be late.
 func (c *Client) connect(ctx context.Context) (*conn, error) {
 	cn, err := c.connectTLS(ctx)
 	if speaksNoTLS(err) {
@@ -130,7 +130,8 @@ func (c *Client) secure(ctx context.Context, tcp net.Conn) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := fleet.CertificateOf(stream.ConnectionState().PeerCertificates[0]) // of a resumed session: as it was shown then
+	// of a resumed session: as it was shown then
+	shown := fleet.CertificateOf(stream.ConnectionState().PeerCertificates[0])
 	c.mu.Lock()
 	c.shown = shown
 	c.mu.Unlock()
@@ -155,10 +156,10 @@ func (c *Client) hostHeader(tcp net.Conn) string {
 	return c.target.Address
 }
 
-// prove decides whether the key may be sent. A pin always wins: the peer that shows the pinned certificate is the device,
-// any other is not, whatever else it proves. Without a pin the first certificate is trusted where a person named the
-// address, and where a discovery server did and the host answers as the device on the sync port. That port proves only
-// that the device can be reached from there, never who answers on the API's: it is asked for nothing else.
+// prove decides whether the key may be sent. A pin always wins: the peer that shows the pinned certificate is the
+// device, any other is not, whatever else it proves. Without a pin the first certificate is trusted where a person
+// named the address, and where a discovery server did and the host answers as the device on the sync port. That port
+// proves only that the device can be reached from there, never who answers on the API's: it is asked for nothing else.
 func (c *Client) prove(ctx context.Context, cn *conn) error {
 	c.mu.Lock()
 	pin, verified := c.pin, c.verified
@@ -218,7 +219,8 @@ func (c *Client) knownPin() string {
 
 // probe sends a first request without the key: a daemon says who it is on most answers, also on refusals.
 func (c *Client) probe(ctx context.Context, cn *conn) error {
-	k := call{method: http.MethodGet, path: probePath, during: "ask who answers", maxBytes: c.limits.SmallBytes, keyless: true}
+	k := call{method: http.MethodGet, path: probePath, during: "ask who answers", maxBytes: c.limits.SmallBytes,
+		keyless: true}
 	answer, err := cn.roundTrip(ctx, k, fleet.Secret{}, c.limits, c.big)
 	if err != nil {
 		return err
@@ -274,7 +276,8 @@ func (c *Client) proveBySyncPort(ctx context.Context, cn *conn) error {
 	return unproven(c.target.Address, last)
 }
 
-// syncPorts are the ports of announced addresses on the host where the API answers. Relays and QUIC prove nothing here.
+// syncPorts are the ports of announced addresses on the host where the API answers. Relays and QUIC prove nothing
+// here.
 func (c *Client) syncPorts(remote string) []string {
 	apiHost, _, _ := net.SplitHostPort(c.target.Address)
 	var ports []string

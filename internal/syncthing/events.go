@@ -19,8 +19,8 @@ const (
 )
 
 // parseEvents gives the events in their order. That their numbers make sense is the watcher's business. Most of what
-// daemons say is whole configurations in events, which nobody wants from there: they are passed over once. What is kept
-// does not grow with the answer.
+// daemons say is whole configurations in events, which nobody wants from there: they are passed over once. What is
+// kept does not grow with the answer.
 func parseEvents(body []byte, l Limits) ([]fleet.DaemonEvent, error) {
 	const during = "follow the events"
 	err := checkShape(body, l)
@@ -113,8 +113,8 @@ func expect(dec *jsontext.Decoder, kind jsontext.Kind) error {
 	return err
 }
 
-// readEvent reads what the data of an event says in our words. A whole configuration is not looked at: it holds secrets,
-// and is read again where it is wanted.
+// readEvent reads what the data of an event says in our words. A whole configuration is not looked at: it holds
+// secrets, and is read again where it is wanted.
 func readEvent(e *fleet.DaemonEvent, l Limits) error {
 	const during = "follow the events"
 	switch e.Type {
@@ -161,8 +161,8 @@ func readEvent(e *fleet.DaemonEvent, l Limits) error {
 	return nil
 }
 
-// itemErrors gives the first of the errors of a folder's items. There may be hundreds of thousands: the others are only
-// counted.
+// itemErrors gives the first of the errors of a folder's items. There may be hundreds of thousands: the others are
+// only counted.
 func itemErrors(list []byte) (first string, count int, err error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(list), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if kind := dec.PeekKind(); kind != '[' && kind != 'n' {

@@ -8,8 +8,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// exchange runs one call on a connection that may be given the key, and judges the answer. The first one on a connection
-// whose daemon is not identified yet is the status: nothing else is read or written before its ID is right.
+// exchange runs one call on a connection that may be given the key, and judges the answer. The first one on a
+// connection whose daemon is not identified yet is the status: nothing else is read or written before its ID is right.
 func (c *Client) exchange(ctx context.Context, cn *conn, k call) ([]byte, error) {
 	if !validPath(k.path) {
 		return nil, &fleet.Error{Code: fleet.CodeInternal, During: k.during, Message: "the path of a request is not escaped"}
@@ -50,8 +50,8 @@ func (c *Client) exchange(ctx context.Context, cn *conn, k call) ([]byte, error)
 	return answer.body, nil
 }
 
-// identify compares the ID in a status with ours. From then on the certificate stands for the device: on first use it is
-// the pin. A pin that is there already is never replaced.
+// identify compares the ID in a status with ours. From then on the certificate stands for the device: on first use it
+// is the pin. A pin that is there already is never replaced.
 func (c *Client) identify(cn *conn, status []byte) error {
 	s, err := parseStatus(status, c.limits)
 	if err != nil {
@@ -74,5 +74,6 @@ func (c *Client) identify(cn *conn, status []byte) error {
 
 // validPath refuses what would end the request line.
 func validPath(path string) bool {
-	return strings.HasPrefix(path, "/rest/") && !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' })
+	return strings.HasPrefix(path, "/rest/") && !strings.ContainsFunc(path,
+		func(r rune) bool { return r <= ' ' || r > '~' })
 }

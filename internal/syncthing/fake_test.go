@@ -51,7 +51,8 @@ type fakeOptions struct {
 func newFake(t *testing.T, o fakeOptions) *fake {
 	t.Helper()
 	device := newCertificate(t)
-	f := &fake{t: t, ID: fleet.DeviceIDOf(sha256.Sum256(device.Certificate[0])), handlers: map[string]http.HandlerFunc{}, silentID: o.silentID}
+	f := &fake{t: t, ID: fleet.DeviceIDOf(sha256.Sum256(device.Certificate[0])), handlers: map[string]http.HandlerFunc{},
+		silentID: o.silentID}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(f.serve))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
@@ -139,7 +140,8 @@ func newCertificate(t *testing.T) tls.Certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "syncthing"},
+	template := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:   pkix.Name{CommonName: "syncthing"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -151,7 +153,8 @@ func newCertificate(t *testing.T) tls.Certificate {
 // syncPort answers TLS handshakes with a device certificate, as a daemon's sync port does.
 func syncPort(t *testing.T, device tls.Certificate, protocol string) string {
 	t.Helper()
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{device}, NextProtos: []string{protocol}})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{device},
+		NextProtos: []string{protocol}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ const (
 
 const duringHome = "ask for the daemon's home"
 
-// Home is the directory of the daemon's configuration and keys, as its first event since its start names it. It is blank
-// where that event is gone, or what came after it is much.
+// Home is the directory of the daemon's configuration and keys, as its first event since its start names it. It is
+// blank where that event is gone, or what came after it is much.
 func (c *Client) Home(ctx context.Context) (string, error) {
 	home, err := c.firstHome(ctx)
 	switch fleet.CodeOf(err) {

@@ -67,21 +67,30 @@ func TestHostileAnswers(t *testing.T) {
 		answer http.HandlerFunc
 		code   fleet.Code
 	}{
-		"a body without end": {func(w http.ResponseWriter, _ *http.Request) { forever(w, make([]byte, 64<<10), 0) }, fleet.CodeUnbelievable},
+		"a body without end": {func(w http.ResponseWriter, _ *http.Request) { forever(w, make([]byte, 64<<10), 0) },
+			fleet.CodeUnbelievable},
 		"ten gigabytes announced": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "10737418240")
 			_, _ = w.Write([]byte("{"))
 		}, fleet.CodeUnbelievable},
-		"a byte now and then":           {func(w http.ResponseWriter, _ *http.Request) { forever(w, []byte(" "), 20*time.Millisecond) }, fleet.CodeUnavailable},
-		"no answer at all":              {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fleet.CodeUnavailable},
+		"a byte now and then": {func(w http.ResponseWriter,
+			_ *http.Request) {
+			forever(w, []byte(" "), 20*time.Millisecond)
+		}, fleet.CodeUnavailable},
+		"no answer at all": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+			fleet.CodeUnavailable},
 		"a connection that just closes": {raw(""), fleet.CodeUnavailable},
 		"half an answer":                {raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"), fleet.CodeUnavailable},
 		"half a header":                 {raw("HTTP/1.1 200 OK\r\nContent-Le"), fleet.CodeUnbelievable},
 		"no HTTP":                       {raw("SSH-2.0-OpenSSH_9.2p1\r\n"), fleet.CodeUnbelievable},
-		"a long header":                 {raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20)), fleet.CodeUnbelievable},
-		"many headers":                  {raw("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 1<<18)), fleet.CodeUnbelievable},
-		"provisional answers only":      {raw(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 1000)), fleet.CodeUnbelievable},
-		"another protocol":              {raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), fleet.CodeUnbelievable},
+		"a long header": {raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20)),
+			fleet.CodeUnbelievable},
+		"many headers": {raw("HTTP/1.1 200 OK\r\n" + strings.Repeat("X: y\r\n", 1<<18)),
+			fleet.CodeUnbelievable},
+		"provisional answers only": {raw(strings.Repeat("HTTP/1.1 100 Continue\r\n\r\n", 1000)),
+			fleet.CodeUnbelievable},
+		"another protocol": {raw("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"),
+			fleet.CodeUnbelievable},
 		"a compressed answer": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(bomb.Bytes())
@@ -103,14 +112,25 @@ func TestHostileAnswers(t *testing.T) {
 		"a negative counter":      {text(`{"myID":"%ID","goroutines":-1}`), fleet.CodeUnbelievable},
 		"a negative percentage":   {text(`{"myID":"%ID","cpuPercent":-0.1}`), fleet.CodeUnbelievable},
 		"a text with a zero byte": {text(`{"myID":"%ID","tilde":"a\u0000b"}`), fleet.CodeUnbelievable},
-		"a very long text":        {text(`{"myID":"%ID","tilde":"` + strings.Repeat("x", 5000) + `"}`), fleet.CodeUnbelievable},
-		"two documents":           {text(`{"myID":"%ID"}{}`), fleet.CodeUnbelievable},
-		"an error of its own":     {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "boom", 500) }, fleet.CodeUnavailable},
-		"not found":               {func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }, fleet.CodeUnbelievable},
-		"a teapot":                {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }, fleet.CodeUnbelievable},
-		"no content":              {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, fleet.CodeUnbelievable},
-		"a wrong key":             {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "CSRF Error", http.StatusForbidden) }, fleet.CodeKeyRefused},
-		"a wrong key, GUI user":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "Not Authorized", http.StatusUnauthorized) }, fleet.CodeKeyRefused},
+		"a very long text": {text(`{"myID":"%ID","tilde":"` + strings.Repeat("x", 5000) + `"}`),
+			fleet.CodeUnbelievable},
+		"two documents": {text(`{"myID":"%ID"}{}`), fleet.CodeUnbelievable},
+		"an error of its own": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "boom", 500) },
+			fleet.CodeUnavailable},
+		"not found": {func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) },
+			fleet.CodeUnbelievable},
+		"a teapot": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
+			fleet.CodeUnbelievable},
+		"no content": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+			fleet.CodeUnbelievable},
+		"a wrong key": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "CSRF Error",
+				http.StatusForbidden)
+		}, fleet.CodeKeyRefused},
+		"a wrong key, GUI user": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "Not Authorized",
+				http.StatusUnauthorized)
+		}, fleet.CodeKeyRefused},
 		"a refused host": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "Host check error", http.StatusForbidden)
 		}, fleet.CodeUnavailable},
@@ -186,7 +206,8 @@ func TestHostileEvents(t *testing.T) {
 		"a state of another type": `[{"id":1,"type":"StateChanged","data":{"folder":"a","to":7}}]`,
 		"a folder with a zero":    `[{"id":1,"type":"StateChanged","data":{"folder":"a\u0000","to":"idle"}}]`,
 		"more than it can hold":   "[" + eventsOf(1001) + "]",
-		"too deep":                `[{"id":1,"type":"X","data":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}]`,
+		"too deep": `[{"id":1,"type":"X","data":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) +
+			`}]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t, fakeOptions{})
@@ -220,7 +241,8 @@ func TestTheLargestAnswersOfHealthyDaemonsAreBelieved(t *testing.T) {
 	if err != nil || len(events) != 1000 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}
-	if got, want := events[996].Error, "a/long/way/to/{some},[file]: permission denied (and 39999 more)"; got != want || events[997].Error != "" {
+	if got, want := events[996].Error, "a/long/way/to/{some},[file]: permission denied (and 39999 more)"; got != want ||
+		events[997].Error != "" {
 		t.Errorf("errors %q and %q, want %q and none", got, events[997].Error, want)
 	}
 	if got := string(events[998].Data); got != `{"removed":[{"folderID":"a"}]}` || events[999].Data != nil {
@@ -232,8 +254,9 @@ func TestTheLargestAnswersOfHealthyDaemonsAreBelieved(t *testing.T) {
 func TestEventsThatWouldGrowInMemory(t *testing.T) {
 	const n = 1_900_000
 	for name, body := range map[string]string{
-		"errors of a folder":   `[{"id":1,"type":"FolderErrors","data":{"folder":"a","errors":` + list(n, "{}") + `}}]`,
-		"lists of errors":      `[{"id":1,"type":"FolderErrors","data":{"folder":"a"` + strings.Repeat(`,"errors":[{},{}]`, 300_000) + `}}]`,
+		"errors of a folder": `[{"id":1,"type":"FolderErrors","data":{"folder":"a","errors":` + list(n, "{}") + `}}]`,
+		"lists of errors": `[{"id":1,"type":"FolderErrors","data":{"folder":"a"` +
+			strings.Repeat(`,"errors":[{},{}]`, 300_000) + `}}]`,
 		"what is pending":      `[{"id":1,"type":"PendingDevicesChanged","data":{"added":` + list(n, "{}") + `}}]`,
 		"data before the type": `[{"id":1,"data":{"added":` + list(n, "{}") + `},"type":"DeviceConnected"}]`,
 		"tiny events":          list(n/2, `{"id":1,"type":"a"}`),
@@ -300,7 +323,8 @@ func TestManyBigAnswersAreReadAFewAtATime(t *testing.T) {
 
 func TestAPeerThatNeverShakesHands(t *testing.T) {
 	address := acceptAll(t, listen(t), func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	c := newClient(t, Target{Device: newFake(t, fakeOptions{}).ID, Address: address, Introduced: fleet.ByPerson}, Limits{Handshake: 200 * time.Millisecond})
+	c := newClient(t, Target{Device: newFake(t, fakeOptions{}).ID, Address: address, Introduced: fleet.ByPerson},
+		Limits{Handshake: 200 * time.Millisecond})
 	_, err := c.Status(t.Context())
 	wantCode(t, err, fleet.CodeUnavailable)
 }
@@ -354,7 +378,8 @@ func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil 
 func TestTheRateOfABodyCountsFromItsFirstByte(t *testing.T) {
 	l := Limits{Grace: 10 * time.Second, Body: time.Minute, MinRate: 1000}
 	conn, began := &deadlines{}, time.Now().Add(-time.Hour)
-	p := &pacedReader{conn: conn, body: strings.NewReader(strings.Repeat("x", 200_000)), wait: 50 * time.Second, began: began, limits: l}
+	p := &pacedReader{conn: conn, body: strings.NewReader(strings.Repeat("x", 200_000)), wait: 50 * time.Second,
+		began: began, limits: l}
 	read := func(n int) { _, _ = io.ReadFull(p, make([]byte, n)) }
 	read(1)
 	if want := began.Add(time.Minute); !conn.read.Equal(want) {

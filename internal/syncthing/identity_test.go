@@ -155,7 +155,8 @@ func TestAnAddressOnAnybodysWordIsUnconfirmed(t *testing.T) {
 	c := newClient(t, target, Limits{})
 	for range 2 {
 		_, err := c.Config(t.Context())
-		if e := wantCode(t, err, fleet.CodeUnconfirmed); !contains(e.Message, fleet.ShortPin(f.Pin)) || !contains(e.Message, f.Address) {
+		if e := wantCode(t, err, fleet.CodeUnconfirmed); !contains(e.Message, fleet.ShortPin(f.Pin)) ||
+			!contains(e.Message, f.Address) {
 			t.Fatalf("%q names not the certificate and where it was shown", e.Message)
 		}
 	}
@@ -226,23 +227,31 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 func TestADiscoveryServersAddressHasToBeProven(t *testing.T) {
 	f, other := newFake(t, fakeOptions{}), newFake(t, fakeOptions{})
 	noProtocol := syncPort(t, newCertificate(t), "h2")
-	silent := "tcp://" + acceptAll(t, listen(t), func(c net.Conn) { _, _ = c.Read(make([]byte, 1<<20)); _, _ = c.Read(make([]byte, 1)) })
+	silent := "tcp://" + acceptAll(t, listen(t), func(c net.Conn) {
+		_, _ = c.Read(make([]byte, 1<<20))
+		_,
+			_ = c.Read(make([]byte, 1))
+	})
 	port := portOf(t, f.Sync)
 
 	for name, c := range map[string]struct {
 		announced []string
 		code      fleet.Code
 	}{
-		"by its sync port":                        {[]string{f.Sync}, ""},
-		"by one of several":                       {[]string{"quic://127.0.0.1:1", other.Sync, "tcp4://127.0.0.1:" + port}, ""},
-		"nothing announced":                       {nil, fleet.CodeUnavailable},
-		"another device's sync port":              {[]string{other.Sync}, fleet.CodeWrongDevice},
-		"the device, but on another host":         {[]string{"tcp://192.0.2.1:" + port, "tcp://evil.example:" + port}, fleet.CodeUnavailable},
-		"a relay and QUIC":                        {[]string{"relay://127.0.0.1:" + port, "quic://127.0.0.1:" + port}, fleet.CodeUnavailable},
-		"something that speaks another protocol":  {[]string{noProtocol}, fleet.CodeUnavailable},
-		"something that says nothing":             {[]string{silent}, fleet.CodeUnavailable},
-		"nothing listens":                         {[]string{"tcp://127.0.0.1:1"}, fleet.CodeUnavailable},
-		"what a hostile discovery server answers": {[]string{"tcp://<nil>:22000", "tcp://127.0.0.1.example:5", "::", "tcp://127.0.0.1:99999999", "tcp://[::1"}, fleet.CodeUnavailable},
+		"by its sync port": {[]string{f.Sync}, ""},
+		"by one of several": {[]string{"quic://127.0.0.1:1", other.Sync, "tcp4://127.0.0.1:" + port},
+			""},
+		"nothing announced":          {nil, fleet.CodeUnavailable},
+		"another device's sync port": {[]string{other.Sync}, fleet.CodeWrongDevice},
+		"the device, but on another host": {[]string{"tcp://192.0.2.1:" + port, "tcp://evil.example:" + port},
+			fleet.CodeUnavailable},
+		"a relay and QUIC": {[]string{"relay://127.0.0.1:" + port, "quic://127.0.0.1:" + port},
+			fleet.CodeUnavailable},
+		"something that speaks another protocol": {[]string{noProtocol}, fleet.CodeUnavailable},
+		"something that says nothing":            {[]string{silent}, fleet.CodeUnavailable},
+		"nothing listens":                        {[]string{"tcp://127.0.0.1:1"}, fleet.CodeUnavailable},
+		"what a hostile discovery server answers": {[]string{"tcp://<nil>:22000", "tcp://127.0.0.1.example:5", "::",
+			"tcp://127.0.0.1:99999999", "tcp://[::1"}, fleet.CodeUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := f.target()
@@ -396,7 +405,8 @@ func TestTheCertificateIsAskedForInTheHandshakeOnlyOnceThenResumed(t *testing.T)
 		t.Fatal(err)
 	}
 	defer cn.close()
-	if state := cn.stream.(*tls.Conn).ConnectionState(); !state.DidResume || cn.shown.Fingerprint != f.Pin || !cn.identified {
+	if state := cn.stream.(*tls.Conn).ConnectionState(); !state.DidResume || cn.shown.Fingerprint != f.Pin ||
+		!cn.identified {
 		t.Fatalf("resumed %t, fingerprint %s, identified %t", state.DidResume, cn.shown.Fingerprint, cn.identified)
 	}
 }

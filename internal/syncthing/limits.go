@@ -2,8 +2,8 @@ package syncthing
 
 import "time"
 
-// Limits bound what one daemon can cost. A daemon that breaks one is not believed (fleet.CodeUnbelievable), one that is
-// too slow is not reached (fleet.CodeUnavailable).
+// Limits bound what one daemon can cost. A daemon that breaks one is not believed (fleet.CodeUnbelievable), one that
+// is too slow is not reached (fleet.CodeUnavailable).
 type Limits struct {
 	Dial      time.Duration // until the TCP connection stands
 	Handshake time.Duration // of TLS

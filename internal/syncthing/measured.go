@@ -7,7 +7,8 @@ import (
 
 // measured reports how long requests take and what came of them. Those that were ended by whoever asked say nothing
 // about the daemon.
-func measured(do func(context.Context, call) ([]byte, error), report func(during string, took time.Duration, err error)) func(context.Context, call) ([]byte, error) {
+func measured(do func(context.Context, call) ([]byte, error),
+	report func(during string, took time.Duration, err error)) func(context.Context, call) ([]byte, error) {
 	if report == nil {
 		return do
 	}

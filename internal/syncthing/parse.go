@@ -25,8 +25,8 @@ func disbelieve(during, what string, err error) error {
 	return e
 }
 
-// checkShape is a linear scan: decoders recurse, and a Go stack overflow cannot be recovered; and two bytes may become a
-// value that takes twenty times as much.
+// checkShape is a linear scan: decoders recurse, and a Go stack overflow cannot be recovered; and two bytes may become
+// a value that takes twenty times as much.
 func checkShape(body []byte, l Limits) error {
 	depth, values, inText := 0, 0, false
 	for i := 0; i < len(body); i++ {
@@ -55,8 +55,8 @@ func checkShape(body []byte, l Limits) error {
 	return nil
 }
 
-// checkObject looks at a document that goes on as it is, to somebody who reads all of it: it has to look like one object
-// of sane depth.
+// checkObject looks at a document that goes on as it is, to somebody who reads all of it: it has to look like one
+// object of sane depth.
 func checkObject(body []byte, l Limits, during string) error {
 	if err := checkShape(body, l); err != nil {
 		return disbelieve(during, "it is "+err.Error(), err)

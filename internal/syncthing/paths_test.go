@@ -14,7 +14,8 @@ func TestTheDaemonsOwnDirectories(t *testing.T) {
 		want   []string
 	}{
 		"2.1": {`{"config":"/var/st/config.xml","certFile":"/var/st/cert.pem","keyFile":"/var/keys/key.pem","httpsKeyFile":"/var/st/https-key.pem",
-			"database":"/data/index-v2","guiAssets":"/var/st/gui","logFile":"-","panicLog":"/var/st/panic-%{timestamp}.log","defFolder":"/home/x/Sync",
+			"database":"/data/index-v2","guiAssets":"/var/st/gui","logFile":"-",
+			"panicLog":"/var/st/panic-%{timestamp}.log","defFolder":"/home/x/Sync",
 			"later":{"not":"text"},"blank":""}`, []string{"/data/index-v2", "/var/keys", "/var/st", "/var/st/gui", "/var/st/panic-%{timestamp}.log"}},
 		"Windows":      {`{"config":"C:\\Users\\x\\Syncthing\\config.xml"}`, []string{`C:\Users\x\Syncthing`}},
 		"nothing":      {`{}`, nil},

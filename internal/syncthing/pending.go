@@ -43,7 +43,8 @@ func (c calls) pending(ctx context.Context, path string) ([]byte, error) {
 func (c calls) DismissPending(ctx context.Context, asks fleet.Pending) error {
 	path := "/rest/cluster/pending/devices?device=" + url.QueryEscape(string(asks.From))
 	if asks.Folder != "" {
-		path = "/rest/cluster/pending/folders?folder=" + url.QueryEscape(asks.Folder) + "&device=" + url.QueryEscape(string(asks.From))
+		path = "/rest/cluster/pending/folders?folder=" + url.QueryEscape(asks.Folder) + "&device=" +
+			url.QueryEscape(string(asks.From))
 	}
 	return c.Write(ctx, http.MethodDelete, path, nil)
 }
@@ -94,7 +95,8 @@ func parsePendingFolders(body []byte, l Limits) ([]fleet.Pending, error) {
 			if err := sane(l, duringPending, folder, offer.Label); err != nil {
 				return nil, err
 			}
-			all = append(all, fleet.Pending{From: from, Folder: folder, FolderLabel: offer.Label, Encrypted: offer.ReceiveEncrypted, Since: offer.Time})
+			all = append(all, fleet.Pending{From: from, Folder: folder, FolderLabel: offer.Label,
+				Encrypted: offer.ReceiveEncrypted, Since: offer.Time})
 		}
 	}
 	if len(all) > maxPending {

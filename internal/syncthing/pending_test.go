@@ -16,8 +16,10 @@ var asking = fleet.DeviceIDOf([32]byte{9})
 
 func pendingFake(t *testing.T) *fake {
 	f := newFake(t, fakeOptions{})
-	f.answer("/rest/cluster/pending/devices", fmt.Sprintf(`{%q:{"time":"2026-11-20T21:11:55Z","name":"new","address":"192.0.2.7:22000"}}`, asking))
-	f.answer("/rest/cluster/pending/folders", fmt.Sprintf(`{"p/q":{"offeredBy":{%q:{"time":"2026-11-20T21:11:56Z","label":"P","receiveEncrypted":true,"remoteEncrypted":false}}}}`, asking))
+	f.answer("/rest/cluster/pending/devices",
+		fmt.Sprintf(`{%q:{"time":"2026-11-20T21:11:55Z","name":"new","address":"192.0.2.7:22000"}}`, asking))
+	f.answer("/rest/cluster/pending/folders",
+		fmt.Sprintf(`{"p/q":{"offeredBy":{%q:{"time":"2026-11-20T21:11:56Z","label":"P","receiveEncrypted":true,"remoteEncrypted":false}}}}`, asking))
 	return f
 }
 
@@ -96,7 +98,8 @@ func TestDismissNamesWhoAsks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"DELETE /rest/cluster/pending/devices  " + string(asking), "DELETE /rest/cluster/pending/folders p/q & " + string(asking)}
+	want := []string{"DELETE /rest/cluster/pending/devices  " + string(asking),
+		"DELETE /rest/cluster/pending/folders p/q & " + string(asking)}
 	if !slices.Equal(queries, want) {
 		t.Errorf("got %q, want %q", queries, want)
 	}

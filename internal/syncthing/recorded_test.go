@@ -27,12 +27,14 @@ const recordedID fleet.DeviceID = "A63LLS4-BCHH43Z-OP4FMIV-INY4ZQQ-KF3EX6C-7YRZO
 
 func TestStatusOfEveryVersion(t *testing.T) {
 	for version, want := range map[string]fleet.Status{
-		"1.12.1": {MyID: recordedID, Alloc: 30618136, DiscoveryEnabled: true, GoRoutines: 49, PathSeparator: "/", Sys: 75120640,
+		"1.12.1": {MyID: recordedID, Alloc: 30618136, DiscoveryEnabled: true, GoRoutines: 49, PathSeparator: "/",
+			Sys:   75120640,
 			Tilde: "/home/user", Uptime: 1635, StartTime: "2026-11-20T10:11:12.345678901+01:00"},
 		"1.19.2": {MyID: recordedID, Alloc: 38803360, GoRoutines: 66, PathSeparator: "/", Sys: 56472840,
 			Tilde: "/home/user", Uptime: 4, StartTime: "2026-11-21T00:27:58Z"},
 		"2.1.3": {MyID: recordedID, Alloc: 61263800, DiscoveryEnabled: true, DiscoveryMethods: 3, GoRoutines: 113,
-			PathSeparator: `\`, Sys: 92274688, Tilde: `C:\Users\anna`, Uptime: 57421, StartTime: "2026-11-20T08:15:30Z", AddressFixed: true},
+			PathSeparator: `\`, Sys: 92274688, Tilde: `C:\Users\anna`, Uptime: 57421, StartTime: "2026-11-20T08:15:30Z",
+			AddressFixed: true},
 	} {
 		t.Run(version, func(t *testing.T) {
 			got, err := parseStatus(recorded(t, version, "status.json"), DefaultLimits)
@@ -63,14 +65,17 @@ func TestVersionOfEveryVersion(t *testing.T) {
 
 func TestSummaryOfEveryVersion(t *testing.T) {
 	for file, want := range map[string]fleet.FolderSummary{
-		"1.12.1/summary.json": {GlobalBytes: 384, GlobalDirectories: 1, GlobalFiles: 2, LocalBytes: 384, LocalDirectories: 1, LocalFiles: 2,
+		"1.12.1/summary.json": {GlobalBytes: 384, GlobalDirectories: 1, GlobalFiles: 2, LocalBytes: 384, LocalDirectories: 1,
+			LocalFiles:  2,
 			InSyncBytes: 384, InSyncFiles: 2, Sequence: 3, Version: 3, State: "idle"},
 		"1.19.2/summary.json": {GlobalBytes: 5, GlobalFiles: 1, LocalBytes: 5, LocalFiles: 1, InSyncBytes: 5, InSyncFiles: 1,
 			IgnorePatterns: true, Sequence: 1, Version: 1, State: "idle"},
 		"1.19.2/summary-broken.json": {State: "error", Error: "folder path missing"},
-		"2.1.3/summary.json": {GlobalBytes: 9007199254740993, GlobalDeleted: 4, GlobalDirectories: 3, GlobalFiles: 12, GlobalSymlinks: 1,
-			LocalBytes: 4096, LocalDeleted: 2, LocalDirectories: 3, LocalFiles: 10, LocalSymlinks: 1, InSyncFiles: 10,
-			NeedBytes: 512, NeedDeletes: 1, NeedFiles: 2, Sequence: 77, Version: 77, State: "idle", Error: "2 items could not be synced"},
+		"2.1.3/summary.json": {GlobalBytes: 9007199254740993, GlobalDeleted: 4, GlobalDirectories: 3, GlobalFiles: 12,
+			GlobalSymlinks: 1,
+			LocalBytes:     4096, LocalDeleted: 2, LocalDirectories: 3, LocalFiles: 10, LocalSymlinks: 1, InSyncFiles: 10,
+			NeedBytes: 512, NeedDeletes: 1, NeedFiles: 2, Sequence: 77, Version: 77, State: "idle",
+			Error: "2 items could not be synced"},
 	} {
 		t.Run(file, func(t *testing.T) {
 			want.Folder = "photos"
@@ -146,7 +151,8 @@ func TestIgnoresThatCannotBeReadAreNotEmpty(t *testing.T) {
 			}
 		})
 	}
-	if got, err := parseIgnores([]byte(`{"expanded":null,"ignore":null}`), DefaultLimits); err != nil || got == nil || len(got) != 0 {
+	if got, err := parseIgnores([]byte(`{"expanded":null,"ignore":null}`), DefaultLimits); err != nil || got == nil ||
+		len(got) != 0 {
 		t.Fatalf("a folder without patterns: %q, %v", got, err)
 	}
 }
@@ -159,7 +165,8 @@ func TestConfigIsGivenAsItIs(t *testing.T) {
 	if got, err := c.Config(t.Context()); err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("%d bytes, %v; want %d", len(got), err, len(want))
 	}
-	for name, body := range map[string]string{"a list": "[]", "half": `{"a":`, "text": `"x"`, "nothing": "", "HTML": "<html>"} {
+	for name, body := range map[string]string{"a list": "[]", "half": `{"a":`, "text": `"x"`, "nothing": "",
+		"HTML": "<html>"} {
 		f.answer("/rest/config", body)
 		_, err := c.Config(t.Context())
 		if fleet.CodeOf(err) != fleet.CodeUnbelievable {
@@ -217,7 +224,8 @@ func TestEventsAreAskedForWithTheFixedMask(t *testing.T) {
 	if _, err := newClient(t, f.target(), Limits{}).Events(t.Context(), 41, 250, 50e9); err != nil {
 		t.Fatal(err)
 	}
-	want := "[ConfigSaved,FolderSummary,StateChanged,DeviceConnected,DeviceDisconnected,FolderErrors,PendingDevicesChanged,PendingFoldersChanged] [41] [250] [50]"
+	want := "[ConfigSaved,FolderSummary,StateChanged,DeviceConnected,DeviceDisconnected,FolderErrors," +
+		"PendingDevicesChanged,PendingFoldersChanged] [41] [250] [50]"
 	if asked != want {
 		t.Fatalf("asked for %s\nwant %s", asked, want)
 	}

@@ -36,8 +36,10 @@ func (cn *conn) trouble(ctx context.Context, k call, err error) error {
 	e := &fleet.Error{Code: fleet.CodeUnavailable, During: k.during, Err: err}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		e.Message, e.Hint = "the daemon is too slow: no complete answer within the time limit", "Look at the load of its machine and at the network in between."
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		e.Message, e.Hint = "the daemon is too slow: no complete answer within the time limit",
+			"Look at the load of its machine and at the network in between."
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EPIPE):
 		e.Message, e.Hint = "the daemon closed the connection", "It may be restarting; Muster tries again by itself."
 	default:
 		e.Message, e.Hint = "the connection to the daemon failed", "Muster tries again by itself."
@@ -57,7 +59,8 @@ func unreachable(address string, err error) error {
 		e.Hint = "Check the device's apiAddress."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Message = fmt.Sprintf("nothing listens at %s", address)
-		e.Hint = "Check that the daemon runs, that its GUI listens on an address that can be reached from here (gui.address), and the port."
+		e.Hint = "Check that the daemon runs, that its GUI listens on an address that can be reached from here " +
+			"(gui.address), and the port."
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), isTimeout(err):
 		e.Message = fmt.Sprintf("%s does not answer", address)
 		e.Hint = "Check that the machine is on and that no firewall is in between."
@@ -76,7 +79,8 @@ func isTimeout(err error) bool {
 func plainForbidden(address string, err error) error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to the daemon", Err: err,
 		Message: fmt.Sprintf("%s does not speak TLS, and the API key is not sent in clear", address),
-		Hint:    "Check the port: Syncthing's API always speaks TLS. For a proxy without TLS set allowPlain for this device."}
+		Hint: "Check the port: Syncthing's API always speaks TLS. For a proxy without TLS set allowPlain for this " +
+			"device."}
 }
 
 func plainButPinned(t Target, err error) error {
@@ -94,22 +98,27 @@ func plainUnconfirmed(t Target, err error) error {
 
 func wrongPin(t Target, pinned string, shown fleet.Certificate) error {
 	return &fleet.Error{Code: fleet.CodeWrongPin, During: "prove the daemon",
-		Message: fmt.Sprintf("what answers at %s shows another certificate (%s) than the pinned one (%s), so no API key is sent",
+		Message: fmt.Sprintf("what answers at %s shows another certificate (%s) than the pinned one (%s), so no API key "+
+			"is sent",
 			t.Address, describe(shown), fleet.ShortPin(pinned)),
-		Hint: "Syncthing makes itself another one shortly before the old one ends, or when https-cert.pem is missing. If that is the reason, " +
+		Hint: "Syncthing makes itself another one shortly before the old one ends, or when https-cert.pem is missing. If " +
+			"that is the reason, " +
 			"run `muster enroll` on the daemon's machine, or compare the fingerprint there and take it: " + trustCommand(t) +
 			". Otherwise somebody else answers there."}
 }
 
 func unconfirmed(t Target, shown fleet.Certificate) error {
 	return &fleet.Error{Code: fleet.CodeUnconfirmed, During: "prove the daemon",
-		Message: fmt.Sprintf("what answers at %s shows the certificate %s. The address was found on anybody's word, and nothing proves that "+
+		Message: fmt.Sprintf("what answers at %s shows the certificate %s. The address was found on anybody's word, and "+
+			"nothing proves that "+
 			"the device answers there, so no API key is sent", t.Address, describe(shown)),
-		Hint: "Run `muster enroll` on the daemon's machine, or compare the fingerprint there and confirm it: " + trustCommand(t) + "."}
+		Hint: "Run `muster enroll` on the daemon's machine, or compare the fingerprint there and confirm it: " +
+			trustCommand(t) + "."}
 }
 
 func describe(c fleet.Certificate) string {
-	return fmt.Sprintf("%s, valid from %s to %s", fleet.ShortPin(c.Fingerprint), c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly))
+	return fmt.Sprintf("%s, valid from %s to %s", fleet.ShortPin(c.Fingerprint), c.NotBefore.Format(time.DateOnly),
+		c.NotAfter.Format(time.DateOnly))
 }
 
 func trustCommand(t Target) string { return "`muster device trust " + t.Device.Short() + "`" }
@@ -119,8 +128,9 @@ func unproven(address string, err error) error {
 		return err
 	}
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: "prove the daemon", Err: err,
-		Message: fmt.Sprintf("nothing proves that the device is at %s: its sync port there could not be asked, so no API key is sent", address),
-		Hint:    "Type the device's apiAddress, or check that its sync port (22000) can be reached from here."}
+		Message: fmt.Sprintf("nothing proves that the device is at %s: its sync port there could not be asked, so no API "+
+			"key is sent", address),
+		Hint: "Type the device's apiAddress, or check that its sync port (22000) can be reached from here."}
 }
 
 func wrongDevice(want, found fleet.DeviceID) error {
@@ -152,8 +162,10 @@ func refusedHost(address string, answer reply) error {
 		return nil
 	}
 	return &fleet.Error{Code: fleet.CodeUnavailable, During: "ask the daemon",
-		Message: fmt.Sprintf("the daemon does not take the host name in %s: its GUI listens on loopback, where it wants an IP address or localhost", address),
-		Hint:    "Use an IP address, let its GUI listen on an address of the network, or set gui.insecureSkipHostcheck on the daemon."}
+		Message: fmt.Sprintf("the daemon does not take the host name in %s: its GUI listens on loopback, where it wants "+
+			"an IP address or localhost", address),
+		Hint: "Use an IP address, let its GUI listen on an address of the network, or set gui.insecureSkipHostcheck on " +
+			"the daemon."}
 }
 
 func ledElsewhere(during string) error {

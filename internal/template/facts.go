@@ -178,7 +178,8 @@ func tagList(tags []fleet.Tag) *starlark.List {
 
 // devicesFunction is devices(tag=None).
 func (f *Fleet) devicesFunction() *starlark.Builtin {
-	return starlark.NewBuiltin("devices", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return starlark.NewBuiltin("devices", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+		kwargs []starlark.Tuple) (starlark.Value, error) {
 		var tag starlark.Value = starlark.None
 		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "tag?", &tag); err != nil {
 			return nil, err
@@ -198,7 +199,8 @@ func (f *Fleet) devicesFunction() *starlark.Builtin {
 
 // tagsFunction is tags().
 func (f *Fleet) tagsFunction() *starlark.Builtin {
-	return starlark.NewBuiltin("tags", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return starlark.NewBuiltin("tags", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+		kwargs []starlark.Tuple) (starlark.Value, error) {
 		if err := starlark.UnpackArgs(b.Name(), args, kwargs); err != nil {
 			return nil, err
 		}

@@ -17,8 +17,10 @@ func TestDigestsTellFleetsApart(t *testing.T) {
 	}
 	changes := map[string]func(*Facts){
 		"deviceID": func(f *Facts) { f.DeviceID = "ZZZZ" }, "label": func(f *Facts) { f.Label += "x" },
-		"tags": func(f *Facts) { f.Tags = []fleet.Tag{"hub", "linux", "new"} }, "apiAddress": func(f *Facts) { f.APIAddress = "x" },
-		"apiPort": func(f *Facts) { f.APIPort++ }, "os": func(f *Facts) { f.OS = "x" }, "arch": func(f *Facts) { f.Arch = "x" },
+		"tags":       func(f *Facts) { f.Tags = []fleet.Tag{"hub", "linux", "new"} },
+		"apiAddress": func(f *Facts) { f.APIAddress = "x" },
+		"apiPort":    func(f *Facts) { f.APIPort++ }, "os": func(f *Facts) { f.OS = "x" },
+		"arch":    func(f *Facts) { f.Arch = "x" },
 		"version": func(f *Facts) { f.Version = "x" },
 	}
 	for _, name := range factNames {
@@ -32,12 +34,14 @@ func TestDigestsTellFleetsApart(t *testing.T) {
 			t.Errorf("another %s: the same tags? %t", name, sameTags)
 		}
 		read := fleet.FactsNamed([]string{name})
-		if before, after := someDevices()[0].AppendDigest(nil, read), changed[0].AppendDigest(nil, read); bytes.Equal(before, after) {
+		if before, after := someDevices()[0].AppendDigest(nil, read),
+			changed[0].AppendDigest(nil, read); bytes.Equal(before, after) {
 			t.Errorf("another %s does not change the digest of that fact", name)
 		}
 		for _, other := range factNames {
 			read := fleet.FactsNamed([]string{other})
-			if before, after := someDevices()[0].AppendDigest(nil, read), changed[0].AppendDigest(nil, read); other != name && !bytes.Equal(before, after) {
+			if before, after := someDevices()[0].AppendDigest(nil, read), changed[0].AppendDigest(nil, read); other != name &&
+				!bytes.Equal(before, after) {
 				t.Errorf("another %s changes the digest of %s", name, other)
 			}
 		}

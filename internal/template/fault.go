@@ -34,7 +34,8 @@ func detail(at spot, message string) fleet.Detail {
 const maxDetails = 20
 
 func withDetails(details []fleet.Detail, hint string) *fleet.Error {
-	return &fleet.Error{Code: fleet.CodeInvalid, Message: details[0].Message, Hint: hint, Details: details[:min(len(details), maxDetails)]}
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: details[0].Message, Hint: hint,
+		Details: details[:min(len(details), maxDetails)]}
 }
 
 // cut bounds a message into which a program could put anything.

@@ -51,7 +51,8 @@ func (r *hjsonReader) document() (stconfig.Value, *fault) {
 		return stconfig.Value{}, err
 	}
 	if r.at == len(r.text) {
-		return stconfig.Value{}, &fault{message: "the template is empty", hint: "Write the value to set, as HJSON or as a Starlark expression.", final: true}
+		return stconfig.Value{}, &fault{message: "the template is empty",
+			hint: "Write the value to set, as HJSON or as a Starlark expression.", final: true}
 	}
 	value, err := r.root()
 	if err != nil {
@@ -80,7 +81,8 @@ func (r *hjsonReader) root() (stconfig.Value, *fault) {
 		return value, err
 	}
 	if value.Kind() == stconfig.String && !isQuote(r.text[start]) {
-		return value, &fault{at: start, reached: start, message: "a text at the top must stand in quotes", hint: quotesHint, bare: true}
+		return value, &fault{at: start, reached: start, message: "a text at the top must stand in quotes", hint: quotesHint,
+			bare: true}
 	}
 	return value, nil
 }
@@ -102,7 +104,8 @@ func (r *hjsonReader) value() (stconfig.Value, *fault) {
 		return stconfig.Value{}, err
 	}
 	if r.values++; r.values > DefaultValues {
-		return stconfig.Value{}, r.stop(fmt.Sprintf("the template holds more than %d values", DefaultValues), "Split it, or make the value with a Starlark program.")
+		return stconfig.Value{}, r.stop(fmt.Sprintf("the template holds more than %d values", DefaultValues),
+			"Split it, or make the value with a Starlark program.")
 	}
 	switch c := r.peek(); {
 	case r.at == len(r.text):
@@ -282,14 +285,16 @@ func (r *hjsonReader) refuse(at int, message, hint string) {
 }
 
 func (r *hjsonReader) unclosed(open int, what, bracket string) *fault {
-	return &fault{at: open, reached: r.at, message: fmt.Sprintf("the %s that starts here has no closing %s", what, bracket), hint: r.greedyHint()}
+	return &fault{at: open, reached: r.at, message: fmt.Sprintf("the %s that starts here has no closing %s", what,
+		bracket), hint: r.greedyHint()}
 }
 
 func (r *hjsonReader) greedyHint() string {
 	if r.greedy == "" {
 		return ""
 	}
-	return fmt.Sprintf("A text without quotes runs to the end of its line, commas and brackets included: quote %q.", shorten(r.greedy))
+	return fmt.Sprintf("A text without quotes runs to the end of its line, commas and brackets included: quote %q.",
+		shorten(r.greedy))
 }
 
 func isQuote(c byte) bool       { return c == '"' || c == '\'' }
@@ -304,7 +309,8 @@ func shorten(s string) string {
 	return s
 }
 
-// foldName gives the same text for names that differ in letter case only, as encoding/json, and so the daemon, sees it.
+// foldName gives the same text for names that differ in letter case only, as encoding/json, and so the daemon, sees
+// it.
 func foldName(name string) string {
 	if isASCII(name) { // the smallest of an ASCII letter's forms is its capital
 		return strings.ToUpper(name)

@@ -37,7 +37,8 @@ func (r *hjsonReader) name() (string, *fault) {
 		r.at++
 	}
 	if r.peek() != ':' {
-		return "", &fault{at: after, reached: r.at, message: fmt.Sprintf("a colon is missing after the name %q", shorten(name)), hint: r.greedyHint()}
+		return "", &fault{at: after, reached: r.at, message: fmt.Sprintf("a colon is missing after the name %q",
+			shorten(name)), hint: r.greedyHint()}
 	}
 	return name, nil
 }
@@ -110,7 +111,8 @@ func (r *hjsonReader) quoted(manyLines bool) (string, *fault) {
 			r.at++
 			return b.String(), nil
 		case '\n', '\r':
-			return "", r.fault("the line ends inside quotes", "Write \\n for a line break, or put a text of many lines between ''' and '''.")
+			return "", r.fault("the line ends inside quotes",
+				"Write \\n for a line break, or put a text of many lines between ''' and '''.")
 		case '\\':
 			if err := r.escape(&b); err != nil {
 				return "", err
@@ -123,7 +125,8 @@ func (r *hjsonReader) quoted(manyLines bool) (string, *fault) {
 	return "", &fault{at: open, reached: r.at, message: "the text that starts here has no closing quote"}
 }
 
-var escapes = map[byte]byte{'"': '"', '\'': '\'', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var escapes = map[byte]byte{'"': '"', '\'': '\'', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r',
+	't': '\t'}
 
 // escape reads from a backslash on.
 func (r *hjsonReader) escape(b *strings.Builder) *fault {
@@ -151,7 +154,8 @@ func (r *hjsonReader) escape(b *strings.Builder) *fault {
 				return nil
 			}
 		}
-		r.refuse(start, "this is half of a surrogate pair, no character", `Write the character itself, or both halves: "\ud83d\ude00".`)
+		r.refuse(start, "this is half of a surrogate pair, no character",
+			`Write the character itself, or both halves: "\ud83d\ude00".`)
 	}
 	b.WriteRune(unit)
 	return nil

@@ -61,7 +61,8 @@ func TestTextsThatAreNone(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Compile(test.text)
 			var fault *fleet.Error
-			if !errors.As(err, &fault) || fault.Code != test.code || fault.Details[0].Line != test.line || fault.Details[0].Column != test.column {
+			if !errors.As(err, &fault) || fault.Code != test.code || fault.Details[0].Line != test.line ||
+				fault.Details[0].Column != test.column {
 				t.Errorf("got %+v", fault)
 			}
 		})
@@ -86,7 +87,8 @@ func TestFilesFromWindows(t *testing.T) {
 
 // Programs, fleets and configurations are shared by evaluations that run at once.
 func TestEvaluateAtOnce(t *testing.T) {
-	p, err := Compile("def template(device, config):\n  return [[d.label for d in devices('linux') if d != device], config.options, tags()]")
+	p, err := Compile("def template(device, config):\n  return [[d.label for d in devices('linux') if d != device], " +
+		"config.options, tags()]")
 	if err != nil {
 		t.Fatal(err)
 	}

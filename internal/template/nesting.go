@@ -12,8 +12,8 @@ const (
 	maxElif = 1000 // each one nests in the one before
 )
 
-// checkNesting refuses, in one pass over the bytes and before any parser sees them, a Starlark text whose tree would be
-// so deep that walking it could exhaust the stack, which no Go program survives. Constructs that lean to the right
+// checkNesting refuses, in one pass over the bytes and before any parser sees them, a Starlark text whose tree would
+// be so deep that walking it could exhaust the stack, which no Go program survives. Constructs that lean to the right
 // (lambda, not, if else, unary minus) are counted by the Starlark parser itself, which stops at 1,000.
 func checkNesting(text string) *fault {
 	s := nestingScan{text: text, rows: []int{0}}

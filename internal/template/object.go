@@ -182,7 +182,8 @@ var objectMethods = map[string]*starlark.Builtin{
 	"items":  starlark.NewBuiltin("items", objectItems),
 }
 
-func objectGet(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func objectGet(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value,
+	error) {
 	var name string
 	var otherwise starlark.Value = starlark.None
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &name, &otherwise); err != nil {
@@ -194,19 +195,23 @@ func objectGet(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwa
 	return otherwise, nil
 }
 
-func objectKeys(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func objectKeys(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value,
+	error) {
 	return objectList(b, args, kwargs, func(item starlark.Tuple) starlark.Value { return item[0] })
 }
 
-func objectValues(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func objectValues(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	return objectList(b, args, kwargs, func(item starlark.Tuple) starlark.Value { return item[1] })
 }
 
-func objectItems(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func objectItems(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	return objectList(b, args, kwargs, func(item starlark.Tuple) starlark.Value { return item })
 }
 
-func objectList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, pick func(starlark.Tuple) starlark.Value) (starlark.Value, error) {
+func objectList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple,
+	pick func(starlark.Tuple) starlark.Value) (starlark.Value, error) {
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 0); err != nil {
 		return nil, err
 	}

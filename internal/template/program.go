@@ -39,9 +39,9 @@ var definition = regexp.MustCompile(`(?m)^def[ \t]+template[ \t]*\(`)
 
 // Compile reads a template's text. An error is a *fleet.Error with the line and column of every fault.
 //
-// A text that defines template() at the top is a Starlark program. Any other that is valid HJSON, with a root that is an
-// object, a list, a number, true, false, null or a quoted text, is HJSON. Any other that is one Starlark expression is
-// that. A text that can be read both ways and holds, outside of quotes, one of the names in ambiguous is refused.
+// A text that defines template() at the top is a Starlark program. Any other that is valid HJSON, with a root that is
+// an object, a list, a number, true, false, null or a quoted text, is HJSON. Any other that is one Starlark expression
+// is that. A text that can be read both ways and holds, outside of quotes, one of the names in ambiguous is refused.
 func Compile(text string) (*Program, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
@@ -90,11 +90,13 @@ func checkText(text string) error {
 	for i, r := range text {
 		if r == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
-				return (&fault{at: i, message: "a template is UTF-8 text, and this byte is not", hint: "Save the file as UTF-8."}).error(text)
+				return (&fault{at: i, message: "a template is UTF-8 text, and this byte is not",
+					hint: "Save the file as UTF-8."}).error(text)
 			}
 		}
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' {
-			return (&fault{at: i, message: "a template may not hold control characters", hint: "Write an escape such as \\u0001 if it is meant."}).error(text)
+			return (&fault{at: i, message: "a template may not hold control characters",
+				hint: "Write an escape such as \\u0001 if it is meant."}).error(text)
 		}
 	}
 	return nil

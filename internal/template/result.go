@@ -238,7 +238,8 @@ func (c *converter) object(x starlark.IterableMapping) (stconfig.Value, *misfit)
 func (c *converter) member(key, value starlark.Value) (stconfig.Member, *misfit) {
 	name, ok := key.(starlark.String)
 	if !ok {
-		return stconfig.Member{}, &misfit{message: fmt.Sprintf("has the key %s: a key is a string, not %s", shorten(key.String()), key.Type())}
+		return stconfig.Member{}, &misfit{message: fmt.Sprintf("has the key %s: a key is a string, not %s",
+			shorten(key.String()), key.Type())}
 	}
 	if _, err := c.text(string(name)); err != nil {
 		return stconfig.Member{}, err.within(string(name))

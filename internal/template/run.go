@@ -31,7 +31,8 @@ func (p *Program) run(in Input, limits Limits) (result Result, err error) {
 	if failure != nil {
 		return Result{}, invalid(p.position, failure.Error(), "")
 	}
-	return Result{Language: Starlark, Value: v, Output: e.output, Steps: e.thread.ExecutionSteps(), ReadsConfig: p.reads.Config}, nil
+	return Result{Language: Starlark, Value: v, Output: e.output, Steps: e.thread.ExecutionSteps(),
+		ReadsConfig: p.reads.Config}, nil
 }
 
 type evaluation struct {

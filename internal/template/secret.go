@@ -43,9 +43,9 @@ func checkSecretName(name string) error {
 	return nil
 }
 
-// Conceal replaces the secrets of a configuration, that is every encryptionPassword, gui's password and apiKey, and what
-// looks like one in a field that only newer daemons know, by Handles "config:KEY". Empty ones stay: that there is no password is no secret. Everything else is shared, not copied.
-// stconfig.ResolveConfig is the way back.
+// Conceal replaces the secrets of a configuration, that is every encryptionPassword, gui's password and apiKey, and
+// what looks like one in a field that only newer daemons know, by Handles "config:KEY". Empty ones stay: that there is
+// no password is no secret. Everything else is shared, not copied. stconfig.ResolveConfig is the way back.
 func Conceal(config stconfig.Value) stconfig.Value {
 	return conceal(config, nil)
 }
@@ -72,7 +72,8 @@ func conceal(v stconfig.Value, at *place) stconfig.Value {
 		switch {
 		case v.Kind() == stconfig.Object && isConcealed(member):
 			concealed = handleFor(member, &place{at, v.Name(i)})
-		case v.Kind() == stconfig.Object && (isSecret(at, v.Name(i)) || member.Kind() == stconfig.String && looksSecret(at, v.Name(i))):
+		case v.Kind() == stconfig.Object && (isSecret(at, v.Name(i)) || member.Kind() == stconfig.String &&
+			looksSecret(at, v.Name(i))):
 			concealed = handleFor(member, &place{at, v.Name(i)})
 		case member.Len() > 0:
 			concealed = conceal(member, &place{at, memberName(v, i)})
@@ -196,7 +197,8 @@ func (s *secret) CompareSameType(syntax.Token, starlark.Value, int) (bool, error
 
 // secretFunction is secret(name).
 func secretFunction(known []string) *starlark.Builtin {
-	return starlark.NewBuiltin("secret", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return starlark.NewBuiltin("secret", func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+		kwargs []starlark.Tuple) (starlark.Value, error) {
 		var name string
 		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &name); err != nil {
 			return nil, err

@@ -122,7 +122,8 @@ func parameterError(param syntax.Expr) error {
 	start := spotOf(syntax.Start(param))
 	hint := "Write def template():, def template(device):, def template(config): or def template(device, config):."
 	if id := parameter(param); id != nil {
-		return invalid(start, fmt.Sprintf("template() has no parameter %s%s", shorten(id.Name), didYouMean(id.Name, []string{"device", "config"})), hint)
+		return invalid(start, fmt.Sprintf("template() has no parameter %s%s", shorten(id.Name),
+			didYouMean(id.Name, []string{"device", "config"})), hint)
 	}
 	return invalid(start, "template() has the parameters device and config only", hint)
 }

@@ -143,16 +143,21 @@ func readsText(in fleet.Inputs) string {
 
 func someDevices() []Facts {
 	return []Facts{
-		{DeviceID: "AAAA", Label: "alpha", Tags: []fleet.Tag{"hub", "linux"}, APIAddress: "10.0.0.1", APIPort: 8384, OS: "linux", Arch: "amd64", Version: "v2.1.3"},
-		{DeviceID: "BBBB", Label: "beta", Tags: []fleet.Tag{"linux"}, APIPort: 8385, OS: "linux", Arch: "arm64", Version: "v1.19.2"},
-		{DeviceID: "CCCC", Label: "gamma", Tags: []fleet.Tag{"laptop"}, APIPort: 8384, OS: "windows", Arch: "amd64", Version: "v2.1.3"},
+		{DeviceID: "AAAA", Label: "alpha", Tags: []fleet.Tag{"hub", "linux"}, APIAddress: "10.0.0.1", APIPort: 8384,
+			OS: "linux", Arch: "amd64", Version: "v2.1.3"},
+		{DeviceID: "BBBB", Label: "beta", Tags: []fleet.Tag{"linux"}, APIPort: 8385, OS: "linux", Arch: "arm64",
+			Version: "v1.19.2"},
+		{DeviceID: "CCCC", Label: "gamma", Tags: []fleet.Tag{"laptop"}, APIPort: 8384, OS: "windows", Arch: "amd64",
+			Version: "v2.1.3"},
 	}
 }
 
 func someConfig(t *testing.T) stconfig.Value {
 	return parse(t, `{"version":52,
-		"folders":[{"id":"photos","path":"/srv/photos","devices":[{"deviceID":"AAAA","encryptionPassword":""},{"deviceID":"BBBB","encryptionPassword":"hidden-1"}]}],
-		"devices":[{"deviceID":"AAAA","name":"alpha","addresses":["dynamic"]},{"deviceID":"BBBB","name":"beta","addresses":[]}],
+		"folders":[{"id":"photos","path":"/srv/photos",
+			"devices":[{"deviceID":"AAAA","encryptionPassword":""},{"deviceID":"BBBB","encryptionPassword":"hidden-1"}]}],
+		"devices":[{"deviceID":"AAAA","name":"alpha","addresses":["dynamic"]},
+			{"deviceID":"BBBB","name":"beta","addresses":[]}],
 		"gui":{"address":"127.0.0.1:8384","user":"me","password":"hidden-2","apiKey":"hidden-3"},
 		"options":{"natEnabled":true,"maxSendKbps":0,"big":123456789012345678901234567890,"ratio":0.1,"listenAddresses":["default"]}}`)
 }

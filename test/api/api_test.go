@@ -127,7 +127,8 @@ func TestTheFleetInNumbers(t *testing.T) {
 		if got, err = viewer.Overview(t.Context()); err != nil {
 			return err.Error()
 		}
-		if got.Devices != daemons || got.Connections["online"] != daemons || got.Configurations["inSync"] != daemons || got.Folders.Unknown > 0 {
+		if got.Devices != daemons || got.Connections["online"] != daemons || got.Configurations["inSync"] != daemons ||
+			got.Folders.Unknown > 0 {
 			return fmt.Sprintf("%+v", got)
 		}
 		return ""
@@ -144,7 +145,8 @@ func TestTheFleetInNumbers(t *testing.T) {
 	if err := s.Client.DeleteDevice(t.Context(), string(ids[0])); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = viewer.Overview(t.Context()); err != nil || got.Devices != daemons-1 || got.Connections["online"] != daemons-1 {
+	if got, err = viewer.Overview(t.Context()); err != nil || got.Devices != daemons-1 ||
+		got.Connections["online"] != daemons-1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/metrics", nil)
@@ -158,7 +160,9 @@ func TestTheFleetInNumbers(t *testing.T) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	for _, want := range []string{`muster_devices{connection="online"} 3`, `muster_daemon_request_seconds_count{call="write to the daemon",outcome="ok"} `, `muster_queue_depth{queue="devices"} `,
+	for _, want := range []string{`muster_devices{connection="online"} 3`,
+		`muster_daemon_request_seconds_count{call="write to the daemon",outcome="ok"} `,
+		`muster_queue_depth{queue="devices"} `,
 		`muster_worker_confinement{measure="systemCallFilter"} 1`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("%v; %s is not in %s", err, want, text)
@@ -172,15 +176,18 @@ func TestTheFleetInNumbers(t *testing.T) {
 func TestAWhatIfTouchesNobody(t *testing.T) {
 	s, ids := quiet(t)
 	op, key, text := "set", "options.progressUpdateIntervalS", "7"
-	body := api.WhatIf{Templates: &api.WhatIfTemplates{New: []api.WhatIfNew{{Op: &op, Key: &key, Template: &text, Tags: []string{"demo"}}}}}
+	body := api.WhatIf{Templates: &api.WhatIfTemplates{New: []api.WhatIfNew{{Op: &op, Key: &key, Template: &text,
+		Tags: []string{"demo"}}}}}
 	made, err := s.Client.WhatIf(t.Context(), body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.Touched.Devices != daemons || made.Touched.Keys != 1 || len(made.Devices) != daemons || len(made.NewTemplates) != 1 {
+	if made.Touched.Devices != daemons || made.Touched.Keys != 1 || len(made.Devices) != daemons ||
+		len(made.NewTemplates) != 1 {
 		t.Errorf("got %+v", made)
 	}
-	if change := made.Devices[0].Changes[0]; change.Key != key || string(change.To) != "7" || change.Class != "free" || change.Templates[0] != made.NewTemplates[0] {
+	if change := made.Devices[0].Changes[0]; change.Key != key || string(change.To) != "7" || change.Class != "free" ||
+		change.Templates[0] != made.NewTemplates[0] {
 		t.Errorf("got %+v", change)
 	}
 	for _, id := range ids {
@@ -205,7 +212,8 @@ func TestEventsTellWhatHappens(t *testing.T) {
 	events := make(chan api.Event)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := viewer.Events(ctx, client.EventFilter{Devices: []string{string(ids[0])}, Types: []string{"plan", "config", "device"}}, 1, func(e api.Event) error {
+		_, err := viewer.Events(ctx, client.EventFilter{Devices: []string{string(ids[0])},
+			Types: []string{"plan", "config", "device"}}, 1, func(e api.Event) error {
 			select {
 			case events <- e:
 				return nil
@@ -305,7 +313,8 @@ func TestWhatIsPendingIsLetIn(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		if !strings.Contains(string(config), `"path":"/srv/offered"`) || !strings.Contains(string(config), `"name":"a stranger"`) {
+		if !strings.Contains(string(config), `"path":"/srv/offered"`) ||
+			!strings.Contains(string(config), `"name":"a stranger"`) {
 			return "what was let in is not in the configuration"
 		}
 		return ""
@@ -345,11 +354,13 @@ func TestARevisionIsShownComparedAndRestored(t *testing.T) {
 		return fmt.Sprintf("no revision that a template caused: %+v", all)
 	})
 	diff, err := operator.CompareRevisions(t.Context(), id, was.Number, now.Number)
-	if err != nil || len(diff.Changes) != 1 || diff.Changes[0].Key != "options.progressUpdateIntervalS" || string(diff.Changes[0].To) != "7" {
+	if err != nil || len(diff.Changes) != 1 || diff.Changes[0].Key != "options.progressUpdateIntervalS" ||
+		string(diff.Changes[0].To) != "7" {
 		t.Errorf("got %+v, %v", diff, err)
 	}
 	shown, err := operator.Revision(t.Context(), id, now.Number)
-	if err != nil || !strings.Contains(string(shown.Config), `"progressUpdateIntervalS":7`) || !strings.Contains(string(shown.Config), `"apiKey":"[secret]"`) {
+	if err != nil || !strings.Contains(string(shown.Config), `"progressUpdateIntervalS":7`) ||
+		!strings.Contains(string(shown.Config), `"apiKey":"[secret]"`) {
 		t.Errorf("got %s, %v", shown.Config, err)
 	}
 	if _, err := s.Client.UntagDevice(t.Context(), id, "slow"); err != nil {

@@ -80,14 +80,16 @@ func TestAnAuthorReadsNoSecret(t *testing.T) {
 		if _, err := save(t, author, "merge", key, text, "demo"); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("%s: saved, or refused with %v", key, err)
 		}
-		body := api.WhatIf{Templates: &api.WhatIfTemplates{New: []api.WhatIfNew{{Op: new("merge"), Key: &key, Template: &text, Tags: []string{"demo"}}}}}
+		body := api.WhatIf{Templates: &api.WhatIfTemplates{New: []api.WhatIfNew{{Op: new("merge"), Key: &key,
+			Template: &text, Tags: []string{"demo"}}}}}
 		if _, err := author.WhatIf(t.Context(), body); fleet.CodeOf(err) != fleet.CodeInvalid {
 			t.Errorf("%s: tried, or refused with %v", key, err)
 		}
 	}
 	// What only shows on a device is the plan's business.
 	sly := "def template(device):\n    return secret(\"backup-pw\") if device.label != \"Sample\" else \"fine\""
-	made, err := author.EvaluateNewTemplate(t.Context(), api.EvaluateTemplate{Op: new("set"), Key: new("folders.*.label"), Template: &sly}, "")
+	made, err := author.EvaluateNewTemplate(t.Context(), api.EvaluateTemplate{Op: new("set"), Key: new("folders.*.label"),
+		Template: &sly}, "")
 	if err != nil || strings.Contains(string(made.Value)+fmt.Sprint(made.Changes, made.Warnings), hidden) ||
 		!strings.Contains(strings.Join(made.Warnings, " "), "backup-pw") {
 		t.Errorf("evaluated: %+v, %v", made, err)
@@ -98,7 +100,8 @@ func TestAnAuthorReadsNoSecret(t *testing.T) {
 	}
 	for _, device := range ids {
 		state := s.WaitConfiguration(device, fleet.ConfigFailed)
-		if !strings.Contains(state.Reason, fmt.Sprintf("template %d", id)) || !strings.Contains(state.Reason, "backup-pw") || state.Next == "" {
+		if !strings.Contains(state.Reason, fmt.Sprintf("template %d", id)) || !strings.Contains(state.Reason, "backup-pw") ||
+			state.Next == "" {
 			t.Errorf("the state says %+v", state)
 		}
 	}
@@ -126,7 +129,8 @@ func TestASecretReachesTheDaemonAndNobodyElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Client.ApplyPlan(t.Context(), string(ids[0]), api.ApplyPlan{Digest: &plan.Digest, Consent: []string{held}}); err != nil {
+	if _, err := s.Client.ApplyPlan(t.Context(), string(ids[0]),
+		api.ApplyPlan{Digest: &plan.Digest, Consent: []string{held}}); err != nil {
 		t.Fatal(err)
 	}
 	s.WaitConfiguration(ids[0], fleet.ConfigInSync)
@@ -166,7 +170,8 @@ func TestASecretWithoutListsIsForTemplatesOfAdmins(t *testing.T) {
 		t.Fatal(err)
 	}
 	op, key := "merge", "folders.crypt"
-	text := fmt.Sprintf(`{"path": "~/crypt", "devices": [{"deviceID": %q, "encryptionPassword": "${secret:backup-pw}"}]}`, ids[1])
+	text := fmt.Sprintf(`{"path": "~/crypt", "devices": [{"deviceID": %q, "encryptionPassword": "${secret:backup-pw}"}]}`,
+		ids[1])
 	id, err := save(t, author, op, key, text, "vault")
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +182,8 @@ func TestASecretWithoutListsIsForTemplatesOfAdmins(t *testing.T) {
 			t.Errorf("%q is not in %+v", word, state)
 		}
 	}
-	if !strings.Contains(state.Next, "muster secret allow 'backup-pw' --key 'folders.crypt.devices.*.encryptionPassword'") {
+	if !strings.Contains(state.Next,
+		"muster secret allow 'backup-pw' --key 'folders.crypt.devices.*.encryptionPassword'") {
 		t.Errorf("what to type is not in %q", state.Next)
 	}
 	text += "\n" // an admin saves it as their own

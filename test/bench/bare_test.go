@@ -103,7 +103,8 @@ func (b *bareClient) contactAll(o bareOrder) error {
 
 // contact does the requests of a first contact, in Muster's order.
 func (b *bareClient) contact(d *place, decode bool) error {
-	paths := []string{"/rest/noauth/health", "/rest/system/status", eventsPath + "&since=0&limit=1&timeout=0", "/rest/system/version", "/rest/config"}
+	paths := []string{"/rest/noauth/health", "/rest/system/status", eventsPath + "&since=0&limit=1&timeout=0",
+		"/rest/system/version", "/rest/config"}
 	for _, folder := range d.Folders {
 		paths = append(paths, "/rest/db/status?folder="+url.QueryEscape(folder))
 	}
@@ -122,7 +123,8 @@ func (b *bareClient) contact(d *place, decode bool) error {
 	return nil
 }
 
-const eventsPath = "/rest/events?events=ConfigSaved,FolderSummary,StateChanged,DeviceConnected,DeviceDisconnected,FolderErrors,PendingDevicesChanged,PendingFoldersChanged"
+const eventsPath = "/rest/events?events=ConfigSaved,FolderSummary,StateChanged,DeviceConnected,DeviceDisconnected," +
+	"FolderErrors,PendingDevicesChanged,PendingFoldersChanged"
 
 // hold polls for ever, with the status in between, as Muster does.
 func (b *bareClient) hold(d *place) {

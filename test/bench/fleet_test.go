@@ -42,7 +42,8 @@ func seedHome(b testing.TB, daemons []place) string {
 	if err := group.Wait(); err != nil {
 		b.Fatal(err)
 	}
-	made, err := s.CreateTemplate(b.Context(), fleet.Template{Label: "no reports", Op: fleet.OpSet, Key: "options.urAccepted", Text: "-1\n"})
+	made, err := s.CreateTemplate(b.Context(), fleet.Template{Label: "no reports", Op: fleet.OpSet,
+		Key: "options.urAccepted", Text: "-1\n"})
 	if err == nil {
 		_, err = s.TagTemplate(b.Context(), made.ID, allTag, nil)
 	}

@@ -21,7 +21,8 @@ type load struct {
 	connections int
 }
 
-// run sends that many requests, over all connections, and gives the time that it took. Every answer must have the status.
+// run sends that many requests, over all connections, and gives the time that it took. Every answer must have the
+// status.
 func (l load) run(b testing.TB, requests, status int, request func(i int) []byte) time.Duration {
 	b.Helper()
 	var next atomic.Int64
@@ -119,23 +120,24 @@ func runPlain(in io.Reader, out io.Writer) error {
 		return err
 	}
 	var prepared sync.Map
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		found, there := prepared.Load(r.URL.RequestURI())
-		if !there {
-			http.NotFound(w, r)
-			return
-		}
-		answer := found.(plainOrder)
-		header := w.Header()
-		header.Set("Etag", answer.ETag)
-		if answer.ETag != "" && r.Header.Get("If-None-Match") == answer.ETag {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		header.Set("Content-Type", "application/json")
-		header.Set("Content-Length", strconv.Itoa(len(answer.Body)))
-		_, _ = w.Write(answer.Body)
-	})}
+	server := &http.Server{ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			found, there := prepared.Load(r.URL.RequestURI())
+			if !there {
+				http.NotFound(w, r)
+				return
+			}
+			answer := found.(plainOrder)
+			header := w.Header()
+			header.Set("Etag", answer.ETag)
+			if answer.ETag != "" && r.Header.Get("If-None-Match") == answer.ETag {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			header.Set("Content-Type", "application/json")
+			header.Set("Content-Length", strconv.Itoa(len(answer.Body)))
+			_, _ = w.Write(answer.Body)
+		})}
 	go func() { _ = server.Serve(listener) }()
 	defer server.Close()
 	return obey(in, out, func(o plainOrder) (plainOutcome, error) {

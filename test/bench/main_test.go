@@ -1,5 +1,5 @@
-// Package bench measures Muster with thousands of simulated daemons against yardsticks taken in the same run: a figure is
-// a ratio, not a number of seconds that another machine would not repeat. The farm, the yardsticks and Muster are
+// Package bench measures Muster with thousands of simulated daemons against yardsticks taken in the same run: a figure
+// is a ratio, not a number of seconds that another machine would not repeat. The farm, the yardsticks and Muster are
 // processes of their own, so that processor time and memory are told apart.
 package bench
 

@@ -16,8 +16,8 @@ import (
 // MUSTER_BENCH_PROFILE=DIR keeps profiles of the server there, by the name of what was going on.
 const profileVariable = "MUSTER_BENCH_PROFILE"
 
-// profiled runs in the server's process: every SIGUSR1 begins a processor profile, every SIGUSR2 ends it and adds one of
-// the memory.
+// profiled runs in the server's process: every SIGUSR1 begins a processor profile, every SIGUSR2 ends it and adds one
+// of the memory.
 func profiled() {
 	dir := os.Getenv(profileVariable)
 	if dir == "" || os.Getenv("MUSTER_TEST_PROCESS") != "server" {

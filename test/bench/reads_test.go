@@ -52,14 +52,17 @@ func compareReads(b *testing.B, s *server.Server, plain *child, what, path strin
 		if unchanged {
 			status, known, named, requests = http.StatusNotModified, etag, what+", unchanged (304)", 20_000
 		}
-		ours, bare := requestOf("GET", host, path, s.Token, known, nil), requestOf("GET", ready.Address, path, s.Token, known, nil)
+		ours, bare := requestOf("GET", host, path, s.Token, known, nil),
+			requestOf("GET", ready.Address, path, s.Token, known, nil)
 		var took, yardstick []time.Duration
 		for range readRounds { // in turn, so that what else the machine does meets both
 			took = append(took, load{host, readers}.run(b, requests, status, func(int) []byte { return ours }))
-			yardstick = append(yardstick, load{ready.Address, readers}.run(b, requests, status, func(int) []byte { return bare }))
+			yardstick = append(yardstick, load{ready.Address, readers}.run(b, requests, status,
+				func(int) []byte { return bare }))
 		}
 		share := ratio(middle(yardstick), middle(took))
-		judge(share >= goal, "%s, %d bytes: Muster %.0f a second, bare handler %.0f: %.2f of it (goal: at least %.1f)", named, len(body),
+		judge(share >= goal, "%s, %d bytes: Muster %.0f a second, bare handler %.0f: %.2f of it (goal: at least %.1f)",
+			named, len(body),
 			float64(requests)/middle(took).Seconds(), float64(requests)/middle(yardstick).Seconds(), share, goal)
 	}
 }

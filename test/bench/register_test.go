@@ -14,9 +14,9 @@ import (
 
 const writers = 64
 
-// BenchmarkRegister registers the whole fleet over the API, each device acknowledged after it is on disk, while those that
-// are already registered are contacted. Beside it: how often this disk can make a small write durable, one after the
-// other, and a bare net/http handler that keeps nothing.
+// BenchmarkRegister registers the whole fleet over the API, each device acknowledged after it is on disk, while those
+// that are already registered are contacted. Beside it: how often this disk can make a small write durable, one after
+// the other, and a bare net/http handler that keeps nothing.
 func BenchmarkRegister(b *testing.B) {
 	for b.Loop() {
 		_, places := startFarm(b)
@@ -46,9 +46,11 @@ func BenchmarkRegister(b *testing.B) {
 		s.Stop()
 
 		rate, syncs, bare := float64(len(places))/took.Seconds(), syncsASecond(b), bareWrites(b, requests)
-		judge(rate >= 3000, "registering %d devices over the API by %d at a time: %.0f a second, all there after a kill (goal: at least 3000); %.2f ms of processor time each",
+		judge(rate >= 3000, "registering %d devices over the API by %d at a time: %.0f a second, all there after a kill "+
+			"(goal: at least 3000); %.2f ms of processor time each",
 			len(places), writers, rate, float64(cpu.Microseconds())/1000/float64(len(places)))
-		say("yardsticks: this disk makes %.0f small writes a second durable one by one; a bare handler that keeps nothing takes %.0f a second\n", syncs, bare)
+		say("yardsticks: this disk makes %.0f small writes a second durable one by one; a bare handler that keeps nothing "+
+			"takes %.0f a second\n", syncs, bare)
 	}
 }
 

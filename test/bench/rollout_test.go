@@ -18,9 +18,9 @@ const (
 	soakWindow  = 10 * time.Second // in which the cost of a rollout that soaks is measured, and that of none
 )
 
-// BenchmarkRollout: one option is set for all devices of fleets of several sizes. The cost is processor time of Muster from
-// the save until the rollout has succeeded, less what the fleet costs at rest. The yardstick is a bare client that reads
-// and writes the same.
+// BenchmarkRollout: one option is set for all devices of fleets of several sizes. The cost is processor time of Muster
+// from the save until the rollout has succeeded, less what the fleet costs at rest. The yardstick is a bare client
+// that reads and writes the same.
 func BenchmarkRollout(b *testing.B) {
 	for b.Loop() {
 		var perDevice []time.Duration
@@ -37,11 +37,14 @@ func BenchmarkRollout(b *testing.B) {
 			muster := rollOut(b, some)
 			stop()
 			perDevice = append(perDevice, muster/time.Duration(len(some)))
-			judge(ratio(muster, bare) <= 2.5, "rollout of one option to %d devices: %.2f s of CPU per 1,000 devices, bare GET and PATCH: %.2f s: %.2f times (goal: at most 2.5)",
+			judge(ratio(muster, bare) <= 2.5,
+				"rollout of one option to %d devices: %.2f s of CPU per 1,000 devices, bare GET and PATCH: %.2f s: %.2f times "+
+					"(goal: at most 2.5)",
 				len(some), perThousand(muster, len(some)), perThousand(bare, len(some)), ratio(muster, bare))
 		}
 		least, most := slices.Min(perDevice), slices.Max(perDevice)
-		judge(ratio(most, least) <= 1.2, "CPU per device of the dearest size: %.2f times that of the cheapest (goal: at most 1.2)\n", ratio(most, least))
+		judge(ratio(most, least) <= 1.2,
+			"CPU per device of the dearest size: %.2f times that of the cheapest (goal: at most 1.2)\n", ratio(most, least))
 	}
 }
 

@@ -28,8 +28,9 @@ const (
 	atOnce       = 64         // daemons that are worked on at a time, by Muster and by the bare client
 )
 
-// BenchmarkSave: a template is saved, and what it asks arrives at the daemons that it is for: at ten of a thousand, and at
-// all of them in one go. The yardstick is net/http, which does the same reading and writing and knows beforehand what.
+// BenchmarkSave: a template is saved, and what it asks arrives at the daemons that it is for: at ten of a thousand,
+// and at all of them in one go. The yardstick is net/http, which does the same reading and writing and knows
+// beforehand what.
 func BenchmarkSave(b *testing.B) {
 	for b.Loop() {
 		f := newSavedFarm(b)
@@ -47,8 +48,11 @@ func BenchmarkSave(b *testing.B) {
 		s.Stop()
 		after := took(func() { f.bareAll(b, 2) })
 		bare := (before + after) / 2 // what else runs on the machine comes and goes
-		judge(ratio(all, bare) <= 2.5, "all %d touched in one wave: %v; bare GET and two PATCHes of everybody: %v before, %v after: %.2f times (goal: at most 2.5)",
-			len(f.daemons), all.Round(time.Millisecond), before.Round(time.Millisecond), after.Round(time.Millisecond), ratio(all, bare))
+		judge(ratio(all, bare) <= 2.5,
+			"all %d touched in one wave: %v; bare GET and two PATCHes of everybody: %v before, %v after: %.2f times (goal: "+
+				"at most 2.5)",
+			len(f.daemons), all.Round(time.Millisecond), before.Round(time.Millisecond), after.Round(time.Millisecond),
+			ratio(all, bare))
 	}
 }
 
@@ -60,7 +64,8 @@ type savedFarm struct {
 
 func newSavedFarm(b *testing.B) *savedFarm {
 	b.Helper()
-	farm, err := stsim.New(stsim.Options{Count: min(1000, daemons()), Seed: 2, Folders: farmFolders, Network: 91, Shared: true, Quiet: true,
+	farm, err := stsim.New(stsim.Options{Count: min(1000, daemons()), Seed: 2, Folders: farmFolders, Network: 91,
+		Shared: true, Quiet: true,
 		Timing: stsim.Timing{Summary: time.Millisecond}})
 	if err != nil {
 		b.Fatal(err)
@@ -108,8 +113,8 @@ func (f *savedFarm) seed(b *testing.B) string {
 	return home
 }
 
-// waitPendingRead waits until Muster has asked every daemon who wants to be let in, once after its start and between two
-// polls: this too follows the first contact.
+// waitPendingRead waits until Muster has asked every daemon who wants to be let in, once after its start and between
+// two polls: this too follows the first contact.
 func (f *savedFarm) waitPendingRead(b *testing.B) {
 	b.Helper()
 	limit := time.Now().Add(2 * time.Minute)
@@ -142,12 +147,15 @@ func (f *savedFarm) touchAll(b *testing.B, s *server.Server) time.Duration {
 	wrong, forbidden, silent := 0, 0, 0
 	for _, d := range f.daemons {
 		c := d.Counters()
-		if c.Writes != 2 || c.ByRoute["PATCH /rest/config/options"] != 1 || c.ByRoute["PATCH /rest/config/folders/"+sharedFolder] != 1 {
+		if c.Writes != 2 || c.ByRoute["PATCH /rest/config/options"] != 1 ||
+			c.ByRoute["PATCH /rest/config/folders/"+sharedFolder] != 1 {
 			wrong++
 		}
 		forbidden, silent = forbidden+c.Forbidden, silent+c.Silent
 	}
-	judge(wrong+forbidden+silent == 0, "daemons with other than one write for each of two sections: %d; answers 403: %d; silent connections: %d (goal: 0)", wrong, forbidden, silent)
+	judge(wrong+forbidden+silent == 0,
+		"daemons with other than one write for each of two sections: %d; answers 403: %d; silent connections: %d (goal: 0)",
+		wrong, forbidden, silent)
 	return all
 }
 
@@ -177,7 +185,8 @@ func (f *savedFarm) touchTen(b *testing.B, s *server.Server) {
 		f.waitInSync(b, s, touchedTag)
 		muster = append(muster, f.firstBytes(b, ten, func() {
 			text := fmt.Sprint(2000 + n)
-			if _, err := s.Client.PutTemplate(b.Context(), id, api.PutTemplate{Op: &op, Key: &key, Template: &text}); err != nil {
+			if _, err := s.Client.PutTemplate(b.Context(), id, api.PutTemplate{Op: &op, Key: &key,
+				Template: &text}); err != nil {
 				b.Fatal(err)
 			}
 		})...)
@@ -186,7 +195,8 @@ func (f *savedFarm) touchTen(b *testing.B, s *server.Server) {
 	p50, p99 := quantile(muster, 0.5), quantile(muster, 0.99)
 	bare50, bare99 := quantile(bare, 0.5), quantile(bare, 0.99)
 	judge(p50 < 150*time.Millisecond && p99 < time.Second,
-		"save to first byte at ten of %d daemons: p50 %v, p99 %v (goal: under 150 ms and 1 s); bare GET and PATCH of the ten: p50 %v, p99 %v; ratio of p50 %.1f, of p99 %.1f",
+		"save to first byte at ten of %d daemons: p50 %v, p99 %v (goal: under 150 ms and 1 s); bare GET and PATCH of the "+
+			"ten: p50 %v, p99 %v; ratio of p50 %.1f, of p99 %.1f",
 		len(f.daemons), p50, p99, bare50, bare99, ratio(p50, bare50), ratio(p99, bare99))
 }
 
@@ -268,7 +278,8 @@ func (p place) write(options string, folder ...string) error {
 		calls = append(calls, [3]string{http.MethodPatch, "/rest/config/folders/" + sharedFolder, body})
 	}
 	for _, call := range calls {
-		r, err := http.NewRequest(call[0], fmt.Sprintf("https://%s:%d%s", p.Host, p.Port, call[1]), bytes.NewReader([]byte(call[2])))
+		r, err := http.NewRequest(call[0], fmt.Sprintf("https://%s:%d%s", p.Host, p.Port, call[1]),
+			bytes.NewReader([]byte(call[2])))
 		if err != nil {
 			return err
 		}

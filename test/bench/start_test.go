@@ -27,7 +27,8 @@ func BenchmarkStart(b *testing.B) {
 		s = server.Start(b, server.Options{Home: s.Home})
 		ready := time.Since(began)
 		missing := 0
-		for i := 0; i < len(places); i += max(1, len(places)/100) { // the last known values, of daemons that were not contacted yet
+		// the last known values, of daemons that were not contacted yet
+		for i := 0; i < len(places); i += max(1, len(places)/100) {
 			if status(b, s, "/api/v1/devices/"+string(places[i].ID)+"/status") != http.StatusOK {
 				missing++
 			}
@@ -35,9 +36,12 @@ func BenchmarkStart(b *testing.B) {
 		answered := time.Since(began)
 		profile(b, s, "start", func() { waitOnline(b, s, len(places)) })
 		all := time.Since(began)
-		judge(ready < 3*time.Second && missing == 0, "start with %d known devices: the API is ready after %.2f s, a hundred last known values were read after %.2f s, %d missing (goal: under 3 s); a bare process is there after %.2f s",
+		judge(ready < 3*time.Second && missing == 0,
+			"start with %d known devices: the API is ready after %.2f s, a hundred last known values were read after %.2f s, "+
+				"%d missing (goal: under 3 s); a bare process is there after %.2f s",
 			len(places), ready.Seconds(), answered.Seconds(), missing, bare.Seconds())
-		judge(all < time.Minute, "all are watched after %.1f s (goal: within a minute; at 200 new connections a second it takes %.0f s)\n", all.Seconds(), float64(len(places))/200)
+		judge(all < time.Minute, "all are watched after %.1f s (goal: within a minute; at 200 new connections a second it "+
+			"takes %.0f s)\n", all.Seconds(), float64(len(places))/200)
 		s.Stop()
 	}
 }

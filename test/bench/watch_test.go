@@ -16,8 +16,8 @@ import (
 	"muster/test/server"
 )
 
-// BenchmarkWatch: the whole fleet is contacted for the first time, then watched at rest, then some of it is in trouble.
-// The yardstick is net/http with nothing around it, which sends the same requests and holds the same polls.
+// BenchmarkWatch: the whole fleet is contacted for the first time, then watched at rest, then some of it is in
+// trouble. The yardstick is net/http with nothing around it, which sends the same requests and holds the same polls.
 func BenchmarkWatch(b *testing.B) {
 	for b.Loop() {
 		sim, places := startFarm(b)
@@ -33,19 +33,26 @@ func BenchmarkWatch(b *testing.B) {
 		})
 		contact := usageOf(b, s.PID()).cpu - start
 		asked := counters(b, sim)
-		say("first contact of all: Muster took %.1f s of processor time in %.0f s (and %.1f s to start), bare net/http %.1f s with decoding, %.1f s without",
+		say("first contact of all: Muster took %.1f s of processor time in %.0f s (and %.1f s to start), bare net/http "+
+			"%.1f s with decoding, %.1f s without",
 			contact.Seconds(), time.Since(began).Seconds(), start.Seconds(), bare.decoding.Seconds(), bare.contact.Seconds())
-		say("a daemon accepted %.2f connections and was asked %.1f times", asked.each(asked.Accepted), asked.each(asked.Requests))
-		judge(ratio(contact, bare.decoding) <= 1.5, "first contact of all: %.2f times the bare client (goal: at most 1.5)", ratio(contact, bare.decoding))
+		say("a daemon accepted %.2f connections and was asked %.1f times", asked.each(asked.Accepted),
+			asked.each(asked.Requests))
+		judge(ratio(contact, bare.decoding) <= 1.5, "first contact of all: %.2f times the bare client (goal: at most 1.5)",
+			ratio(contact, bare.decoding))
 
 		var idle rest
 		profile(b, s, "rest", func() { idle = restOf(b, s.PID()) })
-		judge(idle.cores < 0.1, "at rest: Muster %.3f cores, bare net/http %.3f (goal: under 0.1)", idle.cores, bare.rest.cores)
-		judge(ratio(idle.resident, bare.rest.resident) <= 1.3, "memory per watched idle device: Muster %s, bare net/http %s: %.2f times (goal: at most 1.3); %d descriptors",
+		judge(idle.cores < 0.1, "at rest: Muster %.3f cores, bare net/http %.3f (goal: under 0.1)", idle.cores,
+			bare.rest.cores)
+		judge(ratio(idle.resident, bare.rest.resident) <= 1.3,
+			"memory per watched idle device: Muster %s, bare net/http %s: %.2f times (goal: at most 1.3); %d descriptors",
 			perDevice(idle.resident), perDevice(bare.rest.resident), ratio(idle.resident, bare.rest.resident), idle.files)
 
 		calm := measureChanges(b, s, sim, places)
-		judge(calm.p99 < time.Second, "a change on a daemon to our event stream: p50 %v, p99 %v, max %v of %d (goal: p99 under 1 s)", calm.p50, calm.p99, calm.most, changes)
+		judge(calm.p99 < time.Second,
+			"a change on a daemon to our event stream: p50 %v, p99 %v, max %v of %d (goal: p99 under 1 s)", calm.p50, calm.p99,
+			calm.most, changes)
 
 		troubles(b, s, sim, places, idle, calm)
 		s.Stop()
@@ -230,7 +237,8 @@ func troubles(b *testing.B, s *server.Server, sim *child, places []place, idle r
 	}
 	fine := online(b, s, func(id string) bool { return others[id] })
 	all := online(b, s, everybody)
-	say("with 1 %% of the daemons flapping, 1 %% hanging and 1 %% hostile: %d others online, %d of those in trouble; Muster %.3f cores (at rest %.3f), %s per device (at rest %s)",
+	say("with 1 %% of the daemons flapping, 1 %% hanging and 1 %% hostile: %d others online, %d of those in trouble; "+
+		"Muster %.3f cores (at rest %.3f), %s per device (at rest %s)",
 		fine, all-fine, troubled.cores, idle.cores, perDevice(troubled.resident), perDevice(idle.resident))
 	judge(during.p50 <= calm.p50*11/10 && during.p99 <= calm.p99*11/10,
 		"a change on one of the others: p50 %v, p99 %v; %.2f and %.2f times those before (goal: within 10 %%)",

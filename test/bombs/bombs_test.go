@@ -113,7 +113,8 @@ func detonate(t *testing.T, s *server.Server, text string, limit time.Duration) 
 
 func evaluatesWell(t *testing.T, s *server.Server) {
 	t.Helper()
-	text := fmt.Sprintf("def template(device):\n    return {'globalAnnounceEnabled': len(device.label) > %d}\n", time.Now().UnixNano()%1000)
+	text := fmt.Sprintf("def template(device):\n    return {'globalAnnounceEnabled': len(device.label) > %d}\n",
+		time.Now().UnixNano()%1000)
 	op, key := "merge", "options"
 	made, err := s.Client.EvaluateNewTemplate(t.Context(), api.EvaluateTemplate{Template: &text, Op: &op, Key: &key}, "")
 	if err != nil || !bytes.Contains(made.Value, []byte("globalAnnounceEnabled")) {

@@ -22,8 +22,8 @@ const (
 	bombLimit    = 10 * time.Minute // for one answer: the machine is busy, and the bombs come several at a time
 )
 
-// atATime is how often a bomb is evaluated, and asked about in a what-if, at once. The server makes two evaluations, and
-// one what-if, at a time.
+// atATime is how often a bomb is evaluated, and asked about in a what-if, at once. The server makes two evaluations,
+// and one what-if, at a time.
 func atATime() (evaluations, whatIfs int) {
 	if os.Getenv("MUSTER_SOAK") != "" {
 		return 10, 3
@@ -47,8 +47,10 @@ const fits = " that may be" // ends the names of those within the bounds
 // planBombs fan a value out over many places, name one secret many times, or make long texts, names or lists.
 var planBombs = map[string]planBomb{
 	"handles in a list": {"set", "options.stunServers", `[secret("kib")] * 99000`},
-	"handles at shares": {"merge", "folders", "def template():\n    shares = [{'deviceID': d.deviceID, 'encryptionPassword': secret('kib')} for d in devices()]\n" +
-		"    return [{'id': 'f%d' % i, 'path': '~/f%d' % i, 'devices': shares} for i in range(99000 // len(shares))]"},
+	"handles at shares": {"merge", "folders",
+		"def template():\n    shares = [{'deviceID': d.deviceID, 'encryptionPassword': secret('kib')} for d in " +
+			"devices()]\n" +
+			"    return [{'id': 'f%d' % i, 'path': '~/f%d' % i, 'devices': shares} for i in range(99000 // len(shares))]"},
 	"handles at every share": {"set", "folders.*.devices.*.encryptionPassword", `secret("large")`},
 	"a label":                {"set", "folders.*.label", `"x" * 1000000`},
 	"a label of its own":     {"set", "folders.*.label", "def template(device):\n    return device.deviceID * 15000"},
@@ -58,20 +60,24 @@ var planBombs = map[string]planBomb{
 	"ignore patterns":        {"set", "ignores.*", `["/pattern-%d" % i for i in range(90000)]`},
 	"entries of a map":       {"merge", "folders.*.versioning.params", `{"name-%d" % i: "x" * 500 for i in range(2000)}`},
 	"unknown fields":         {"merge", "folders.*", `{"unknown%d" % i: 1 for i in range(2000)}`},
-	"unknown objects":        {"merge", "folders.*", `{"minDiskFree": {"unknown%d" % i: 1 for i in range(2000)}, "versioning": {"unknown%d" % i: 1 for i in range(2000)}}`},
-	"new folders":            {"merge", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(30000)]`},
-	"all folders anew":       {"set", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(30000)]`},
-	"a folder's ID":          {"merge", "folders", `[{"id": "x" * 1000000, "path": "~/x"}]`},
-	"an ID in many folders":  {"merge", "folders.*.versioning.params", `{"x" * 1000000: "1"}`},
-	"an unknown name":        {"merge", "folders.*", `{"x" * 1000000: 1}`},
-	"an error":               {"set", "folders.*.label", "def template(device):\n    fail(device.deviceID * 30000)"},
-	"a wrong type":           {"set", "folders.*.paused", `"x" * 2000000`},
-	"a wrong word":           {"set", "folders.*.type", `"x" * 2000000`},
-	"labels" + fits:          {"set", "folders.*.label", "def template(device):\n    return (device.deviceID * 160)[:10000]"},
-	"paths" + fits:           {"set", "folders.*.path", "def template(device):\n    return '/' + (device.deviceID * 160)[:10000]"},
-	"folders" + fits:         {"merge", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(900)]`},
-	"fields" + fits:          {"merge", "folders.*", `{"unknown%d" % i: 1 for i in range(9)}`},
-	"prints":                 {"set", "options.maxSendKbps", "def template(device):\n    for i in range(1000):\n        print(device.deviceID)\n    return 1"},
+	"unknown objects": {"merge", "folders.*",
+		`{"minDiskFree": {"unknown%d" % i: 1 for i in range(2000)}, "versioning": {"unknown%d" % i: 1 for i in range(2000)}}`},
+	"new folders":           {"merge", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(30000)]`},
+	"all folders anew":      {"set", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(30000)]`},
+	"a folder's ID":         {"merge", "folders", `[{"id": "x" * 1000000, "path": "~/x"}]`},
+	"an ID in many folders": {"merge", "folders.*.versioning.params", `{"x" * 1000000: "1"}`},
+	"an unknown name":       {"merge", "folders.*", `{"x" * 1000000: 1}`},
+	"an error":              {"set", "folders.*.label", "def template(device):\n    fail(device.deviceID * 30000)"},
+	"a wrong type":          {"set", "folders.*.paused", `"x" * 2000000`},
+	"a wrong word":          {"set", "folders.*.type", `"x" * 2000000`},
+	"labels" + fits: {"set", "folders.*.label",
+		"def template(device):\n    return (device.deviceID * 160)[:10000]"},
+	"paths" + fits: {"set", "folders.*.path",
+		"def template(device):\n    return '/' + (device.deviceID * 160)[:10000]"},
+	"folders" + fits: {"merge", "folders", `[{"id": "f%d" % i, "path": "~/f%d" % i} for i in range(900)]`},
+	"fields" + fits:  {"merge", "folders.*", `{"unknown%d" % i: 1 for i in range(9)}`},
+	"prints": {"set", "options.maxSendKbps",
+		"def template(device):\n    for i in range(1000):\n        print(device.deviceID)\n    return 1"},
 }
 
 // bombed is a fleet of simulated daemons with many folders.
@@ -185,8 +191,8 @@ func TestNoPlanOfABombMakesTheServerLarge(t *testing.T) {
 	}
 }
 
-// atOnce asks n times at once. The server may answer that the template is wrong, or that a what-if took too long: one is
-// made at a time, and each is given up after two minutes.
+// atOnce asks n times at once. The server may answer that the template is wrong, or that a what-if took too long: one
+// is made at a time, and each is given up after two minutes.
 func atOnce(t *testing.T, n int, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), bombLimit)
@@ -227,7 +233,8 @@ func TestNoKeptBombMakesAStartLarge(t *testing.T) {
 					continue // it becomes the daemons' configuration, and that takes what it takes
 				}
 				t.Run(name, func(t *testing.T) {
-					made, err := s.Client.CreateTemplate(t.Context(), api.PutTemplate{Op: &bomb.op, Key: &bomb.key, Template: &bomb.text})
+					made, err := s.Client.CreateTemplate(t.Context(), api.PutTemplate{Op: &bomb.op, Key: &bomb.key,
+						Template: &bomb.text})
 					if fleet.CodeOf(err) == fleet.CodeInvalid {
 						t.Logf("not saved: %v", err)
 						return

@@ -18,7 +18,8 @@ import (
 )
 
 func target(d *daemon.Daemon) syncthing.Target {
-	return syncthing.Target{Device: d.ID, APIKey: fleet.NewSecret(d.APIKey), Address: d.HostPort(), Introduced: fleet.ByPerson,
+	return syncthing.Target{Device: d.ID, APIKey: fleet.NewSecret(d.APIKey), Address: d.HostPort(),
+		Introduced:    fleet.ByPerson,
 		SyncAddresses: []string{d.SyncAddress()}}
 }
 

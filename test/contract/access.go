@@ -66,11 +66,13 @@ var access = []Check{
 	{"with useTLS plain http is sent to https", Spoils, func(p *Probe) {
 		p.MustDo("PATCH", "/rest/config/gui", `{"useTLS":true}`)
 		p.Until("plain http is redirected", func() error {
-			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/ping?x=1", Scheme: "http", Header: map[string]string{"X-API-Key": p.key}})
+			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/ping?x=1", Scheme: "http",
+				Header: map[string]string{"X-API-Key": p.key}})
 			if err != nil {
 				return err
 			}
-			if want := "https://" + p.HostPort() + "/rest/system/ping?x=1"; answer.Status != http.StatusTemporaryRedirect || answer.Header.Get("Location") != want {
+			if want := "https://" + p.HostPort() + "/rest/system/ping?x=1"; answer.Status != http.StatusTemporaryRedirect ||
+				answer.Header.Get("Location") != want {
 				return fmt.Errorf("got %d to %s", answer.Status, answer.Header.Get("Location"))
 			}
 			return nil
@@ -108,7 +110,8 @@ var access = []Check{
 			}
 			return err
 		})
-		if want := byVersion(p, 401, 403); answer.Status != want || answer.Text != byVersion(p, "Not Authorized\n", "Forbidden\n") {
+		if want := byVersion(p, 401, 403); answer.Status != want ||
+			answer.Text != byVersion(p, "Not Authorized\n", "Forbidden\n") {
 			p.Errorf("got %d %q", answer.Status, answer.Text)
 		}
 		if got := answer.Header.Get("X-Syncthing-Id"); got != "" {
@@ -117,7 +120,8 @@ var access = []Check{
 		p.Get("/rest/system/status")
 		basic := func(password string) Answer {
 			credentials := base64.StdEncoding.EncodeToString([]byte("u:" + password))
-			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/status", Header: map[string]string{"Authorization": "Basic " + credentials}})
+			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/status",
+				Header: map[string]string{"Authorization": "Basic " + credentials}})
 			if err != nil {
 				p.Fatal(err)
 			}
@@ -141,7 +145,8 @@ var access = []Check{
 				p.Errorf("%s: X-Syncthing-Id is %q", path, got)
 			}
 		}
-		if got := texts(p.Get("/rest/config/options").Get("unackedNotificationIDs"), ""); strings.Contains(strings.Join(got, " "), "authenticationUserAndPassword") {
+		if got := texts(p.Get("/rest/config/options").Get("unackedNotificationIDs"),
+			""); strings.Contains(strings.Join(got, " "), "authenticationUserAndPassword") {
 			p.Errorf("the daemon still asks for a password: %v", got)
 		}
 	}},

@@ -95,6 +95,7 @@ func (r real) AddFile(folder, path string) {
 // Knock starts a second daemon that knows the first one.
 func (r real) Knock() fleet.DeviceID {
 	other := daemon.Start(r.t, daemon.Options{})
-	other.Put("/rest/config/devices", []any{map[string]any{"deviceID": r.Daemon.ID, "addresses": []string{r.SyncAddress()}}})
+	other.Put("/rest/config/devices",
+		[]any{map[string]any{"deviceID": r.Daemon.ID, "addresses": []string{r.SyncAddress()}}})
 	return other.ID
 }

@@ -28,7 +28,8 @@ var documents = []Check{
 		for _, body := range []string{
 			`{"version":`, ``, `[]`, `"x"`, `{"options":{"maxSendKbps":"5"}}`, `{"options":{"maxSendKbps":5.5}}`,
 			`{"options":{"maxSendKbps":5.0}}`, `{"options":{"natEnabled":"true"}}`, `{"folders":{}}`, `{"gui":[]}`,
-			`{"folders":[{"id":"a","path":"x"},{"id":"a","path":"y"}]}`, `{"folders":[{"id":"","path":"x"}]}`, `{"folders":[{"path":"x"}]}`,
+			`{"folders":[{"id":"a","path":"x"},{"id":"a","path":"y"}]}`, `{"folders":[{"id":"","path":"x"}]}`,
+			`{"folders":[{"path":"x"}]}`,
 			`{"folders":[{"id":"a","path":""}]}`, `{"devices":[{"deviceID":"nonsense"}]}`,
 			`{"devices":[{"deviceID":"` + strings.Replace(stranger, "P56", "P57", 1) + `"}]}`,
 		} {
@@ -45,7 +46,8 @@ var documents = []Check{
 	{"what is absent becomes a default", Opens, func(p *Probe) {
 		p.Config(`{"options":{"maxSendKbps":7},"defaults":{"folder":{"path":"/x","rescanIntervalS":9}},"folders":[{"id":"f","path":"` + p.Folder("f") + `"}],"devices":[{"deviceID":"` + stranger + `"}]}`)
 		now := p.Get("/rest/config")
-		p.MustDo("PUT", "/rest/config", string(stconfig.Obj().With("version", now.Get("version")).With("gui", now.Get("gui")).JSON()))
+		p.MustDo("PUT", "/rest/config",
+			string(stconfig.Obj().With("version", now.Get("version")).With("gui", now.Get("gui")).JSON()))
 		c := p.Get("/rest/config")
 		p.Is(c, "options.maxSendKbps", "0")
 		p.Is(c, "options.globalAnnounceEnabled", "true")
@@ -91,7 +93,8 @@ var documents = []Check{
 		p.Is(c, fmt.Sprintf("devices.%d.compression", i), `"metadata"`)
 	}},
 	{"a hash that begins with a digit in base32 sorts after the letters", Writes, func(p *Probe) {
-		const digit, letter = "2222222-222222M-2222222-222222M-2222222-222222M-2222222-22222AG", "BBBBBBB-BBBBBBN-BBBBBBB-BBBBBBN-BBBBBBB-BBBBBBN-BBBBBBB-BBBBBAO"
+		const digit, letter = "2222222-222222M-2222222-222222M-2222222-222222M-2222222-22222AG",
+			"BBBBBBB-BBBBBBN-BBBBBBB-BBBBBBN-BBBBBBB-BBBBBBN-BBBBBBB-BBBBBAO"
 		c := p.Config(fmt.Sprintf(`{"devices":[{"deviceID":%q},{"deviceID":%q}]}`, digit, letter))
 		got := slices.DeleteFunc(texts(c.Get("devices"), "deviceID"), func(id string) bool { return id == string(p.ID()) })
 		if !slices.Equal(got, []string{letter, digit}) {
@@ -159,7 +162,8 @@ var documents = []Check{
 	}},
 	{"a document without a version is migrated", Writes, func(p *Probe) {
 		before := p.Get("/rest/config")
-		options := before.Get("options").With("natLeaseMinutes", stconfig.Literal("60")).With("urSeen", stconfig.Literal("0"))
+		options := before.Get("options").With("natLeaseMinutes", stconfig.Literal("60")).With("urSeen",
+			stconfig.Literal("0"))
 		p.MustDo("PUT", "/rest/config", string(before.With("options", options).Without("version").JSON()))
 		c := p.Get("/rest/config")
 		p.Is(c, "version", byVersion(p, "36", "52"))

@@ -54,7 +54,9 @@ var endpoints = []Check{
 		p.Is(d, "device.maxSendKbps", "5")
 		p.Is(d, "device.deviceID", `""`)
 		p.Is(d, "ignores.lines", `["a","b"]`)
-		if !d.Get("folder").Equal(p.Get("/rest/config/defaults/folder")) || !d.Get("device").Equal(p.Get("/rest/config/defaults/device")) || !d.Get("ignores").Equal(p.Get("/rest/config/defaults/ignores")) {
+		if !d.Get("folder").Equal(p.Get("/rest/config/defaults/folder")) ||
+			!d.Get("device").Equal(p.Get("/rest/config/defaults/device")) ||
+			!d.Get("ignores").Equal(p.Get("/rest/config/defaults/ignores")) {
 			p.Errorf("a section differs from its part of the document")
 		}
 		p.MustDo("PUT", path("folders", "f"), fmt.Sprintf(`{"id":"f","path":%q}`, p.Folder("f")))
@@ -75,7 +77,8 @@ var endpoints = []Check{
 		p.Is(f, "label", `"other"`)
 		p.Is(f, "paused", "false")
 		p.Refused("PUT", path("folders", odd), `{"path":"x"}`, http.StatusInternalServerError, "folder has empty ID")
-		p.Refused("PUT", path("folders", "n"), `{"id":"n","path":""}`, http.StatusInternalServerError, "folder has empty path")
+		p.Refused("PUT", path("folders", "n"), `{"id":"n","path":""}`, http.StatusInternalServerError,
+			"folder has empty path")
 		p.Refused("PUT", path("folders", "n"), `{"id":"n","path":5}`, http.StatusBadRequest, "")
 		p.MustDo("DELETE", path("folders", odd), "")
 		p.Refused("GET", path("folders", odd), "", http.StatusNotFound, "")
@@ -106,7 +109,8 @@ var endpoints = []Check{
 		p.Is(p.Get(path("folders", "two")), "label", `"L"`)
 	}},
 	{"PUT of a list adds and replaces, and removes nothing", Writes, func(p *Probe) {
-		p.MustDo("PUT", "/rest/config/folders", fmt.Sprintf(`[{"id":"a","path":%q,"label":"1"},{"id":"b","path":%q}]`, p.Folder("a"), p.Folder("b")))
+		p.MustDo("PUT", "/rest/config/folders", fmt.Sprintf(`[{"id":"a","path":%q,"label":"1"},{"id":"b","path":%q}]`,
+			p.Folder("a"), p.Folder("b")))
 		p.MustDo("PUT", "/rest/config/folders", fmt.Sprintf(`[{"id":"a","path":%q}]`, p.Folder("a")))
 		p.MustDo("PUT", "/rest/config/folders", `[]`)
 		if ids := texts(p.Get("/rest/config/folders"), "id"); !slices.Contains(ids, "a") || !slices.Contains(ids, "b") {
@@ -125,7 +129,8 @@ var endpoints = []Check{
 		}
 	}},
 	{"a folder with a slash is out of reach of its own path", Writes, func(p *Probe) {
-		p.Refused("PUT", "/rest/config/folders/a%2Fb", fmt.Sprintf(`{"id":"a/b","path":%q}`, p.Folder("ab")), http.StatusNotFound, "404 page not found")
+		p.Refused("PUT", "/rest/config/folders/a%2Fb", fmt.Sprintf(`{"id":"a/b","path":%q}`, p.Folder("ab")),
+			http.StatusNotFound, "404 page not found")
 		p.MustDo("PUT", "/rest/config/folders", fmt.Sprintf(`[{"id":"a/b","path":%q}]`, p.Folder("ab")))
 		p.Refused("GET", "/rest/config/folders/a%2Fb", "", http.StatusNotFound, "404 page not found")
 		p.Refused("DELETE", "/rest/config/folders/a%2Fb", "", http.StatusNotFound, "404 page not found")
@@ -133,20 +138,24 @@ var endpoints = []Check{
 	}},
 	{"PATCH grows maps and replaces lists", Writes, func(p *Probe) {
 		p.MustDo("PUT", "/rest/config/devices", `[{"deviceID":"`+stranger+`"},{"deviceID":"`+another+`"}]`)
-		p.MustDo("PUT", path("folders", "f"), fmt.Sprintf(`{"id":"f","path":%q,"devices":[{"deviceID":%q}],"versioning":{"type":"simple","params":{"keep":"5"},"cleanupIntervalS":77}}`, p.Folder("f"), stranger))
+		p.MustDo("PUT", path("folders", "f"),
+			fmt.Sprintf(`{"id":"f","path":%q,"devices":[{"deviceID":%q}],"versioning":{"type":"simple","params":{"keep":"5"},"cleanupIntervalS":77}}`, p.Folder("f"), stranger))
 		p.MustDo("PATCH", path("folders", "f"), `{"versioning":{"params":{"cleanoutDays":"3"}}}`)
 		f := p.Get(path("folders", "f"))
 		p.Is(f, "versioning.params", `{"keep":"5","cleanoutDays":"3"}`)
 		p.Is(f, "versioning.type", `"simple"`)
 		p.Is(f, "versioning.cleanupIntervalS", "3600") // back to the default, although nobody named it
 		p.MustDo("PATCH", path("folders", "f"), `{"devices":[{"deviceID":"`+another+`"}]}`)
-		if ids := texts(p.Get(path("folders", "f")).Get("devices"), "deviceID"); slices.Contains(ids, stranger) || !slices.Contains(ids, another) {
+		if ids := texts(p.Get(path("folders", "f")).Get("devices"), "deviceID"); slices.Contains(ids, stranger) ||
+			!slices.Contains(ids, another) {
 			p.Errorf("the folder's devices are %v", ids)
 		}
 	}},
 	{"a list member in a PATCH inherits from the member that stood at its place", Writes, func(p *Probe) {
 		p.MustDo("PUT", "/rest/config/devices", `[{"deviceID":"`+stranger+`"},{"deviceID":"`+another+`"}]`)
-		p.MustDo("PUT", path("folders", "f"), fmt.Sprintf(`{"id":"f","path":%q,"devices":[{"deviceID":%q,"encryptionPassword":"secret"}]}`, p.Folder("f"), stranger))
+		p.MustDo("PUT", path("folders", "f"),
+			fmt.Sprintf(`{"id":"f","path":%q,"devices":[{"deviceID":%q,"encryptionPassword":"secret"}]}`, p.Folder("f"),
+				stranger))
 		was := texts(p.Get(path("folders", "f")).Get("devices"), "deviceID")
 		sent := []string{another, string(p.ID()), stranger}
 		var members []string
@@ -209,7 +218,8 @@ var endpoints = []Check{
 		p.Refused("POST", where, "nonsense", http.StatusInternalServerError, "")
 		p.Refused("POST", "/rest/db/ignores?folder=none", `{"ignore":[]}`, http.StatusInternalServerError, "does not exist")
 		answer := p.Do("GET", "/rest/db/ignores?folder=none", "")
-		if want := byVersion(p, 500, 200); answer.Status != want || !strings.Contains(answer.Text, "folder none does not exist") {
+		if want := byVersion(p, 500, 200); answer.Status != want ||
+			!strings.Contains(answer.Text, "folder none does not exist") {
 			p.Errorf("an unknown folder: got %d %q, want %d", answer.Status, answer.Text, want)
 		}
 	}},

@@ -106,7 +106,8 @@ var events = []Check{
 		}
 		defer response.Body.Close()
 		defer c.Close() // first: closing the body would wait for its end
-		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK || got != "application/json; charset=utf-8" {
+		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK ||
+			got != "application/json; charset=utf-8" {
 			p.Errorf("got %d, %s", response.StatusCode, got)
 		}
 	}},

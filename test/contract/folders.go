@@ -21,7 +21,8 @@ var folders = []Check{
 		for _, name := range []string{
 			"globalBytes", "globalDeleted", "globalDirectories", "globalFiles", "globalSymlinks", "globalTotalItems",
 			"localBytes", "localDeleted", "localDirectories", "localFiles", "localSymlinks", "localTotalItems",
-			"inSyncBytes", "inSyncFiles", "needBytes", "needDeletes", "needDirectories", "needFiles", "needSymlinks", "needTotalItems",
+			"inSyncBytes", "inSyncFiles", "needBytes", "needDeletes", "needDirectories", "needFiles", "needSymlinks",
+			"needTotalItems",
 			"errors", "pullErrors", "sequence", "version",
 		} {
 			p.Is(s, name, "0")
@@ -48,7 +49,10 @@ var folders = []Check{
 		more := p.Watch("StateChanged")
 		p.MustDo("PUT", path("folders", "f"), fmt.Sprintf(`{"id":"f","path":%q,"label":"L"}`, p.Folder("states")))
 		all := more("the folder is idle", func(e []Event) bool {
-			return slices.ContainsFunc(e, func(e Event) bool { return e.Data.Get("folder").Str() == "f" && e.Data.Get("to").Str() == "idle" })
+			return slices.ContainsFunc(e, func(e Event) bool {
+				return e.Data.Get("folder").Str() == "f" &&
+					e.Data.Get("to").Str() == "idle"
+			})
 		})
 		var states []string
 		for _, e := range all {
@@ -56,7 +60,8 @@ var folders = []Check{
 				states = append(states, e.Data.Get("to").Str())
 			}
 		}
-		want := byVersion(p, []string{"scan-waiting", "scanning", "idle"}, []string{"starting", "scan-waiting", "scanning", "idle"})
+		want := byVersion(p, []string{"scan-waiting", "scanning", "idle"},
+			[]string{"starting", "scan-waiting", "scanning", "idle"})
 		if !slices.Equal(states, want) {
 			p.Errorf("states were %v, want %v", states, want)
 		}

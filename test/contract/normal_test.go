@@ -20,13 +20,18 @@ var bodies = map[string]string{
 	"a version in between": `{"version":21,"gui":GUI,"folders":[{"id":"a","path":"DIR/a","fsWatcherDelayS":3,"filesystemType":"fake","versioning":{"type":"external","params":{"command":"x","fsType":"basic","versionsPath":"v","cleanInterval":"4"}}}]}`,
 	"options":              `{"version":36,"gui":GUI,"options":{"globalAnnounceServers":null,"listenAddresses":[],"reconnectionIntervalS":1,"connectionLimitMax":-5,"connectionLimitEnough":-1,"minHomeDiskFree":{"value":5},"MAXSENDKBPS":3,"maxSendKbps":4,"unknown":1}}`,
 	"more options":         `{"version":36,"gui":GUI,"ldap":{"transport":"starttls","bindDN":null},"options":{"databaseTuning":"zzz","alwaysLocalNets":null,"listenAddresses":["tcp://127.0.0.1:0"," tcp://127.0.0.1:0","kcp://x"],"unackedNotificationIDs":[],"featureFlags":["a","a"],"minHomeDiskFree":{"value":1e3,"unit":"kB"}},"folders":null,"devices":null}`,
-	"folders":              `{"version":36,"gui":GUI,"folders":[{"id":"b","path":"DIR/b","devices":[{"deviceID":"` + stranger + `"}],"versioning":{"type":"simple","params":{"keep":"5"}},"rescanIntervalS":-3,"fsWatcherDelayS":0,"maxConcurrentWrites":100,"type":"nonsense","order":"x"},{"id":"a","path":"DIR/a","type":"receiveencrypted","markerName":"","minDiskFree":{"value":2.5}}]}`,
-	"nulls":                `{"version":36,"gui":GUI,"folders":[{"id":"c","path":"DIR/c","versioning":null,"devices":null,"label":null,"minDiskFree":null}],"options":null,"defaults":null,"ldap":null,"remoteIgnoredDevices":null}`,
-	"two spellings":        `{"version":36,"gui":GUI,"folders":[{"id":"c","path":"DIR/c","Label":"x","label":"y"}],"Folders":[{"id":"d","path":"DIR/d"}]}`,
-	"parameters":           `{"version":36,"gui":GUI,"folders":[{"id":"c","path":"DIR/c","versioning":{"type":"external","params":{"Command":"x","command":"y"},"cleanupIntervalS":-4}}]}`,
+	"folders": `{"version":36,"gui":GUI,"folders":[{"id":"b","path":"DIR/b","devices":[{"deviceID":"` +
+		stranger + `"}],"versioning":{"type":"simple","params":{"keep":"5"}},"rescanIntervalS":-3,"fsWatcherDelayS":0,"maxConcurrentWrites":100,"type":"nonsense","order":"x"},{"id":"a","path":"DIR/a","type":"receiveencrypted","markerName":"","minDiskFree":{"value":2.5}}]}`,
+	"nulls":         `{"version":36,"gui":GUI,"folders":[{"id":"c","path":"DIR/c","versioning":null,"devices":null,"label":null,"minDiskFree":null}],"options":null,"defaults":null,"ldap":null,"remoteIgnoredDevices":null}`,
+	"two spellings": `{"version":36,"gui":GUI,"folders":[{"id":"c","path":"DIR/c","Label":"x","label":"y"}],"Folders":[{"id":"d","path":"DIR/d"}]}`,
+	"parameters":    `{"version":36,"gui":GUI,"folders":[{"id":"c","path":"DIR/c","versioning":{"type":"external","params":{"Command":"x","command":"y"},"cleanupIntervalS":-4}}]}`,
 	"devices": `{"version":36,"gui":GUI,"devices":[{"deviceID":"` + strangerPlain + `","addresses":[],"ignoredFolders":[{"id":"q","time":"2020-01-01T00:00:00Z"},{"id":"q","time":"2021-01-01T00:00:00Z"},{"id":"z","time":"2019-01-01T00:00:00.5Z"},{"id":"b","time":"2022-01-01T00:00:00Z"}],"compression":"true"},{"deviceID":"` + stranger + `","name":"second"},{"deviceID":""}],
 		"folders":[{"id":"b","path":"DIR/b","devices":[{"deviceID":"` + stranger + `","encryptionPassword":"s"},{"deviceID":"` + stranger + `"}]}],"remoteIgnoredDevices":[{"deviceID":"` + stranger + `"},{"deviceID":"` + another + `","time":"2021-01-01T00:00:00Z"}]}`,
-	"defaults": `{"version":36,"gui":GUI,"devices":[{"deviceID":"` + stranger + `"}],"folders":[{"id":"f","path":"DIR/f"}],"defaults":{"device":{"name":"D","deviceID":"` + stranger + `","introducedBy":"` + stranger + `","autoAcceptFolders":true,"addresses":[""]},"folder":{"id":"zz","path":"","devices":[{"deviceID":"` + stranger + `","encryptionPassword":"p"}],"rescanIntervalS":99999999,"versioning":{"type":"trashcan","params":{"a":"b"}}},"ignores":{"lines":["a"]}}}`,
+	"defaults": `{"version":36,"gui":GUI,"devices":[{"deviceID":"` + stranger +
+		`"}],"folders":[{"id":"f","path":"DIR/f"}],"defaults":{"device":{"name":"D","deviceID":"` + stranger +
+		`","introducedBy":"` + stranger +
+		`","autoAcceptFolders":true,"addresses":[""]},"folder":{"id":"zz","path":"","devices":[{"deviceID":"` + stranger +
+		`","encryptionPassword":"p"}],"rescanIntervalS":99999999,"versioning":{"type":"trashcan","params":{"a":"b"}}},"ignores":{"lines":["a"]}}}`,
 }
 
 // compareNormalised compares whole documents: what the daemon makes of a body and what stsim does.

@@ -13,7 +13,8 @@ import (
 // the folder. `make soak` makes up many more.
 var patterns = []Check{
 	{"ignore patterns that cannot be read are the ones that Muster refuses", Writes, func(p *Probe) {
-		p.MustDo("PUT", "/rest/config/folders", fmt.Sprintf(`[{"id":"ignoring","path":%q,"paused":true}]`, p.Folder("ignoring")))
+		p.MustDo("PUT", "/rest/config/folders", fmt.Sprintf(`[{"id":"ignoring","path":%q,"paused":true}]`,
+			p.Folder("ignoring")))
 		const seed1, seed2 = 10, 4711
 		random := rand.New(rand.NewPCG(seed1, seed2))
 		all := strings.Split(corpus, "\n")
@@ -121,7 +122,8 @@ dir/**
 
 // madeUp is a line of characters that mean something to the daemon, and some that do not.
 func madeUp(random *rand.Rand) string {
-	pieces := []string{"[", "]", "[", "]", "{", "}", ",", "!", "-", `\`, "*", "?", "/", "a", "b", "Z", "(?i)", "^", "é", "0"}
+	pieces := []string{"[", "]", "[", "]", "{", "}", ",", "!", "-", `\`, "*", "?", "/", "a", "b", "Z", "(?i)", "^", "é",
+		"0"}
 	var line strings.Builder
 	for range 1 + random.IntN(9) {
 		line.WriteString(pieces[random.IntN(len(pieces))])

@@ -245,7 +245,8 @@ func (p *Probe) Poll(mask, since string, more string) []Event {
 	list := p.Get("/rest/events?" + values.Encode() + more)
 	var events []Event
 	for e := range list.Values() {
-		events = append(events, Event{ID: e.Get("id").Str(), Global: e.Get("globalID").Str(), Type: e.Get("type").Str(), Data: e.Get("data")})
+		events = append(events, Event{ID: e.Get("id").Str(), Global: e.Get("globalID").Str(), Type: e.Get("type").Str(),
+			Data: e.Get("data")})
 	}
 	return events
 }
@@ -264,8 +265,8 @@ func (p *Probe) Quiet(mask string) {
 	})
 }
 
-// Watch begins to record the events of a mask, and gives a function that waits for more of them until wanted is content
-// with all so far.
+// Watch begins to record the events of a mask, and gives a function that waits for more of them until wanted is
+// content with all so far.
 func (p *Probe) Watch(mask string) func(what string, wanted func([]Event) bool) []Event {
 	p.Helper()
 	since := "0"

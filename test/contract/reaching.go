@@ -38,7 +38,8 @@ var reaching = []Check{
 	}},
 	{"without a right key there is a CSRF error, and the daemon's ID", Reads, func(p *Probe) {
 		for _, key := range []string{"", "wrong"} {
-			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/status", Header: map[string]string{"X-API-Key": key}})
+			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/status",
+				Header: map[string]string{"X-API-Key": key}})
 			if err != nil {
 				p.Fatal(err)
 			}
@@ -64,20 +65,23 @@ var reaching = []Check{
 		if want := byVersion(p, http.StatusForbidden, http.StatusOK); answer.Status != want {
 			p.Errorf("without a key: got %d, want %d", answer.Status, want)
 		}
-		if got, want := p.Do("GET", "/rest/noauth/health", "").Status, byVersion(p, http.StatusNotFound, http.StatusOK); got != want {
+		if got, want := p.Do("GET", "/rest/noauth/health", "").Status,
+			byVersion(p, http.StatusNotFound, http.StatusOK); got != want {
 			p.Errorf("with a key: got %d, want %d", got, want)
 		}
 	}},
 	{"plain http and https share the port", Reads, func(p *Probe) {
 		for _, scheme := range []string{"http", "https"} {
-			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/ping", Scheme: scheme, Header: map[string]string{"X-API-Key": p.Key()}})
+			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/ping", Scheme: scheme,
+				Header: map[string]string{"X-API-Key": p.Key()}})
 			if err != nil || answer.Status != http.StatusOK || answer.Text != "{\n  \"ping\": \"pong\"\n}\n" {
 				p.Errorf("%s: got %d %q, %v", scheme, answer.Status, answer.Text, err)
 			}
 		}
 	}},
 	{"the certificate names a host, no IP, and is not the device's", Reads, func(p *Probe) {
-		c, err := tls.Dial("tcp", p.HostPort(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+		c, err := tls.Dial("tcp", p.HostPort(), &tls.Config{InsecureSkipVerify: true,
+			NextProtos: []string{"h2", "http/1.1"}})
 		if err != nil {
 			p.Fatal(err)
 		}
@@ -88,8 +92,10 @@ var reaching = []Check{
 		if len(state.PeerCertificates) != 1 || certificate.CheckSignatureFrom(certificate) == nil && certificate.IsCA {
 			p.Errorf("the certificate is not a plain self-signed one")
 		}
-		if len(certificate.IPAddresses) != 0 || len(certificate.DNSNames) != 1 || certificate.DNSNames[0] != certificate.Subject.CommonName {
-			p.Errorf("got names %v, IPs %v, CN %q", certificate.DNSNames, certificate.IPAddresses, certificate.Subject.CommonName)
+		if len(certificate.IPAddresses) != 0 || len(certificate.DNSNames) != 1 ||
+			certificate.DNSNames[0] != certificate.Subject.CommonName {
+			p.Errorf("got names %v, IPs %v, CN %q", certificate.DNSNames, certificate.IPAddresses,
+				certificate.Subject.CommonName)
 		}
 		if fleet.DeviceIDOf(sum) == p.ID() {
 			p.Errorf("it is the device certificate")
@@ -107,7 +113,8 @@ var reaching = []Check{
 	}},
 	{"a Host header that is no loopback name is refused before the key is looked at", Reads, func(p *Probe) {
 		for host, want := range map[string]int{"evil.example": 403, "localhost": 200, "127.0.0.9:99": 200, "10.1.2.3": 403} {
-			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/ping", Host: host, Header: map[string]string{"X-API-Key": p.Key()}})
+			answer, err := p.Send(Request{Method: "GET", Path: "/rest/system/ping", Host: host,
+				Header: map[string]string{"X-API-Key": p.Key()}})
 			if err != nil {
 				p.Fatal(err)
 			}
@@ -202,9 +209,11 @@ var reaching = []Check{
 	}},
 	{"discovery that is off is not mentioned", Writes, func(p *Probe) {
 		// A server on loopback where nobody listens: nothing leaves the machine.
-		p.MustDo("PATCH", "/rest/config/options", `{"globalAnnounceEnabled":true,"localAnnounceEnabled":false,"globalAnnounceServers":["https://127.0.0.1:1/?insecure&noannounce"]}`)
+		p.MustDo("PATCH", "/rest/config/options",
+			`{"globalAnnounceEnabled":true,"localAnnounceEnabled":false,"globalAnnounceServers":["https://127.0.0.1:1/?insecure&noannounce"]}`)
 		p.Until("discovery is on", func() error {
-			if s := p.Get("/rest/system/status"); !s.Get("discoveryEnabled").IsTrue() || s.Get("discoveryMethods").Str() != "1" {
+			if s := p.Get("/rest/system/status"); !s.Get("discoveryEnabled").IsTrue() ||
+				s.Get("discoveryMethods").Str() != "1" {
 				return errors.New(string(s.JSON()))
 			}
 			return nil

@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 		os.Exit(exit.ExitCode())
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "these tests need user namespaces (sysctl user.max_user_namespaces, or a container that allows them):", err)
+		fmt.Fprintln(os.Stderr, "these tests need user namespaces (sysctl user.max_user_namespaces, or a container that "+
+			"allows them):", err)
 		os.Exit(1)
 	}
 }

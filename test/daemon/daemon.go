@@ -170,7 +170,8 @@ func (d *Daemon) launch() error {
 func (d *Daemon) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("syncthing", args...)
 	// No proxy settings, no other home: a folder without a path would share the whole home directory.
-	cmd.Env = []string{"HOME=" + d.UserHome, "PATH=" + os.Getenv("PATH"), "STNOUPGRADE=1", "STNODEFAULTFOLDER=1", "TZ=UTC"}
+	cmd.Env = []string{"HOME=" + d.UserHome, "PATH=" + os.Getenv("PATH"), "STNOUPGRADE=1", "STNODEFAULTFOLDER=1",
+		"TZ=UTC"}
 	log, err := os.OpenFile(d.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		d.t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// process is a child in a process group of its own, so that syncthing's supervisor and the daemon below it end together.
+// process is a child in a process group of its own, so that syncthing's supervisor and the daemon below it end
+// together.
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the child has ended

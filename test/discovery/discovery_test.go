@@ -42,7 +42,8 @@ func startServer(t *testing.T) discosrv {
 	}
 	home, address := t.TempDir(), freeAddress(t)
 	cmd := exec.Command("sh", "-c", `"$@" & p=$!; read end; kill $p; wait $p`, "sh", "stdiscosrv", "-listen", address,
-		"-cert", filepath.Join(home, "cert.pem"), "-key", filepath.Join(home, "key.pem"), "-db-dir", filepath.Join(home, "db"))
+		"-cert", filepath.Join(home, "cert.pem"), "-key", filepath.Join(home, "key.pem"), "-db-dir",
+		filepath.Join(home, "db"))
 	cmd.Dir = home
 	log, err := os.Create(filepath.Join(home, "log"))
 	if err != nil {
@@ -130,10 +131,12 @@ func record(d *daemon.Daemon) fleet.Device {
 }
 
 // connect is what a watcher does with what was found.
-func connect(t *testing.T, d *discovery.Discovery, device fleet.Device, found discovery.Candidate) (fleet.Status, error) {
+func connect(t *testing.T, d *discovery.Discovery, device fleet.Device, found discovery.Candidate) (fleet.Status,
+	error) {
 	t.Helper()
-	client := syncthing.New(syncthing.Target{Device: device.ID, APIKey: device.APIKey, Introduced: found.Introduced, SyncAddresses: found.SyncAddresses,
-		Address: net.JoinHostPort(found.Host, fmt.Sprint(device.APIPort))}, syncthing.Options{Discovered: d.Control})
+	client := syncthing.New(syncthing.Target{Device: device.ID, APIKey: device.APIKey, Introduced: found.Introduced,
+		SyncAddresses: found.SyncAddresses,
+		Address:       net.JoinHostPort(found.Host, fmt.Sprint(device.APIPort))}, syncthing.Options{Discovered: d.Control})
 	defer client.Close()
 	return client.Status(context.Background())
 }
@@ -164,8 +167,10 @@ func TestADaemonThatAnnouncesItselfIsFoundAndProven(t *testing.T) {
 	})
 
 	t.Run("a server with another certificate is not asked", func(t *testing.T) {
-		other := newDiscovery(t, discovery.Options{Servers: []string{fmt.Sprintf("https://%s/?id=%s", s.address, real.ID)}, AllowLocal: true})
-		if _, err := other.Resolve(context.Background(), record(real), false); err == nil || !strings.Contains(err.Error(), "another certificate") {
+		other := newDiscovery(t, discovery.Options{Servers: []string{fmt.Sprintf("https://%s/?id=%s", s.address, real.ID)},
+			AllowLocal: true})
+		if _, err := other.Resolve(context.Background(), record(real), false); err == nil ||
+			!strings.Contains(err.Error(), "another certificate") {
 			t.Errorf("resolve: %v", err)
 		}
 	})
@@ -179,8 +184,8 @@ func TestADaemonThatAnnouncesItselfIsFoundAndProven(t *testing.T) {
 	})
 }
 
-// An announcement is a claim: whoever answers in the device's place, at the API's port and even at its sync port, without
-// holding the device's key, gets no API key.
+// An announcement is a claim: whoever answers in the device's place, at the API's port and even at its sync port,
+// without holding the device's key, gets no API key.
 func TestAnImpostorAtTheAnnouncedHostGetsNoKey(t *testing.T) {
 	s := startServer(t)
 	real := daemon.Start(t, daemon.Options{TLS: true, AnnounceTo: s.url()})
@@ -217,7 +222,8 @@ func TestAnImpostorAtTheAnnouncedHostGetsNoKey(t *testing.T) {
 // answerSync shakes hands on a port as a daemon's sync protocol does.
 func answerSync(t *testing.T, port int, certificates []tls.Certificate) {
 	t.Helper()
-	l, err := tls.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{Certificates: certificates, NextProtos: []string{"bep/1.0"}})
+	l, err := tls.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port),
+		&tls.Config{Certificates: certificates, NextProtos: []string{"bep/1.0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

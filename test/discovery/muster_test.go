@@ -27,13 +27,15 @@ func TestMain(m *testing.M) {
 func TestADeviceWithoutAnAddressIsFoundMirroredAndConfigured(t *testing.T) {
 	s := startServer(t)
 	real := daemon.Start(t, daemon.Options{TLS: true, AnnounceTo: s.url()})
-	find(t, newDiscovery(t, discovery.Options{Servers: []string{s.url()}, AllowLocal: true}), record(real)) // it has announced itself
+	// it has announced itself
+	find(t, newDiscovery(t, discovery.Options{Servers: []string{s.url()}, AllowLocal: true}), record(real))
 
 	muster := server.Start(t, server.Options{DiscoveryServers: []string{s.url()}, DiscoveryAllowLocal: true})
 	muster.Template("set", "options.maxSendKbps", "1234\n", "found")
 	muster.Register(real.ID, real.APIKey, "", real.Port, "found")
 	state := muster.WaitConfiguration(real.ID, fleet.ConfigInSync)
-	if want := net.JoinHostPort("localhost", fmt.Sprint(real.Port)); state.FoundBy != discovery.ByGlobal || state.Address != want {
+	if want := net.JoinHostPort("localhost", fmt.Sprint(real.Port)); state.FoundBy != discovery.ByGlobal ||
+		state.Address != want {
 		t.Errorf("found by %q at %q, want global at %s", state.FoundBy, state.Address, want)
 	}
 	var options struct{ MaxSendKbps int }
@@ -155,7 +157,8 @@ func lies(port int) []string {
 		text, _ := json.Marshal(map[string]any{"addresses": addresses})
 		all = append(all, string(text))
 	}
-	hosts := []string{"127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "localhost.", "[::1]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:0:0:1]"}
+	hosts := []string{"127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "localhost.", "[::1]", "[::ffff:127.0.0.1]",
+		"[0:0:0:0:0:0:0:1]"}
 	for _, host := range hosts {
 		for _, scheme := range []string{"tcp", "tcp4", "tcp6", "quic", "http", "https", "relay", "udp", "", "dynamic+tcp"} {
 			say(fmt.Sprintf("%s://%s:%d", scheme, host, port))
@@ -168,8 +171,10 @@ func lies(port int) []string {
 		say(fmt.Sprintf("relay://192.0.2.1:443/?id=%s", host), fmt.Sprintf("tcp://%s:%d", host, port), "http://evil.invalid")
 	}
 	good := fmt.Sprintf(`{"addresses":["tcp://127.0.0.1:%d"]}`, port)
-	return append(all, "", "null", "7", `"x"`, "[]", "{}", good+good, good+"x", good[:15], "\ufeff"+good, "<html>", "\x00\x00",
-		`{"addresses":null}`, `{"addresses":"tcp://127.0.0.1:1"}`, `{"addresses":[1]}`, `{"addresses":[null]}`, `{"addresses":[[]]}`,
+	return append(all, "", "null", "7", `"x"`, "[]", "{}", good+good, good+"x", good[:15], "\ufeff"+good, "<html>",
+		"\x00\x00",
+		`{"addresses":null}`, `{"addresses":"tcp://127.0.0.1:1"}`, `{"addresses":[1]}`, `{"addresses":[null]}`,
+		`{"addresses":[[]]}`,
 		strings.Repeat("[", 20_000), `{"addresses":["`+strings.Repeat("a", 60_000)+`"]}`, good+strings.Repeat(" ", 1<<20),
 		`{"addresses":[`+strings.Repeat(`"tcp://127.0.0.1:1",`, 1000)+fmt.Sprintf(`"tcp://127.0.0.1:%d"]}`, port))
 }
@@ -195,7 +200,8 @@ func TestADiscoveryServerThatLiesGetsNoKey(t *testing.T) {
 	}))
 	t.Cleanup(liar.Close)
 	pin := fleet.DeviceIDOf(sha256.Sum256(liar.Certificate().Raw))
-	muster := server.Start(t, server.Options{DiscoveryServers: []string{liar.URL + "/?id=" + string(pin)}, DiscoveryAllowLocal: true})
+	muster := server.Start(t, server.Options{DiscoveryServers: []string{liar.URL + "/?id=" + string(pin)},
+		DiscoveryAllowLocal: true})
 	for _, id := range ids {
 		muster.Register(id, keyOf(id), "", bad.port)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // client takes any certificate: the tests started the daemons themselves.
-var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+var client = &http.Client{Timeout: 30 * time.Second,
+	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 // call asks the daemon with the key that it was registered with.
 func (d target) call(method, path, body string) ([]byte, error) {

@@ -17,8 +17,8 @@ import (
 	"muster/test/server"
 )
 
-// TestEvaluateWarnsOfAFolderWhereOneWas covers a folder in one that was taken away: a symbolic link that another device
-// sent may be left there. The plan held it, and evaluate did not warn.
+// TestEvaluateWarnsOfAFolderWhereOneWas covers a folder in one that was taken away: a symbolic link that another
+// device sent may be left there. The plan held it, and evaluate did not warn.
 func TestEvaluateWarnsOfAFolderWhereOneWas(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
@@ -49,7 +49,8 @@ func TestEvaluateWarnsOfASharedFolderThatAdminsMade(t *testing.T) {
 	author := as(t, s, fleet.RoleAuthor)
 	text = fmt.Sprintf(`{"path": "~/team", "devices": [{"deviceID": %q}]}`, other.ID)
 	op, key := "merge", "folders.team"
-	if _, err := author.Client.PutTemplate(t.Context(), id, api.PutTemplate{Op: &op, Key: &key, Template: &text}); err != nil {
+	if _, err := author.Client.PutTemplate(t.Context(), id, api.PutTemplate{Op: &op, Key: &key,
+		Template: &text}); err != nil {
 		t.Fatal(err)
 	}
 	s.WaitConfiguration(d.ID, fleet.ConfigHeld)
@@ -124,8 +125,8 @@ func foldersOf(t *testing.T, document []byte) string {
 	return strings.Join(ids, " ")
 }
 
-// TestARestoredFolderWhereOneWasIsHeld covers a revision with a folder at a place that lay in another folder since: what
-// other devices sent there may hold a symbolic link.
+// TestARestoredFolderWhereOneWasIsHeld covers a revision with a folder at a place that lay in another folder since:
+// what other devices sent there may hold a symbolic link.
 func TestARestoredFolderWhereOneWasIsHeld(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})

@@ -32,11 +32,12 @@ func soaking() bool { return os.Getenv("MUSTER_SOAK") != "" }
 // lanes is how many daemons of each version take turns with the cases.
 const lanes = 4
 
-// Every case against simulated daemons of both versions: Muster sends nothing, and afterwards each daemon answers to its
-// key with everything it had.
+// Every case against simulated daemons of both versions: Muster sends nothing, and afterwards each daemon answers to
+// its key with everything it had.
 func TestSimulatedDaemonsKeepWhatTheyHave(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: 2 * lanes, Network: 83, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2, Quiet: true})
+	farm, err := stsim.New(stsim.Options{Count: 2 * lanes, Network: 83, Versions: []stsim.Version{stsim.V2, stsim.V1},
+		Folders: 2, Quiet: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,8 @@ func newLane(t *testing.T, s *server.Server, tag string, d target) *lane {
 	t.Helper()
 	d.must(t, http.MethodPut, "/rest/config/devices", fmt.Sprintf(`[{"deviceID": %q, "name": "peer"}]`, guard.Peer))
 	d.must(t, http.MethodPut, "/rest/config/folders", fmt.Sprintf(
-		`[{"id": %q, "path": "~/photos", "devices": [{"deviceID": %q}, {"deviceID": %q, "encryptionPassword": "old"}]}]`, guard.Folder, d.id, guard.Peer))
+		`[{"id": %q, "path": "~/photos", "devices": [{"deviceID": %q}, {"deviceID": %q, "encryptionPassword": "old"}]}]`,
+		guard.Folder, d.id, guard.Peer))
 	s.Register(d.id, d.key, d.host, d.port, tag)
 	s.WaitConfiguration(d.id, fleet.ConfigUnmanaged)
 	return &lane{t: t, s: s, tag: tag, daemon: d, before: d.config(t)}
@@ -144,7 +146,8 @@ func (l *lane) takeAway(template int64) {
 // run tries every case that is picked and says how many.
 func (l *lane) run(picked func(n int, c guard.Case) bool) (tried int) {
 	l.t.Helper()
-	cases, err := guard.Cases(guard.Scene{Own: l.daemon.id, Host: l.daemon.host, Port: strconv.Itoa(l.daemon.port), Doc: l.before})
+	cases, err := guard.Cases(guard.Scene{Own: l.daemon.id, Host: l.daemon.host, Port: strconv.Itoa(l.daemon.port),
+		Doc: l.before})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -188,7 +191,8 @@ func (l *lane) try(c guard.Case) {
 func (l *lane) save(c guard.Case) (id int64, saved bool) {
 	l.t.Helper()
 	op := string(c.Op)
-	made, err := l.s.Client.CreateTemplate(l.t.Context(), api.PutTemplate{Label: &c.Name, Op: &op, Key: &c.Key, Template: &c.Text})
+	made, err := l.s.Client.CreateTemplate(l.t.Context(), api.PutTemplate{Label: &c.Name, Op: &op, Key: &c.Key,
+		Template: &c.Text})
 	if c.MayFail && fleet.CodeOf(err) == fleet.CodeInvalid {
 		return 0, false
 	}
@@ -245,7 +249,8 @@ func (d target) config(t *testing.T) stconfig.Value {
 		t.Fatal(err)
 	}
 	var status struct{ MyID fleet.DeviceID }
-	if err := json.Unmarshal(d.must(t, http.MethodGet, "/rest/system/status", ""), &status); err != nil || status.MyID != d.id {
+	if err := json.Unmarshal(d.must(t, http.MethodGet, "/rest/system/status", ""), &status); err != nil ||
+		status.MyID != d.id {
 		t.Fatalf("%s answers as %q, %v", d.id.Short(), status.MyID, err)
 	}
 	return doc

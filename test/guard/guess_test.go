@@ -14,8 +14,8 @@ import (
 	"muster/test/server"
 )
 
-// TestAnAuthorCannotTryGuessesOfASecret covers an author who writes a text where the daemon has a secret: evaluate, the
-// what-if, the plan and the state were others when the guess was right.
+// TestAnAuthorCannotTryGuessesOfASecret covers an author who writes a text where the daemon has a secret: evaluate,
+// the what-if, the plan and the state were others when the guess was right.
 func TestAnAuthorCannotTryGuessesOfASecret(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
@@ -93,7 +93,8 @@ func seenByAuthor(t *testing.T, author *server.Server, id fleet.DeviceID, key, g
 		t.Fatal(err)
 	}
 	author.WaitConfiguration(id, fleet.ConfigUnmanaged)
-	all, err := json.MarshalIndent([]any{evaluated, foreseen, state.Configuration, withoutNumbers(state.Reason), made.Changes,
+	all, err := json.MarshalIndent([]any{evaluated, foreseen, state.Configuration, withoutNumbers(state.Reason),
+		made.Changes,
 		stored.Changes, stored.Warnings}, "", " ")
 	if err != nil {
 		t.Fatal(err)

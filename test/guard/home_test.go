@@ -14,8 +14,8 @@ import (
 	"muster/test/server"
 )
 
-// 1.19 has no /rest/system/paths. An author's template put a folder over a home that `--home ~/apps/stconfig` chose, and
-// shared the daemon's keys.
+// 1.19 has no /rest/system/paths. An author's template put a folder over a home that `--home ~/apps/stconfig` chose,
+// and shared the daemon's keys.
 func TestAnAuthorSharesTheHomeOfADaemonThatHasNoPaths(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})
@@ -85,7 +85,8 @@ func TestEvaluateWarnsWhereTheDaemonsHomeIsNotKnown(t *testing.T) {
 	})
 }
 
-// heldAsItsOwn has an author share a new folder of a device, and wants it held because the daemon's own files are there.
+// heldAsItsOwn has an author share a new folder of a device, and wants it held because the daemon's own files are
+// there.
 func heldAsItsOwn(t *testing.T, s *server.Server, author string, victim, other *daemon.Daemon, path string) {
 	t.Helper()
 	admin := s.Client

@@ -35,7 +35,8 @@ func Cases(s Scene) ([]Case, error) {
 			what = "everything"
 		}
 		value, key := s.fill(loss.Value), s.fill(loss.Key)
-		cases = append(cases, inLanguages(Case{Name: what + " goes", At: s.fill(loss.What), Class: loss.Class, Op: loss.Op, Key: key, MayFail: loss.Class == "" || loss.Key == "",
+		cases = append(cases, inLanguages(Case{Name: what + " goes", At: s.fill(loss.What), Class: loss.Class, Op: loss.Op,
+			Key: key, MayFail: loss.Class == "" || loss.Key == "",
 			Spelling: fmt.Sprintf("%s %q %s", loss.Op, loss.Key, loss.Value)}, value)...)
 	}
 	return cases, nil

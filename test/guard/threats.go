@@ -1,6 +1,6 @@
 // Package guard is the list of everything that a template could do to lose access to a daemon, its data or the control
-// over it, in every spelling: what plan refuses or holds in theory, and what a whole Muster never sends in practice, are
-// tested with the same cases.
+// over it, in every spelling: what plan refuses or holds in theory, and what a whole Muster never sends in practice,
+// are tested with the same cases.
 package guard
 
 import (
@@ -35,7 +35,8 @@ var Threats = []Threat{
 	{"an API key that no header can hold", "gui.apiKey", `"schlüssel-0123456789"`, plan.Refused},
 	{"an API key with a blank at its end", "gui.apiKey", `"0123456789abcdef "`, plan.Refused},
 	{"listening where the API is", "options.listenAddresses", `["tcp://HOST:PORT"]`, plan.Refused},
-	{"listening everywhere where the API is", "options.listenAddresses", `["quic://127.0.0.1:22099", "tcp4://0.0.0.0:PORT"]`, plan.Refused},
+	{"listening everywhere where the API is", "options.listenAddresses",
+		`["quic://127.0.0.1:22099", "tcp4://0.0.0.0:PORT"]`, plan.Refused},
 	{"the device distrusts itself", "devices.OWN.untrusted", `true`, plan.Refused},
 	{"another port", "gui.address", `"HOST:9"`, plan.Held},
 	{"another port at another host", "gui.address", `"192.0.2.1:9"`, plan.Refused},
@@ -44,7 +45,8 @@ var Threats = []Threat{
 	{"no port", "gui.address", `"HOST"`, plan.Refused},
 	{"no address", "gui.address", `""`, plan.Refused},
 	{"a socket", "gui.address", `"unix:///run/st.sock"`, plan.Refused},
-	{"a hash as password", "gui.password", `"$2a$10$KxrCbGMSDMIcKnDZgVcTzOZuVWQm7nQcGF0m6K1cYJ3Hq4uB9VwZK"`, plan.Refused},
+	{"a hash as password", "gui.password", `"$2a$10$KxrCbGMSDMIcKnDZgVcTzOZuVWQm7nQcGF0m6K1cYJ3Hq4uB9VwZK"`,
+		plan.Refused},
 	{"more hashers than memory", "folders.photos-x4kd.hashers", `2147483647`, plan.Refused},
 	{"more copiers than memory", "defaults.folder.copiers", `2147483647`, plan.Refused},
 	{"the home directory", "folders.photos-x4kd.path", `"~"`, plan.Refused},
@@ -65,15 +67,19 @@ var Threats = []Threat{
 	{"a folder moves", "folders.photos-x4kd.path", `"/srv/elsewhere"`, plan.Held},
 	{"a folder receives only", "folders.photos-x4kd.type", `"receiveonly"`, plan.Held},
 	{"another kind of file system", "folders.photos-x4kd.filesystemType", `"fake"`, plan.Held},
-	{"old versions among the files", "folders.photos-x4kd.versioning", `{"type": "trashcan", "params": {"cleanoutDays": "1"}, "fsPath": "."}`, plan.Held},
-	{"old versions in the home directory", "folders.photos-x4kd.versioning", `{"type": "simple", "fsPath": "~"}`, plan.Held},
+	{"old versions among the files", "folders.photos-x4kd.versioning",
+		`{"type": "trashcan", "params": {"cleanoutDays": "1"}, "fsPath": "."}`, plan.Held},
+	{"old versions in the home directory", "folders.photos-x4kd.versioning", `{"type": "simple", "fsPath": "~"}`,
+		plan.Held},
 	{"another marker", "folders.photos-x4kd.markerName", `".other"`, plan.Held},
 	{"versioning runs a command", "folders.photos-x4kd.versioning", external, plan.Held},
 	{"versioning runs a command by default", "defaults.folder.versioning", external, plan.Held},
-	{"another encryption password", "folders.photos-x4kd.devices." + string(Peer) + ".encryptionPassword", `"other"`, plan.Held},
+	{"another encryption password", "folders.photos-x4kd.devices." + string(Peer) + ".encryptionPassword", `"other"`,
+		plan.Held},
 	{"no encryption password", "folders.photos-x4kd.devices." + string(Peer) + ".encryptionPassword", `""`, plan.Held},
 	{"an introducer", "devices." + string(Peer) + ".introducer", `true`, plan.Held},
-	{"a device becomes an introducer's", "devices." + string(Peer) + ".introducedBy", `"K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"`, plan.Held},
+	{"a device becomes an introducer's", "devices." + string(Peer) + ".introducedBy",
+		`"K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"`, plan.Held},
 	{"folders accepted without asking", "devices." + string(Peer) + ".autoAcceptFolders", `true`, plan.Held},
 	{"every new device an introducer", "defaults.device.introducer", `true`, plan.Held},
 	{"folders of every new device accepted", "defaults.device.autoAcceptFolders", `true`, plan.Held},
@@ -148,6 +154,7 @@ type Scene struct {
 }
 
 func (s Scene) fill(text string) string {
-	return strings.NewReplacer("HOST", s.Host, "PORT", s.Port, "OWN", string(s.Own), "own", strings.ToLower(string(s.Own)),
+	return strings.NewReplacer("HOST", s.Host, "PORT", s.Port, "OWN", string(s.Own), "own",
+		strings.ToLower(string(s.Own)),
 		"PEER", string(Peer), "peer", strings.ToLower(string(Peer))).Replace(text)
 }

@@ -15,7 +15,8 @@ import (
 // What a daemon would drop without a word is not asked of it, but said; the rest converges, and nothing is sent again.
 func TestWhatADaemonWouldDropIsLeftOut(t *testing.T) {
 	t.Parallel()
-	farm, err := stsim.New(stsim.Options{Count: 2, Network: 84, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2, Quiet: true})
+	farm, err := stsim.New(stsim.Options{Count: 2, Network: 84, Versions: []stsim.Version{stsim.V2, stsim.V1}, Folders: 2,
+		Quiet: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,8 @@ func TestWhatADaemonWouldDropIsLeftOut(t *testing.T) {
 		if fresh := stconfig.Lookup(doc, keyOf(t, "folders.fresh")); fresh.Get("devices").Len() != 1 {
 			t.Errorf("%s: fresh is shared with %s", d.Version(), fresh.Get("devices").JSON())
 		}
-		if password := stconfig.Lookup(doc, keyOf(t, "folders."+guard.Folder+".devices."+peer+".encryptionPassword")).Str(); password != "old" {
+		if password := stconfig.Lookup(doc,
+			keyOf(t, "folders."+guard.Folder+".devices."+peer+".encryptionPassword")).Str(); password != "old" {
 			t.Errorf("%s: the encrypted share has the password %q", d.Version(), password)
 		}
 		if n := doc.Get("remoteIgnoredDevices").Len(); n != 0 {

@@ -45,8 +45,10 @@ func on(path string, f stsim.Faults) stsim.Faults {
 var inPlaces = []answer{
 	{"configuration of 10 GB", on("/rest/config", stsim.Faults{HugeBody: 10 << 30}), fleet.Unreachable, "larger than"},
 	{"configuration packed", on("/rest/config", stsim.Faults{GzipBomb: 10 << 30}), fleet.Unreachable, "compressed"},
-	{"configuration a million levels deep", on("/rest/config", stsim.Faults{Deep: 1_000_000}), fleet.Unreachable, "nested"},
-	{"configuration with wrong types", on("/rest/config", stsim.Faults{WrongTypes: true}), fleet.Unreachable, "configuration"},
+	{"configuration a million levels deep", on("/rest/config", stsim.Faults{Deep: 1_000_000}), fleet.Unreachable,
+		"nested"},
+	{"configuration with wrong types", on("/rest/config", stsim.Faults{WrongTypes: true}), fleet.Unreachable,
+		"configuration"},
 	{"configuration with HTML", on("/rest/config", stsim.Faults{Script: true}), fleet.Unreachable, "configuration"},
 	{"configuration a byte a second", on("/rest/config", stsim.Faults{Drip: time.Second}), fleet.Unreachable, "too slow"},
 	{"events of 10 GB", on("/rest/events", stsim.Faults{HugeBody: 10 << 30}), fleet.Unreachable, "larger than"},

@@ -15,7 +15,8 @@ import (
 )
 
 // mostGrowth is how much memory a server may take on top, at the worst moment, because of a corpus that offers it
-// hundreds of gigabytes again and again. In KiB. A configuration may have 16 MiB, and Muster reads two big answers at a time.
+// hundreds of gigabytes again and again. In KiB. A configuration may have 16 MiB, and Muster reads two big answers at
+// a time.
 const mostGrowth = 96 << 10
 
 // TestHostileDaemons: one daemon for every answer of the corpus, and healthy ones between them, which must not notice.
@@ -86,8 +87,8 @@ func (a answer) check(t *testing.T, s *server.Server, d *stsim.Daemon) {
 	}
 }
 
-// bother uses healthy daemons meanwhile, and gives what ends that: a template changes what they have, and what they say
-// is mirrored, each time within a minute.
+// bother uses healthy daemons meanwhile, and gives what ends that: a template changes what they have, and what they
+// say is mirrored, each time within a minute.
 func bother(t *testing.T, s *server.Server, daemons []*stsim.Daemon) (stop func()) {
 	t.Helper()
 	template := s.Template("set", "options.maxSendKbps", "1000", "healthy")
@@ -116,7 +117,8 @@ func bother(t *testing.T, s *server.Server, daemons []*stsim.Daemon) (stop func(
 		if err := <-ended; err != nil {
 			t.Fatalf("a healthy daemon suffers: %v", err)
 		}
-		t.Logf("healthy daemons were configured and mirrored %d times meanwhile, the slowest in %v", rounds, slowest.Round(time.Millisecond))
+		t.Logf("healthy daemons were configured and mirrored %d times meanwhile, the slowest in %v", rounds,
+			slowest.Round(time.Millisecond))
 	}
 }
 
@@ -135,7 +137,8 @@ func round(t *testing.T, s *server.Server, daemons []*stsim.Daemon, template int
 	}
 	deadline := time.Now().Add(time.Minute)
 	for _, d := range daemons {
-		for d.Config().Get("options").Get("maxSendKbps").JSON() == nil || string(d.Config().Get("options").Get("maxSendKbps").JSON()) != text {
+		for d.Config().Get("options").Get("maxSendKbps").JSON() == nil ||
+			string(d.Config().Get("options").Get("maxSendKbps").JSON()) != text {
 			if time.Now().After(deadline) {
 				return fmt.Errorf("%s was not configured within a minute", d.Name())
 			}
@@ -163,7 +166,8 @@ func round(t *testing.T, s *server.Server, daemons []*stsim.Daemon, template int
 	}
 }
 
-// TestFloodsCostOnlySoMuch: a daemon whose every poll finds a thousand events is not asked as often as it could answer.
+// TestFloodsCostOnlySoMuch: a daemon whose every poll finds a thousand events is not asked as often as it could
+// answer.
 func TestFloodsCostOnlySoMuch(t *testing.T) {
 	farm := newFarm(t, 1)
 	d := farm.Daemon(0)
@@ -171,7 +175,8 @@ func TestFloodsCostOnlySoMuch(t *testing.T) {
 	s.Register(d.ID(), d.APIKey(), d.Host(), d.Port())
 	s.WaitConnection(d.ID(), fleet.Online)
 	d.SetFaults(on("/rest/events", stsim.Faults{Flood: 1000}))
-	d.Emit("StateChanged", stconfig.Obj(stconfig.Member{Name: "folder", Value: stconfig.Text("handbook")})) // ends the poll that hangs
+	// ends the poll that hangs
+	d.Emit("StateChanged", stconfig.Obj(stconfig.Member{Name: "folder", Value: stconfig.Text("handbook")}))
 	asked := func() int { return d.Counters().ByRoute["GET /rest/events"] }
 	server.Until(t, func() string {
 		if asked() < 4 {

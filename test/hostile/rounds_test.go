@@ -37,7 +37,8 @@ func TestConnectingLeavesNothingBehind(t *testing.T) {
 	var after held
 	server.Until(t, func() string {
 		if after = holdings(t, s); after.goroutines > before.goroutines || after.files > before.files {
-			return fmt.Sprintf("%d goroutines and %d descriptors, %d and %d before", after.goroutines, after.files, before.goroutines, before.files)
+			return fmt.Sprintf("%d goroutines and %d descriptors, %d and %d before", after.goroutines, after.files,
+				before.goroutines, before.files)
 		}
 		return ""
 	})

@@ -1,5 +1,5 @@
-// Package identity_test plays those who want a daemon's API key, against real daemons: they relay the genuine sync port
-// and answer on the API's port with a certificate of their own.
+// Package identity_test plays those who want a daemon's API key, against real daemons: they relay the genuine sync
+// port and answer on the API's port with a certificate of their own.
 package identity_test
 
 import (
@@ -161,7 +161,8 @@ func certificate(t *testing.T, d *daemon.Daemon, file string) []byte {
 	return block.Bytes
 }
 
-// announce says on the local network, again and again until the test ends, that a device is at an address. Anybody can.
+// announce says on the local network, again and again until the test ends, that a device is at an address. Anybody
+// can.
 func announce(t *testing.T, d *daemon.Daemon, address string) {
 	t.Helper()
 	to, err := net.Dial("udp4", "127.255.255.255:21027")

@@ -32,7 +32,8 @@ func startServer(t *testing.T) *server.Server {
 	knowsNone := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(knowsNone.Close)
 	id := fleet.DeviceIDOf(sha256.Sum256(knowsNone.Certificate().Raw))
-	return server.Start(t, server.Options{DiscoveryServers: []string{knowsNone.URL + "/?id=" + string(id)}, DiscoveryAllowLocal: true})
+	return server.Start(t, server.Options{DiscoveryServers: []string{knowsNone.URL + "/?id=" + string(id)},
+		DiscoveryAllowLocal: true})
 }
 
 // pinOf is the pin that Muster keeps.
@@ -168,7 +169,10 @@ func newPath(t *testing.T, d *daemon.Daemon) *onPath {
 	p := &onPath{host: at.IP.String(), port: at.Port}
 	p.lead(t, d.HostPort())
 	forward(t, l, p.target)
-	forward(t, listen(t, net.JoinHostPort(p.host, "22000")), func() (context.Context, string) { return t.Context(), syncOf(d) })
+	forward(t, listen(t, net.JoinHostPort(p.host, "22000")), func() (context.Context, string) {
+		return t.Context(),
+			syncOf(d)
+	})
 	return p
 }
 
@@ -204,7 +208,8 @@ func TestAnOnPathProxyInFrontOfAPinnedDeviceGetsNoKey(t *testing.T) {
 		}
 		return state.Connection == string(fleet.PinMismatch)
 	})
-	if !strings.Contains(state.Reason, fleet.ShortPin(a.Pin)) || !strings.Contains(state.Reason, fleet.ShortPin(d.Pin())) {
+	if !strings.Contains(state.Reason, fleet.ShortPin(a.Pin)) ||
+		!strings.Contains(state.Reason, fleet.ShortPin(d.Pin())) {
 		t.Errorf("the reason names not both certificates: %s", state.Reason)
 	}
 	if got := pinOf(t, s, d.ID); got != d.Pin() {

@@ -66,7 +66,8 @@ func TestARenewedCertificateIsTakenByAPerson(t *testing.T) {
 	s.WaitConnection(d.ID, fleet.PinMismatch)
 
 	short := d.ID.Short()
-	says(t, s, 3, []string{before, d.Pin(), "no renewal is due", d.HostPort(), "[y/N]", "nothing was changed"}, "\n", "device", "trust", short)
+	says(t, s, 3, []string{before, d.Pin(), "no renewal is due", d.HostPort(), "[y/N]", "nothing was changed"}, "\n",
+		"device", "trust", short)
 	says(t, s, 3, []string{"not the expected one"}, "y\n", "device", "trust", short, "--fingerprint", before)
 	if got := pinOf(t, s, d.ID); got != before {
 		t.Fatalf("the pin is %s, nobody took another one", got)
@@ -89,7 +90,8 @@ func TestARenewedCertificateIsTakenByAPerson(t *testing.T) {
 	}
 	audited := false
 	for _, e := range entries {
-		audited = audited || e.What == "device.trust" && strings.Contains(e.Detail, before) && strings.Contains(e.Detail, d.Pin())
+		audited = audited || e.What == "device.trust" && strings.Contains(e.Detail, before) &&
+			strings.Contains(e.Detail, d.Pin())
 	}
 	if !audited {
 		t.Errorf("the audit does not say it: %+v", entries)
@@ -98,7 +100,8 @@ func TestARenewedCertificateIsTakenByAPerson(t *testing.T) {
 
 func TestManyRenewedCertificatesAreTakenAtOnce(t *testing.T) {
 	s := startServer(t)
-	one, other, forged := daemon.Start(t, daemon.Options{TLS: true}), daemon.Start(t, daemon.Options{}), daemon.Start(t, daemon.Options{TLS: true})
+	one, other, forged := daemon.Start(t, daemon.Options{TLS: true}), daemon.Start(t, daemon.Options{}),
+		daemon.Start(t, daemon.Options{TLS: true})
 	for _, d := range []*daemon.Daemon{one, other, forged} {
 		s.Register(d.ID, d.APIKey, "127.0.0.1", d.Port, "office")
 		s.WaitConnection(d.ID, fleet.Online)
@@ -113,7 +116,8 @@ func TestManyRenewedCertificatesAreTakenAtOnce(t *testing.T) {
 		s.WaitConnection(d.ID, fleet.PinMismatch)
 	}
 	wantRefused(t, s, forged, a, "pinMismatch")
-	says(t, s, 0, []string{one.Pin() + " is pinned", other.Pin() + " is pinned", a.Pin, "Left out"}, "y\n", "device", "trust", "--tag", "office")
+	says(t, s, 0, []string{one.Pin() + " is pinned", other.Pin() + " is pinned", a.Pin, "Left out"}, "y\n", "device",
+		"trust", "--tag", "office")
 	s.WaitConnection(one.ID, fleet.Online)
 	s.WaitConnection(other.ID, fleet.Online)
 	says(t, s, 3, []string{"--fingerprint"}, "y\n", "device", "trust", forged.ID.Short(), "--yes")
@@ -155,14 +159,16 @@ func TestADeviceThatWasConfirmedIsMet(t *testing.T) {
 	announce(t, d, d.SyncAddress())
 	s.Register(d.ID, d.APIKey, "", d.Port)
 	state := s.WaitConnection(d.ID, fleet.Unconfirmed)
-	if state.FoundBy != "local" || state.Address != d.HostPort() || !strings.Contains(state.Reason, fleet.ShortPin(d.Pin())) || !strings.Contains(state.Next, "muster device trust") {
+	if state.FoundBy != "local" || state.Address != d.HostPort() ||
+		!strings.Contains(state.Reason, fleet.ShortPin(d.Pin())) || !strings.Contains(state.Next, "muster device trust") {
 		t.Errorf("the state is %+v", state)
 	}
 	overview, err := s.Client.Overview(t.Context())
 	if err != nil || overview.Connections["unconfirmed"] != 1 {
 		t.Errorf("got %+v, %v", overview, err)
 	}
-	says(t, s, 0, []string{"ANYBODY CAN ANNOUNCE", d.Pin() + " is pinned"}, "", "device", "trust", d.ID.Short(), "--fingerprint", d.Pin())
+	says(t, s, 0, []string{"ANYBODY CAN ANNOUNCE", d.Pin() + " is pinned"}, "", "device", "trust", d.ID.Short(),
+		"--fingerprint", d.Pin())
 	s.WaitConnection(d.ID, fleet.Online)
 
 	none := ""
@@ -171,7 +177,8 @@ func TestADeviceThatWasConfirmedIsMet(t *testing.T) {
 	}
 	s.WaitConnection(d.ID, fleet.Unconfirmed)
 	trust, err := s.Client.DeviceTrust(t.Context(), string(d.ID))
-	if err != nil || trust.Pinned.Fingerprint != "" || trust.Origin != string(fleet.PinForgotten) || trust.Presented.Fingerprint != d.Pin() {
+	if err != nil || trust.Pinned.Fingerprint != "" || trust.Origin != string(fleet.PinForgotten) ||
+		trust.Presented.Fingerprint != d.Pin() {
 		t.Errorf("got %+v, %v", trust, err)
 	}
 }
@@ -181,7 +188,8 @@ func TestAPinIsGivenWithTheRegistration(t *testing.T) {
 	a := attack(t, d)
 	port := int64(d.Port)
 	put := func(pin, address string) error {
-		_, _, err := s.Client.PutPinnedDevice(t.Context(), string(d.ID), api.PutDevice{APIKey: &d.APIKey, APIAddress: &address, APIPort: &port}, pin)
+		_, _, err := s.Client.PutPinnedDevice(t.Context(), string(d.ID),
+			api.PutDevice{APIKey: &d.APIKey, APIAddress: &address, APIPort: &port}, pin)
 		return err
 	}
 	if err := put("sha256:12", a.Host); fleet.CodeOf(err) != fleet.CodeInvalid {

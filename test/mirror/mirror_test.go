@@ -68,7 +68,8 @@ func start(t *testing.T) *watch {
 }
 
 func registered(d *daemon.Daemon) fleet.Registered {
-	return fleet.Registered{Device: fleet.Device{ID: d.ID, APIKey: fleet.NewSecret(d.APIKey), APIAddress: d.Address, APIPort: d.Port}}
+	return fleet.Registered{Device: fleet.Device{ID: d.ID, APIKey: fleet.NewSecret(d.APIKey), APIAddress: d.Address,
+		APIPort: d.Port}}
 }
 
 // until waits for a snapshot that holds what is wanted.
@@ -122,14 +123,16 @@ func TestTwoRealDaemonsAreMirrored(t *testing.T) {
 	got := s.Summaries["photos / ü"]
 	for name, value := range map[string]int64{
 		"globalBytes": got.GlobalBytes, "globalFiles": got.GlobalFiles, "globalDirectories": got.GlobalDirectories,
-		"localBytes": got.LocalBytes, "localFiles": got.LocalFiles, "inSyncFiles": got.InSyncFiles, "needBytes": got.NeedBytes,
-		"sequence": got.Sequence, "version": got.Version,
+		"localBytes": got.LocalBytes, "localFiles": got.LocalFiles, "inSyncFiles": got.InSyncFiles,
+		"needBytes": got.NeedBytes,
+		"sequence":  got.Sequence, "version": got.Version,
 	} {
 		if said[name] != float64(value) {
 			t.Errorf("%s is %d, the daemon says %v", name, value, said[name])
 		}
 	}
-	if s.Folders[0] != (fleet.FolderLabel{Folder: "photos / ü", Label: "photos / ü"}) || s.Version.Version == "" || s.Status.MyID != b.ID {
+	if s.Folders[0] != (fleet.FolderLabel{Folder: "photos / ü", Label: "photos / ü"}) || s.Version.Version == "" ||
+		s.Status.MyID != b.ID {
 		t.Errorf("snapshot %+v", s)
 	}
 	w.mu.Lock()
@@ -156,8 +159,12 @@ func TestAChangeAtTheDaemonIsOneNewConfiguration(t *testing.T) {
 	d.Patch("/rest/config/options", `{"maxSendKbps": 77}`)
 	w.until(d.ID, "the change", func(s mirror.Snapshot) bool { return s.Digest != first && w.configsSeen(d.ID) == 2 })
 	d.Put("/rest/config", json.RawMessage(d.Get("/rest/config"))) // the same again: an event, but no news
-	d.AddFolder("last")                                           // and something that is, by which the rest has been worked off
-	w.until(d.ID, "the folder", func(s mirror.Snapshot) bool { return len(s.Folders) == 1 && s.Summaries["last"].State != "" })
+	// and something that is, by which the rest has been worked off
+	d.AddFolder("last")
+	w.until(d.ID, "the folder", func(s mirror.Snapshot) bool {
+		return len(s.Folders) == 1 &&
+			s.Summaries["last"].State != ""
+	})
 	w.until(d.ID, "its configuration to be kept", func(mirror.Snapshot) bool { return w.configsSeen(d.ID) >= 3 })
 	if n := w.configsSeen(d.ID); n != 3 {
 		t.Fatalf("%d configurations were announced, want 3", n)
@@ -188,7 +195,8 @@ func TestADaemonThatStopsAndStarts(t *testing.T) {
 	w.until(d.ID, "events of the new process", func(s mirror.Snapshot) bool { return len(s.Folders) == 1 })
 	d.Patch("/rest/config/gui", `{"theme":"black"}`) // the API restarts and drops every connection
 	d.AddFolder("later")
-	w.until(d.ID, "the daemon after a change of its GUI", func(s mirror.Snapshot) bool { return s.Connection == fleet.Online && len(s.Folders) == 2 })
+	w.until(d.ID, "the daemon after a change of its GUI",
+		func(s mirror.Snapshot) bool { return s.Connection == fleet.Online && len(s.Folders) == 2 })
 }
 
 func TestAFolderInErrorSaysWhy(t *testing.T) {
@@ -247,6 +255,7 @@ func TestIgnorePatternsSetByHandShowInTheSummary(t *testing.T) {
 		if d.GetJSON("/rest/db/status?folder=photos", &says); says.IgnorePatterns != (len(lines) > 0) {
 			t.Fatalf("the daemon itself says %t after %q", says.IgnorePatterns, lines)
 		}
-		w.until(d.ID, "the patterns in the summary", func(s mirror.Snapshot) bool { return s.Summaries["photos"].IgnorePatterns == says.IgnorePatterns })
+		w.until(d.ID, "the patterns in the summary",
+			func(s mirror.Snapshot) bool { return s.Summaries["photos"].IgnorePatterns == says.IgnorePatterns })
 	}
 }

@@ -9,8 +9,8 @@ import (
 // The reference model: the five rules of ownership over places, without any record of what Muster does inside.
 //
 //  1. Per leaf and per membership. Each field of interest and the existence of each folder, device and share is a
-//     place of its own. base holds the places as people, introducers and the daemon made them. A member that Muster made is
-//     not in base, whatever happens inside, until a person says keep, or makes it anew after it was gone.
+//     place of its own. base holds the places as people, introducers and the daemon made them. A member that Muster
+//     made is not in base, whatever happens inside, until a person says keep, or makes it anew after it was gone.
 //  2. An edit is a difference that Muster did not cause. A value that Muster wrote at the place is never an edit.
 //  3. What Muster's writes cause is Muster's: they never change base.
 //  4. A migration is no edit: an upgrade changes nothing here.

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 // outbox reads the IDs of what waits, in order, from the database of a server that runs.
 func outbox(t *testing.T, home string) []string {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(home, "muster.db")+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
+	db, err := sql.Open("sqlite",
+		"file:"+filepath.Join(home, "muster.db")+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,8 @@ func outbox(t *testing.T, home string) []string {
 // fleetOf starts simulated daemons with a folder each.
 func fleetOf(t *testing.T, count int) []*stsim.Daemon {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: count, Group: 1, Quiet: true, Network: 91, Timing: stsim.Timing{Summary: 100 * time.Millisecond}})
+	farm, err := stsim.New(stsim.Options{Count: count, Group: 1, Quiet: true, Network: 91,
+		Timing: stsim.Timing{Summary: 100 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,10 @@ func folderOf(d *stsim.Daemon) string {
 
 func need(t *testing.T, d *stsim.Daemon, files int64) {
 	t.Helper()
-	if err := d.SetSummary(folderOf(d), func(s *fleet.FolderSummary) { s.NeedFiles, s.NeedBytes = files, files }); err != nil {
+	if err := d.SetSummary(folderOf(d), func(s *fleet.FolderSummary) {
+		s.NeedFiles, s.NeedBytes = files,
+			files
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -81,7 +86,8 @@ func need(t *testing.T, d *stsim.Daemon, files int64) {
 func register(t *testing.T, s *server.Server, d *stsim.Daemon, label string, tags ...string) {
 	t.Helper()
 	key, address, port := d.APIKey(), d.Host(), int64(d.Port())
-	if _, _, err := s.Client.PutDevice(t.Context(), string(d.ID()), api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}); err != nil {
+	if _, _, err := s.Client.PutDevice(t.Context(), string(d.ID()),
+		api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tag := range tags {
@@ -219,7 +225,8 @@ func TestTheMessagesOfADeletedDeviceArrive(t *testing.T) {
 	t.Parallel()
 	daemons, receiver := fleetOf(t, 1), newReceiver(t)
 	receiver.down()
-	s := server.Start(t, server.Options{NotifyURLs: []string{receiver.url()}, NotifySecret: secret, NotifyAfter: time.Second})
+	s := server.Start(t, server.Options{NotifyURLs: []string{receiver.url()}, NotifySecret: secret,
+		NotifyAfter: time.Second})
 	register(t, s, daemons[0], "gone")
 	daemons[0].Stop()
 	server.Until(t, func() string {

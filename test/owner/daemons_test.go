@@ -56,7 +56,8 @@ func onEach(t *testing.T, test func(p *place)) {
 
 func on(t *testing.T, start starting, test func(p *place)) {
 	id, key, host, port := start(t)
-	p := &place{t: t, s: server.Start(t, server.Options{}), id: id, key: key, url: fmt.Sprintf("http://%s:%d", host, port),
+	p := &place{t: t, s: server.Start(t, server.Options{}), id: id, key: key,
+		url:    fmt.Sprintf("http://%s:%d", host, port),
 		client: http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	p.s.Register(nora, "switched off", "127.0.0.1", 1)
 	p.s.Register(otto, "switched off", "127.0.0.1", 1)
@@ -179,7 +180,8 @@ func (p *place) rests(want fleet.Configuration) api.Plan {
 		if err != nil {
 			return err.Error()
 		}
-		if diff := stconfig.Diff(shown, p.doc()); len(diff) > 0 && !stconfig.MaskAt(diff[0].Key, diff[0].To).Equal(diff[0].From) {
+		if diff := stconfig.Diff(shown, p.doc()); len(diff) > 0 &&
+			!stconfig.MaskAt(diff[0].Key, diff[0].To).Equal(diff[0].From) {
 			return diff[0].Key.String() + " was not read yet"
 		}
 		state, err := p.s.Client.DeviceState(p.t.Context(), string(p.id))
@@ -209,7 +211,8 @@ func (p *place) answer(consent, keep []string) {
 			return !slices.ContainsFunc(plan.Changes, func(c api.PlannedChange) bool { return c.Key == key })
 		}
 		consent, keep = slices.DeleteFunc(consent, done), slices.DeleteFunc(keep, done)
-		applied, err := p.s.Client.ApplyPlan(p.t.Context(), string(p.id), api.ApplyPlan{Digest: &plan.Digest, Consent: consent, Keep: keep})
+		applied, err := p.s.Client.ApplyPlan(p.t.Context(), string(p.id),
+			api.ApplyPlan{Digest: &plan.Digest, Consent: consent, Keep: keep})
 		if err != nil {
 			return err.Error() + changes(plan)
 		}
@@ -226,7 +229,8 @@ func (p *place) answer(consent, keep []string) {
 func (p *place) template(priority int64, op, key, text string) int64 {
 	p.t.Helper()
 	label := op + " " + key
-	made, err := p.s.Client.CreateTemplate(p.t.Context(), api.PutTemplate{Label: &label, Priority: &priority, Op: &op, Key: &key, Template: &text})
+	made, err := p.s.Client.CreateTemplate(p.t.Context(), api.PutTemplate{Label: &label, Priority: &priority, Op: &op,
+		Key: &key, Template: &text})
 	if err == nil {
 		_, err = p.s.Client.TagTemplate(p.t.Context(), made.ID, "it")
 	}
@@ -240,7 +244,8 @@ func (p *place) change(id int64, op, key, text string) {
 	p.t.Helper()
 	was, err := p.s.Client.Template(p.t.Context(), id)
 	if err == nil {
-		_, err = p.s.Client.PutTemplate(p.t.Context(), id, api.PutTemplate{Label: &was.Label, Priority: &was.Priority, Op: &op, Key: &key, Template: &text})
+		_, err = p.s.Client.PutTemplate(p.t.Context(), id, api.PutTemplate{Label: &was.Label, Priority: &was.Priority,
+			Op: &op, Key: &key, Template: &text})
 	}
 	if err != nil {
 		p.t.Fatal(err)

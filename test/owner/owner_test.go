@@ -1,4 +1,5 @@
-// Package owner_test changes daemons behind Muster's back, real ones and simulated ones, and checks whose everything is.
+// Package owner_test changes daemons behind Muster's back, real ones and simulated ones, and checks whose everything
+// is.
 package owner_test
 
 import (
@@ -23,8 +24,8 @@ func shared(with ...fleet.DeviceID) string {
 
 func share(id fleet.DeviceID) string { return "folders.made.devices." + string(id) }
 
-// Any change of a folder that a template had made, net nothing included, made it the person's with its share list: a share
-// that the template took away stayed, and nobody was asked about the folder when the template was gone.
+// Any change of a folder that a template had made, net nothing included, made it the person's with its share list: a
+// share that the template took away stayed, and nobody was asked about the folder when the template was gone.
 func TestRevocationIsCarriedOutWhateverPeopleDidToTheFolder(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(p *place) {
@@ -110,8 +111,8 @@ func TestAnOldDocumentPutBackIsNoEdit(t *testing.T) {
 	})
 }
 
-// A template that removed a device had no effect, without a word, where another one shared a folder with it; and templates
-// that came later did not see devices that were brought along, and emptied their names.
+// A template that removed a device had no effect, without a word, where another one shared a folder with it; and
+// templates that came later did not see devices that were brought along, and emptied their names.
 func TestARemovedDeviceStaysAwayFromSharedFolders(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(p *place) {
@@ -132,7 +133,8 @@ func TestARemovedDeviceStaysAwayFromSharedFolders(t *testing.T) {
 		p.template(50, "merge", "folders.made.devices", fmt.Sprintf(`[{"deviceID": %q}]`, nora))
 		server.Until(p.t, func() string {
 			text := changes(p.rests(fleet.ConfigInSync))
-			if !strings.Contains(text, `"merge folders.made.devices" shares`) || !strings.Contains(text, `"remove devices" removes`) {
+			if !strings.Contains(text, `"merge folders.made.devices" shares`) ||
+				!strings.Contains(text, `"remove devices" removes`) {
 				return "the plan does not name both templates" + text
 			}
 			return ""
@@ -188,7 +190,8 @@ func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 		p.patch("gui", `{"user": "alice", "password": "her own"}`)
 		p.rests(fleet.ConfigUnmanaged)
 		hers := p.at("gui.password")
-		if _, _, err := p.s.Client.PutSecret(p.t.Context(), "pw", api.PutSecret{Value: new("correct horse"), Keys: []string{"gui.password"}}); err != nil {
+		if _, _, err := p.s.Client.PutSecret(p.t.Context(), "pw", api.PutSecret{Value: new("correct horse"),
+			Keys: []string{"gui.password"}}); err != nil {
 			p.t.Fatal(err)
 		}
 		made := p.template(10, "merge", "gui", `{"user": "admins", "password": "${secret:pw}"}`)
@@ -197,7 +200,8 @@ func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 		p.becomes("gui.user", `"admins"`)
 		p.rests(fleet.ConfigInSync)
 		p.gone(made)
-		if text := changes(p.rests(fleet.ConfigHeld)); !strings.Contains(text, "cannot be written back: keep this one, or set another") {
+		if text := changes(p.rests(fleet.ConfigHeld)); !strings.Contains(text,
+			"cannot be written back: keep this one, or set another") {
 			p.t.Errorf("got%s", text)
 		}
 		p.answer([]string{"gui.user"}, nil)
@@ -223,7 +227,8 @@ func TestARestoredValueIsThePersonsWhoAskedForIt(t *testing.T) {
 		p.gone(made)
 		p.becomes("options.maxSendKbps", "0")
 		p.rests(fleet.ConfigUnmanaged)
-		restored, err := p.s.Client.RestoreRevision(p.t.Context(), string(p.id), revision, api.Restore{Section: new("options.maxSendKbps")})
+		restored, err := p.s.Client.RestoreRevision(p.t.Context(), string(p.id), revision,
+			api.Restore{Section: new("options.maxSendKbps")})
 		if err != nil || !restored.Done {
 			p.t.Fatalf("got %+v, %v", restored, err)
 		}

@@ -20,7 +20,8 @@ import (
 	"muster/test/server"
 )
 
-// farm is two simulated daemons that know nothing of one another, the first of which is registered and asked by the other.
+// farm is two simulated daemons that know nothing of one another, the first of which is registered and asked by the
+// other.
 func farm(t *testing.T, s *server.Server) (asked, asking *stsim.Daemon) {
 	t.Helper()
 	f, err := stsim.New(stsim.Options{Count: 2, Folders: 1, Group: 1, Quiet: true, Network: 83})
@@ -53,7 +54,8 @@ func TestAcceptSurvivesACrash(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			s := server.Start(t, server.Options{KillAt: step})
 			asked, asking := farm(t, s)
-			if err := s.Client.AcceptPending(t.Context(), find(t, s, asked.ID(), "device", "").ID, api.AcceptPending{}); err == nil {
+			if err := s.Client.AcceptPending(t.Context(), find(t, s, asked.ID(), "device", "").ID,
+				api.AcceptPending{}); err == nil {
 				t.Error("a server that was killed answered")
 			}
 			s.WaitEnd()
@@ -67,7 +69,8 @@ func TestAcceptSurvivesACrash(t *testing.T) {
 				t.Errorf("after the restart the daemon had %d writes", asked.Counters().Writes)
 			}
 			if !sent {
-				if err := s.Client.AcceptPending(t.Context(), find(t, s, asked.ID(), "device", "").ID, api.AcceptPending{}); err != nil {
+				if err := s.Client.AcceptPending(t.Context(), find(t, s, asked.ID(), "device", "").ID,
+					api.AcceptPending{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -89,7 +92,8 @@ func TestWhatATemplateTakesBackIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})
 	asked, asking := farm(t, s)
-	if err := s.Client.AcceptPending(t.Context(), find(t, s, asked.ID(), "device", "").ID, api.AcceptPending{}); err != nil {
+	if err := s.Client.AcceptPending(t.Context(), find(t, s, asked.ID(), "device", "").ID,
+		api.AcceptPending{}); err != nil {
 		t.Fatal(err)
 	}
 	s.Template("set", "folders.handbook.devices", "[]", "all")
@@ -98,7 +102,8 @@ func TestWhatATemplateTakesBackIsNotAccepted(t *testing.T) {
 	before := asked.Counters().Writes
 	err := s.Client.AcceptPending(t.Context(), find(t, s, asked.ID(), "folder", "handbook").ID, api.AcceptPending{})
 	var problem *client.Error
-	if !errors.As(err, &problem) || problem.Status != http.StatusConflict || !strings.Contains(err.Error(), "template 1") {
+	if !errors.As(err, &problem) || problem.Status != http.StatusConflict ||
+		!strings.Contains(err.Error(), "template 1") {
 		t.Errorf("got %v", err)
 	}
 	if now := asked.Counters().Writes; now != before {
@@ -158,7 +163,8 @@ func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		args = append(args, "--server", s.URL, "--muster-home", s.Home)
-		if code := cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(in), Out: &out, Err: &out}, "test"); code != want {
+		if code := cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(in), Out: &out, Err: &out},
+			"test"); code != want {
 			t.Fatalf("muster %s ended with %d: %s", strings.Join(args, " "), code, out.String())
 		}
 		return out.String()
@@ -167,7 +173,8 @@ func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
 		t.Errorf("got %s", list)
 	}
 	run("\n", 3, "pending", "accept", id, "--register-key", "-")
-	run(asking.APIKey()+"\n", 0, "pending", "accept", id, "--name", "let in", "--register-key", "-", "--register-address", asking.Host(),
+	run(asking.APIKey()+"\n", 0, "pending", "accept", id, "--name", "let in", "--register-key", "-", "--register-address",
+		asking.Host(),
 		"--register-port", strconv.Itoa(asking.Port()))
 	s.WaitConnection(asking.ID(), fleet.Online)
 	if device, err := s.Client.Device(t.Context(), string(asking.ID())); err != nil || device.Label != "let in" {

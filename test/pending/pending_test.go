@@ -30,7 +30,10 @@ func find(t *testing.T, s *server.Server, asked fleet.DeviceID, kind, folder str
 		if err != nil {
 			return err.Error()
 		}
-		i := slices.IndexFunc(all, func(p api.Pending) bool { return p.DeviceID == string(asked) && p.Kind == kind && p.Folder == folder })
+		i := slices.IndexFunc(all, func(p api.Pending) bool {
+			return p.DeviceID == string(asked) && p.Kind == kind &&
+				p.Folder == folder
+		})
 		if i < 0 {
 			return fmt.Sprintf("no %s %s is pending: %+v", kind, folder, all)
 		}
@@ -56,7 +59,8 @@ func TestARealDaemonIsLetInAndSyncs(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	s.Register(asked.ID, asked.APIKey, asked.Address, asked.Port)
 	s.WaitConnection(asked.ID, fleet.Online)
-	asking.Put("/rest/config/devices", []any{map[string]any{"deviceID": asked.ID, "name": "asked", "addresses": []string{asked.SyncAddress()}}})
+	asking.Put("/rest/config/devices",
+		[]any{map[string]any{"deviceID": asked.ID, "name": "asked", "addresses": []string{asked.SyncAddress()}}})
 
 	device := find(t, s, asked.ID, "device", "")
 	if device.From != string(asking.ID) || device.Registered || device.Address == "" {

@@ -160,11 +160,13 @@ func (l *living) prepare(t *testing.T, fleet names) {
 	t.Helper()
 	var devices, shares []any
 	for label, id := range fleet {
-		devices = append(devices, map[string]any{"deviceID": id, "name": "Machine of " + label, "addresses": []string{"tcp://127.0.0.1:1"}})
+		devices = append(devices, map[string]any{"deviceID": id, "name": "Machine of " + label,
+			"addresses": []string{"tcp://127.0.0.1:1"}})
 		shares = append(shares, map[string]any{"deviceID": id})
 	}
 	l.put(t, "/rest/config/devices", devices)
-	l.put(t, "/rest/config/folders", []any{map[string]any{"id": "photos", "label": "Photos", "path": "~/photos", "devices": shares}})
+	l.put(t, "/rest/config/folders",
+		[]any{map[string]any{"id": "photos", "label": "Photos", "path": "~/photos", "devices": shares}})
 	l.start = l.call(t, "GET", "/rest/config", nil)
 }
 

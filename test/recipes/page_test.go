@@ -24,8 +24,8 @@ type recipe struct {
 	results   []result
 }
 
-// templateText is a fenced block whose first line says `# op: OP, key: KEY, tags: TAG, TAG`. To a template that line is
-// a comment, so a person may copy the whole block.
+// templateText is a fenced block whose first line says `# op: OP, key: KEY, tags: TAG, TAG`. To a template that line
+// is a comment, so a person may copy the whole block.
 type templateText struct {
 	op, key string
 	tags    []string

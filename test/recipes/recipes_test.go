@@ -1,5 +1,5 @@
-// Package recipes runs every recipe of the reference page on daemons: what the page says a template does, it does, in one
-// round, a second round sends nothing, and without the templates everything is as it was.
+// Package recipes runs every recipe of the reference page on daemons: what the page says a template does, it does, in
+// one round, a second round sends nothing, and without the templates everything is as it was.
 package recipes
 
 import (
@@ -68,8 +68,8 @@ func newWorld(t *testing.T, members []member, start func(*testing.T, []string) [
 	return w
 }
 
-// run registers the page's fleet anew, and takes it through a recipe. Before the templates are taken away again, something
-// else may happen in between.
+// run registers the page's fleet anew, and takes it through a recipe. Before the templates are taken away again,
+// something else may happen in between.
 func (w *world) run(t *testing.T, r recipe, between ...func()) {
 	for _, l := range w.alive {
 		l.reset(t)
@@ -117,7 +117,8 @@ func (w *world) register(t *testing.T) {
 				key, port = l.key, int64(l.port)
 			}
 		}
-		if _, _, err := w.muster.Client.PutDevice(t.Context(), id, api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}); err != nil {
+		if _, _, err := w.muster.Client.PutDevice(t.Context(), id,
+			api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}); err != nil {
 			t.Fatal(err)
 		}
 		for _, tag := range m.tags {

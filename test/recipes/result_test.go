@@ -121,7 +121,8 @@ func (n names) checkHeld(t *testing.T, label string, plan api.Plan, results []re
 		}
 		found := false
 		for i, r := range results {
-			if r.device == label && r.held != "" && (key.HasPrefix(n.keyOf(t, r)) || n.keyOf(t, r).HasPrefix(key)) && n.reason(r.held) == change.Reason {
+			if r.device == label && r.held != "" && (key.HasPrefix(n.keyOf(t, r)) || n.keyOf(t, r).HasPrefix(key)) &&
+				n.reason(r.held) == change.Reason {
 				said[i], found = true, true
 			}
 		}

@@ -18,7 +18,8 @@ import (
 
 func (w *world) create(t *testing.T, label string, text templateText) {
 	t.Helper()
-	made, err := w.muster.Client.CreateTemplate(t.Context(), api.PutTemplate{Label: &label, Op: &text.op, Key: &text.key, Template: &text.text})
+	made, err := w.muster.Client.CreateTemplate(t.Context(), api.PutTemplate{Label: &label, Op: &text.op, Key: &text.key,
+		Template: &text.text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,8 @@ func (w *world) state(t *testing.T, l *living) api.DeviceState {
 	return state
 }
 
-// plan is a device's. While a daemon's API restarts, there may be none for a moment: what was read last is not kept yet.
+// plan is a device's. While a daemon's API restarts, there may be none for a moment: what was read last is not kept
+// yet.
 func (w *world) plan(t *testing.T, l *living) (plan api.Plan) {
 	t.Helper()
 	var err error
@@ -71,7 +73,10 @@ func (w *world) settled(t *testing.T, r recipe) {
 			default:
 				return false
 			}
-			return !slices.ContainsFunc(plan.Changes, func(c api.PlannedChange) bool { return c.Class == "free" || c.Class == "implied" })
+			return !slices.ContainsFunc(plan.Changes, func(c api.PlannedChange) bool {
+				return c.Class == "free" ||
+					c.Class == "implied"
+			})
 		})
 	}
 }
@@ -80,7 +85,8 @@ func (w *world) settled(t *testing.T, r recipe) {
 func (w *world) concerns(r recipe, l *living) bool {
 	for _, m := range w.fleet {
 		for _, text := range r.templates {
-			if m.label == l.label && slices.ContainsFunc(text.tags, func(tag string) bool { return slices.Contains(m.tags, tag) }) {
+			if m.label == l.label && slices.ContainsFunc(text.tags,
+				func(tag string) bool { return slices.Contains(m.tags, tag) }) {
 				return true
 			}
 		}
@@ -88,8 +94,8 @@ func (w *world) concerns(r recipe, l *living) bool {
 	return false
 }
 
-// byHand has a person edit a key that no recipe names, pause a folder and let it go on: that stays, and changes nothing of
-// what the templates do.
+// byHand has a person edit a key that no recipe names, pause a folder and let it go on: that stays, and changes
+// nothing of what the templates do.
 func (w *world) byHand(t *testing.T, r recipe) {
 	t.Helper()
 	order := stconfig.Key{}.Child("folders").Child("photos").Child("order")
@@ -116,23 +122,24 @@ func (w *world) takeAway(t *testing.T) {
 	w.deleteTemplates(t.Context(), t)
 	for _, l := range w.alive {
 		var state api.DeviceState
-		eventually(t, func() string { return fmt.Sprintf("%s does not return: %+v\n%+v", l.label, state, w.plan(t, l)) }, func() bool {
-			state = w.state(t, l)
-			if state.Configuration != "held" {
-				return state.Configuration == "unmanaged"
-			}
-			plan := w.plan(t, l)
-			var held []string
-			for _, change := range plan.Changes {
-				if change.Class == "held" {
-					held = append(held, change.Key)
+		eventually(t, func() string { return fmt.Sprintf("%s does not return: %+v\n%+v", l.label, state, w.plan(t, l)) },
+			func() bool {
+				state = w.state(t, l)
+				if state.Configuration != "held" {
+					return state.Configuration == "unmanaged"
 				}
-			}
-			if len(held) == len(plan.Changes) && len(held) > 0 {
-				w.apply(t, l, plan.Digest, held)
-			}
-			return false
-		})
+				plan := w.plan(t, l)
+				var held []string
+				for _, change := range plan.Changes {
+					if change.Class == "held" {
+						held = append(held, change.Key)
+					}
+				}
+				if len(held) == len(plan.Changes) && len(held) > 0 {
+					w.apply(t, l, plan.Digest, held)
+				}
+				return false
+			})
 		if changes := differences(l.wanted, l.call(t, "GET", "/rest/config", nil)); !slices.Equal(changes, l.migrated) {
 			t.Errorf("%s is not as it was: %q; an upgrade made %q", l.label, changes, l.migrated)
 		}
@@ -159,7 +166,8 @@ func (w *world) apply(t *testing.T, l *living, digest string, consent []string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.muster.URL+"/api/v1/devices/"+string(l.id)+"/apply", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		w.muster.URL+"/api/v1/devices/"+string(l.id)+"/apply", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,9 +209,11 @@ func (w *world) foldOn(t *testing.T, system string, r recipe) stconfig.Value {
 	facts := template.Facts{DeviceID: stconfig.SampleID, Label: "sample", OS: system}
 	var templates []fleet.Template
 	for i, text := range r.templates {
-		templates = append(templates, fleet.Template{ID: int64(i + 1), Op: fleet.Op(text.op), Key: text.key, Text: text.text})
+		templates = append(templates, fleet.Template{ID: int64(i + 1), Op: fleet.Op(text.op), Key: text.key,
+			Text: text.text})
 	}
-	folded, err := desired.Fold(desired.Input{Device: stconfig.SampleID, Observed: stconfig.Sample(), Templates: templates,
+	folded, err := desired.Fold(desired.Input{Device: stconfig.SampleID, Observed: stconfig.Sample(),
+		Templates: templates,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 			program, err := template.Compile(t.Text)
 			if err != nil {
@@ -230,8 +240,8 @@ func noneTwice(t *testing.T, label string, writes []write) {
 	}
 }
 
-// secondRound adds a template that has nothing to do with the recipe: every device is planned anew, and that template's
-// write is the only one.
+// secondRound adds a template that has nothing to do with the recipe: every device is planned anew, and that
+// template's write is the only one.
 func (w *world) secondRound(t *testing.T) {
 	t.Helper()
 	unrelated := templateText{"set", "options.reconnectionIntervalS", w.tagOfAll(t), "61\n"}

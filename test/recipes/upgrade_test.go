@@ -10,9 +10,9 @@ import (
 	"muster/internal/stsim"
 )
 
-// What a recipe does stays done when the daemons are upgraded in place. Nothing is sent because of that, but for a value
-// that the upgrade changed and a template asks for. Without the templates each daemon has what it would have had: what
-// people edited, and what the upgrade made of the rest.
+// What a recipe does stays done when the daemons are upgraded in place. Nothing is sent because of that, but for a
+// value that the upgrade changed and a template asks for. Without the templates each daemon has what it would have
+// had: what people edited, and what the upgrade made of the rest.
 func TestRecipesWithAnUpgradeInBetween(t *testing.T) {
 	t.Parallel()
 	fleet, recipes := readPage(t)
@@ -85,7 +85,8 @@ var deviceID = regexp.MustCompile(`[A-Z2-7]{7}(-[A-Z2-7]{7}){7}`)
 func differences(from, to stconfig.Value) []string {
 	var all []string
 	for _, change := range stconfig.Diff(from, to) {
-		all = append(all, deviceID.ReplaceAllString(fmt.Sprint(change.Key, ": ", shown(change.From), " -> ", shown(change.To)), "<device>"))
+		all = append(all, deviceID.ReplaceAllString(fmt.Sprint(change.Key, ": ", shown(change.From), " -> ",
+			shown(change.To)), "<device>"))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

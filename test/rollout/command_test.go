@@ -28,7 +28,8 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 	w.comesTo(fleet.RolloutHalted)
 	w.says("halted", "rollout", "list")
 	out := w.says("Rollout 1 is halted", "rollout", "show", "1")
-	if !strings.Contains(out, "1 failed, 11 later") || !strings.Contains(out, "Undo it") || strings.Contains(out, "  later") {
+	if !strings.Contains(out, "1 failed, 11 later") || !strings.Contains(out, "Undo it") ||
+		strings.Contains(out, "  later") {
 		t.Errorf("got %s", out)
 	}
 	for _, d := range w.farm.Daemons() {
@@ -45,7 +46,8 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 	if out, code := w.command("rollout", "show", "99"); code != 3 {
 		t.Errorf("show of none ended with %d: %s", code, out)
 	}
-	if out := w.says("Rollout 1 is halted", "rollout", "show", "1"); !strings.Contains(out, "merge folders.new, priority 0: ") || !strings.Contains(out, "+ tag all of template 1") {
+	if out := w.says("Rollout 1 is halted", "rollout", "show", "1"); !strings.Contains(out,
+		"merge folders.new, priority 0: ") || !strings.Contains(out, "+ tag all of template 1") {
 		t.Errorf("got %s without what it changes", out)
 	}
 	w.says("Rollout 1 is undone", "rollout", "undo", "1")
@@ -72,7 +74,8 @@ func TestConsentIsGivenFromTheCommandLine(t *testing.T) {
 	command, _, _ = strings.Cut(command, "\n")
 	w.says("1 device", append([]string{"consent"}, strings.Fields(command)...)...)
 	w.comesTo(fleet.RolloutSucceeded)
-	everyOne(t, w.farm.Daemons(), "changed", func(d *stsim.Daemon) bool { return d.Config().Get("gui").Get("insecureSkipHostcheck").IsTrue() })
+	everyOne(t, w.farm.Daemons(), "changed",
+		func(d *stsim.Daemon) bool { return d.Config().Get("gui").Get("insecureSkipHostcheck").IsTrue() })
 	w.says("Rollout 1 is succeeded", "rollout", "show", "1")
 	w.says("Nothing waits", "consents")
 }

@@ -65,7 +65,8 @@ func (w *world) groups(n int) (groups []api.HeldGroup) {
 func (w *world) answer(g api.HeldGroup, answer fleet.Answer, rollout int64) api.AnsweredConsents {
 	w.t.Helper()
 	text := string(answer)
-	answered, err := w.Client.AnswerConsents(w.t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: &text, Rollout: rollout})
+	answered, err := w.Client.AnswerConsents(w.t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: &text,
+		Rollout: rollout})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -81,8 +82,8 @@ func (w *world) given() []api.GivenConsent {
 	return given
 }
 
-// In a trial the removal of one folder from 30 devices took an answer for the first device and more for others: each has
-// the folder shared with other peers.
+// In a trial the removal of one folder from 30 devices took an answer for the first device and more for others: each
+// has the folder shared with other peers.
 func TestOneAnswerRemovesAFolderFromThirtyDevices(t *testing.T) {
 	const devices = 30
 	w := newWorld(t, devices, server.Options{})
@@ -123,7 +124,8 @@ func TestAnAnswerIsForEqualChangesOnly(t *testing.T) {
 			peer = stranger
 		}
 		w.personEdits(d, "devices."+string(peer), mustParse(t, fmt.Sprintf(`{"deviceID": %q}`, peer)))
-		w.personEdits(d, "folders.private", mustParse(t, fmt.Sprintf(`{"id": "private", "path": %q, "devices": [{"deviceID": %q}]}`, path, peer)))
+		w.personEdits(d, "folders.private",
+			mustParse(t, fmt.Sprintf(`{"id": "private", "path": %q, "devices": [{"deviceID": %q}]}`, path, peer)))
 	}
 	w.Template("remove", "folders.private", "true", "all")
 	var pair api.HeldGroup
@@ -184,7 +186,8 @@ func TestWhatWaitsShowsNoSecret(t *testing.T) {
 	if _, _, err := w.Client.PutSecret(t.Context(), "pw", api.PutSecret{Value: text(canary)}); err != nil {
 		t.Fatal(err)
 	}
-	w.Template("merge", "gui", `{"user": "admins", "password": "${secret:pw}", "apiKey": "`+canary+canary+canary+`"}`, "all")
+	w.Template("merge", "gui", `{"user": "admins", "password": "${secret:pw}", "apiKey": "`+canary+canary+canary+`"}`,
+		"all")
 	server.Until(t, func() string {
 		shown, err := w.Client.Consents(context.WithoutCancel(t.Context()))
 		switch {

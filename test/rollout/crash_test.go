@@ -23,7 +23,8 @@ func killed(t *testing.T, step, key, text string) *world {
 func TestARolloutGoesOnWhereMusterWasKilled(t *testing.T) {
 	for _, step := range []string{
 		rollout.StepBeforeSettle, rollout.StepAfterSettle, rollout.StepBeforeStart,
-		rollout.StepBeforeAdmit + "1", rollout.StepAfterAdmit + "1", rollout.StepBeforeAdmit + "2", rollout.StepAfterAdmit + "2",
+		rollout.StepBeforeAdmit + "1", rollout.StepAfterAdmit + "1", rollout.StepBeforeAdmit + "2", rollout.StepAfterAdmit +
+			"2",
 		rollout.StepBeforeAdmit + "3", rollout.StepAfterAdmit + "3", rollout.StepBeforeEnd, rollout.StepAfterEnd,
 	} {
 		t.Run(step, func(t *testing.T) {

@@ -20,7 +20,8 @@ func halted(t *testing.T) (w *world, template int64, canary *stsim.Daemon) {
 	if touched := w.written(); len(touched) != 1 || string(touched[0].ID()) != r.Halt.Device {
 		t.Fatalf("%d daemons were written to, halted at %s", len(touched), r.Halt.Device)
 	}
-	if r.Halt.Gate != string(fleet.GateFolders) || !strings.Contains(r.Halt.Saw, "new") || !strings.Contains(r.Next, "Undo") {
+	if r.Halt.Gate != string(fleet.GateFolders) || !strings.Contains(r.Halt.Saw, "new") ||
+		!strings.Contains(r.Next, "Undo") {
 		t.Errorf("got %+v, next %q: want the gate, what it saw and the undo", r.Halt, r.Next)
 	}
 	return w, template, w.written()[0]
@@ -82,7 +83,8 @@ func TestADeletedTemplateSupersedesAHaltedRollout(t *testing.T) {
 	w.comesTo(fleet.RolloutSuperseded)
 	w.WaitConfiguration(canary.ID(), fleet.ConfigHeld) // a person decides about the folder
 	digest := w.plan(canary).Digest
-	if _, err := w.Client.ApplyPlan(t.Context(), string(canary.ID()), api.ApplyPlan{Digest: &digest, Consent: []string{"folders.new"}}); err != nil {
+	if _, err := w.Client.ApplyPlan(t.Context(), string(canary.ID()),
+		api.ApplyPlan{Digest: &digest, Consent: []string{"folders.new"}}); err != nil {
 		t.Fatal(err)
 	}
 	w.inSync(w.farm.Daemons()...)
@@ -127,10 +129,12 @@ func TestAHaltedRolloutIsResumedInSpiteOfIt(t *testing.T) {
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.reaches(1)
 	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.HaltRollout(t.Context(), id) }, r.ID)
-	if got := w.rollout(r.ID); got.Status != string(fleet.RolloutHalted) || got.Halt == nil || got.Halt.Gate != "" || got.Halt.By == "" {
+	if got := w.rollout(r.ID); got.Status != string(fleet.RolloutHalted) || got.Halt == nil || got.Halt.Gate != "" ||
+		got.Halt.By == "" {
 		t.Errorf("got %+v", got.Rollout)
 	}
 	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.ResumeRollout(t.Context(), id) }, r.ID)
 	w.comesTo(fleet.RolloutSucceeded)
-	everyOne(t, w.farm.Daemons(), "configured", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
+	everyOne(t, w.farm.Daemons(), "configured",
+		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
 }

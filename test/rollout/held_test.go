@@ -35,7 +35,8 @@ func TestWhatWaitedBeforeARolloutDoesNotHoldItUp(t *testing.T) {
 			w.waiting(w.farm.Daemons()[:held]...)
 			w.template("options", `{"maxFolderConcurrency": 3}`)
 			w.comesTo(fleet.RolloutSucceeded)
-			everyOne(t, w.farm.Daemons(), "configured", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
+			everyOne(t, w.farm.Daemons(), "configured",
+				func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
 			for _, d := range w.farm.Daemons()[:held] {
 				w.WaitConfiguration(d.ID(), fleet.ConfigHeld)
 			}
@@ -67,6 +68,7 @@ func TestWhatARolloutMakesWaitHoldsItUp(t *testing.T) {
 	w.comesTo(fleet.RolloutSucceeded)
 	everyOne(t, w.farm.Daemons(), "configured, and without the user that waits", func(d *stsim.Daemon) bool {
 		gui := d.Config().Get("gui")
-		return option(d, "maxFolderConcurrency") == "3" && gui.Get("insecureSkipHostcheck").IsTrue() && gui.Get("user").Str() == ""
+		return option(d, "maxFolderConcurrency") == "3" && gui.Get("insecureSkipHostcheck").IsTrue() &&
+			gui.Get("user").Str() == ""
 	})
 }

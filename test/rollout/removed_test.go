@@ -10,10 +10,11 @@ import (
 )
 
 // The removal of a folder on 30 devices and its undo took up to twenty answers, and a member stayed held although its
-// device was in sync. One answer is enough, and the undo needs none: devices that were reached get the folder again, also
-// one that was away.
+// device was in sync. One answer is enough, and the undo needs none: devices that were reached get the folder again,
+// also one that was away.
 func TestARemovalOnThirtyDevicesAndItsUndoTakeOneAnswer(t *testing.T) {
-	for name, undone := range map[string]fleet.RolloutStatus{"while it runs": fleet.RolloutRunning, "afterwards": fleet.RolloutSucceeded} {
+	for name, undone := range map[string]fleet.RolloutStatus{"while it runs": fleet.RolloutRunning,
+		"afterwards": fleet.RolloutSucceeded} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 30, server.Options{Waves: "1,rest"})
 			w.template("folders.new", good)

@@ -14,7 +14,8 @@ func (w *world) waitReason(id fleet.DeviceID, part string, there bool) (state ap
 	w.t.Helper()
 	w.WaitState(id, part, func(s api.DeviceState) bool {
 		state = s
-		return s.Connection == string(fleet.Online) && s.Configuration == string(fleet.ConfigInSync) && strings.Contains(s.Reason, part) == there
+		return s.Connection == string(fleet.Online) && s.Configuration == string(fleet.ConfigInSync) &&
+			strings.Contains(s.Reason, part) == there
 	})
 	return state
 }

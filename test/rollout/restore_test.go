@@ -85,7 +85,8 @@ func TestARevisionIsRestoredThroughPlanAndGuard(t *testing.T) {
 	for _, c := range diff.Changes {
 		keys[c.Key] = c
 	}
-	if len(keys) != 3 || string(keys["options.maxSendKbps"].To) != "77" || string(keys["gui.password"].To) != `"[secret]"` {
+	if len(keys) != 3 || string(keys["options.maxSendKbps"].To) != "77" ||
+		string(keys["gui.password"].To) != `"[secret]"` {
 		t.Errorf("got %s", mustJSON(diff.Changes))
 	}
 
@@ -125,7 +126,8 @@ func TestARestoreThatCostsAFolderWaitsForConsent(t *testing.T) {
 	w := newWorld(t, 1, server.Options{})
 	d := w.farm.Daemon(0)
 	first := w.revisions(d)[0].Number
-	own := stconfig.Obj(stconfig.Member{Name: "id", Value: stconfig.Text("new")}, stconfig.Member{Name: "path", Value: stconfig.Text("~/new")})
+	own := stconfig.Obj(stconfig.Member{Name: "id", Value: stconfig.Text("new")},
+		stconfig.Member{Name: "path", Value: stconfig.Text("~/new")})
 	w.personEdits(d, "folders.new", own)
 	w.personEdits(d, "options.maxSendKbps", stconfig.Literal("77"))
 	w.reset()
@@ -133,7 +135,8 @@ func TestARestoreThatCostsAFolderWaitsForConsent(t *testing.T) {
 	if held.Done || d.Counters().Writes != 0 || option(d, "maxSendKbps") != "77" {
 		t.Fatalf("%d writes before consent: %+v", d.Counters().Writes, held)
 	}
-	if _, err := w.Client.RestoreRevision(t.Context(), string(d.ID()), first, api.Restore{Digest: text("another"), Consent: []string{"folders.new"}}); fleet.CodeOf(err) != fleet.CodeConflict {
+	if _, err := w.Client.RestoreRevision(t.Context(), string(d.ID()), first,
+		api.Restore{Digest: text("another"), Consent: []string{"folders.new"}}); fleet.CodeOf(err) != fleet.CodeConflict {
 		t.Errorf("got %v, want conflict", err)
 	}
 	done := w.restore(d, first, api.Restore{Digest: &held.Plan.Digest, Consent: []string{"folders.new"}})
@@ -156,7 +159,8 @@ func TestARestoreLeavesToTemplatesWhatIsTheirs(t *testing.T) {
 	})
 	w.inSync(d)
 	got := w.restore(d, first, api.Restore{})
-	if got.Done || len(got.Left) != 1 || !strings.Contains(got.Left[0].Reason, "templates") || option(d, "maxFolderConcurrency") != "3" {
+	if got.Done || len(got.Left) != 1 || !strings.Contains(got.Left[0].Reason, "templates") ||
+		option(d, "maxFolderConcurrency") != "3" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -178,8 +182,10 @@ func TestTheCauseOfARestoreSurvivesACrash(t *testing.T) {
 			if step == afterIntent {
 				w.WaitConnection(d.ID(), fleet.Online)
 				w.inSync(d)
-				if newest := w.revisions(d)[0]; newest.Number != edited || newest.Cause != fleet.CauseDaemon || d.Counters().Writes != 0 {
-					t.Errorf("got revision %d because of %q after %d writes, want the person's edit as it was", newest.Number, newest.Cause, d.Counters().Writes)
+				if newest := w.revisions(d)[0]; newest.Number != edited || newest.Cause != fleet.CauseDaemon ||
+					d.Counters().Writes != 0 {
+					t.Errorf("got revision %d because of %q after %d writes, want the person's edit as it was", newest.Number,
+						newest.Cause, d.Counters().Writes)
 				}
 				return
 			}

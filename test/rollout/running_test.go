@@ -45,7 +45,8 @@ func TestAGoodTemplateGoesOutInThreeWaves(t *testing.T) {
 	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id) }, r.ID)
 	w.isUndone(r.ID)
 	w.inSync(w.farm.Daemons()...)
-	everyOne(t, w.farm.Daemons(), "as before", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "0" })
+	everyOne(t, w.farm.Daemons(), "as before",
+		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "0" })
 }
 
 func TestATemplateIsEditedDuringItsRollout(t *testing.T) {
@@ -54,7 +55,8 @@ func TestATemplateIsEditedDuringItsRollout(t *testing.T) {
 	w.reaches(1)
 	w.edit(template, "options", `{"maxFolderConcurrency": 4}`)
 	w.comesTo(fleet.RolloutSucceeded)
-	everyOne(t, w.farm.Daemons(), "configured with the second text", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "4" })
+	everyOne(t, w.farm.Daemons(), "configured with the second text",
+		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "4" })
 	if old := w.rollout(1); old.Status != string(fleet.RolloutSuperseded) {
 		t.Errorf("got %+v", old.Rollout)
 	}
@@ -142,8 +144,8 @@ func TestADeviceThatWaitsForItsWaveIsPending(t *testing.T) {
 	}
 }
 
-// Who cannot be reached at the start is in no wave, gets nothing when it comes back too early, and what is its own after
-// success.
+// Who cannot be reached at the start is in no wave, gets nothing when it comes back too early, and what is its own
+// after success.
 func TestMembersOfflineAtTheStartFollowAfterSuccess(t *testing.T) {
 	w := newWorld(t, 14, server.Options{Soak: longSoak}, 3, 7)
 	early, late := w.farm.Daemon(3), w.farm.Daemon(7)
@@ -221,12 +223,14 @@ func TestATagThatProgramsLookAtIsRolledOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Until(t, func() string {
-		if r := w.newest(); r.ID != 2 || r.Status != string(fleet.RolloutSucceeded) || !strings.Contains(r.Cause, "counted") {
+		if r := w.newest(); r.ID != 2 || r.Status != string(fleet.RolloutSucceeded) ||
+			!strings.Contains(r.Cause, "counted") {
 			return r.Status + " " + r.Cause
 		}
 		return ""
 	})
-	everyOne(t, w.farm.Daemons(), "counted again", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "2" })
+	everyOne(t, w.farm.Daemons(), "counted again",
+		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "2" })
 }
 
 // A change for many waits for one approval: nothing is written before, and nothing waits on any device.
@@ -250,12 +254,14 @@ func TestARolloutOverManyDevicesWaitsForOneApproval(t *testing.T) {
 	if len(r.Waves) != 2 || r.Waves[0] != 2 || r.Waves[1] != 6 {
 		t.Errorf("got waves %v", r.Waves)
 	}
-	everyOne(t, w.farm.Daemons(), "configured", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
+	everyOne(t, w.farm.Daemons(), "configured",
+		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
 	// Its undo needs none.
 	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id) }, r.ID)
 	w.comesTo(fleet.RolloutSucceeded)
 	w.inSync(w.farm.Daemons()...)
-	everyOne(t, w.farm.Daemons(), "as before", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "0" })
+	everyOne(t, w.farm.Daemons(), "as before",
+		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "0" })
 }
 
 // Whoever made the change does not approve it.
@@ -309,5 +315,6 @@ func TestAnObservingMusterAdmitsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.comesTo(fleet.RolloutSucceeded)
-	everyOne(t, w.farm.Daemons(), "configured", func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
+	everyOne(t, w.farm.Daemons(), "configured",
+		func(d *stsim.Daemon) bool { return option(d, "maxFolderConcurrency") == "3" })
 }

@@ -40,7 +40,8 @@ func TestMusterIsStoppedAndResumed(t *testing.T) {
 	} {
 		t.Run(stop.name, func(t *testing.T) {
 			w.reset()
-			if out, code := w.command(append([]string{"stop"}, stop.args...)...); code != 0 || !strings.Contains(out, "Stopped") {
+			if out, code := w.command(append([]string{"stop"}, stop.args...)...); code != 0 ||
+				!strings.Contains(out, "Stopped") {
 				t.Fatalf("stop ended with %d: %s", code, out)
 			}
 			id := w.template("options", `{"maxSendKbps": 5}`)
@@ -53,7 +54,8 @@ func TestMusterIsStoppedAndResumed(t *testing.T) {
 			if first.Counters().Writes > 0 || stop.stops && second.Counters().Writes > 0 {
 				t.Error("a stopped Muster writes")
 			}
-			if out, code := w.command(append([]string{"resume"}, stop.args...)...); code != 0 || !strings.Contains(out, "Resumed") {
+			if out, code := w.command(append([]string{"resume"}, stop.args...)...); code != 0 ||
+				!strings.Contains(out, "Resumed") {
 				t.Fatalf("resume ended with %d: %s", code, out)
 			}
 			w.inSync(first, second)
@@ -74,8 +76,8 @@ func TestMusterIsStoppedAndResumed(t *testing.T) {
 	}
 }
 
-// Somebody else holds the database: nothing can be written, and Muster is stopped nevertheless. The answer is success, and
-// says that a restart would forget it.
+// Somebody else holds the database: nothing can be written, and Muster is stopped nevertheless. The answer is success,
+// and says that a restart would forget it.
 func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 	w := newWorld(t, 1, server.Options{})
 	d := w.farm.Daemon(0)
@@ -102,7 +104,8 @@ func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 			t.Errorf("stop %v: got %q: want a warning that a restart would forget it", args, out)
 		}
 	}
-	if settings, err := w.Client.DeviceSettings(t.Context(), string(d.ID())); err != nil || settings.Mode != string(fleet.ModeObserve) {
+	if settings, err := w.Client.DeviceSettings(t.Context(), string(d.ID())); err != nil ||
+		settings.Mode != string(fleet.ModeObserve) {
 		t.Errorf("got %+v, %v", settings, err)
 	}
 	if mode, err := w.Client.Mode(t.Context()); err != nil || mode != string(fleet.ModeObserve) {
@@ -113,7 +116,8 @@ func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 	}
 	server.Until(t, func() string {
 		var kept string
-		if err := db.QueryRowContext(t.Context(), `SELECT value FROM meta WHERE name = 'fleet_mode'`).Scan(&kept); err != nil || kept != string(fleet.ModeObserve) {
+		if err := db.QueryRowContext(t.Context(),
+			`SELECT value FROM meta WHERE name = 'fleet_mode'`).Scan(&kept); err != nil || kept != string(fleet.ModeObserve) {
 			return "not kept yet: " + kept
 		}
 		return ""
@@ -124,8 +128,8 @@ func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Stops of tags and devices are as much in force as the fleet's: status lists them, and a resume of something else says
-// that they remain.
+// Stops of tags and devices are as much in force as the fleet's: status lists them, and a resume of something else
+// says that they remain.
 func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 	w := newWorld(t, 2, server.Options{})
 	first, second := w.farm.Daemon(0), w.farm.Daemon(1)
@@ -168,7 +172,8 @@ func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 	expect(w.says("Stopped", "status"), []string{ofTag, ofDevice, "by admin"}, []string{ofFleet})
 	expect(w.says("Resumed", "resume", "--device", string(second.ID())), nil, []string{"Still in force"})
 	expect(w.says("Nothing to resume", "resume", "--device", string(first.ID())), []string{"Still in force", ofTag}, nil)
-	expect(w.says("Resumed", "resume", "--tag", "site"), []string{"written to devices with the tag"}, []string{"Still in force"})
+	expect(w.says("Resumed", "resume", "--tag", "site"), []string{"written to devices with the tag"},
+		[]string{"Still in force"})
 	w.inSync(first, second)
 	expect(w.says("2 devices", "status"), nil, []string{"Stopped"})
 	w.says("Nothing to resume: the fleet was not stopped", "resume")
@@ -177,7 +182,8 @@ func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 func TestAServerThatOnlyObservesSaysSoAfterAResume(t *testing.T) {
 	w := newWorld(t, 1, server.Options{Mode: fleet.ModeObserve})
 	w.says("Stopped", "stop")
-	if out := w.says("Resumed", "resume"); !strings.Contains(out, "--configurator=observe") || strings.Contains(out, "any device again") {
+	if out := w.says("Resumed", "resume"); !strings.Contains(out, "--configurator=observe") ||
+		strings.Contains(out, "any device again") {
 		t.Errorf("got %s", out)
 	}
 }

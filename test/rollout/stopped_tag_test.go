@@ -8,8 +8,8 @@ import (
 	"muster/test/server"
 )
 
-// Deleting a tag that stopped Muster lets nothing out that the tag's templates asked for: the devices are rolled out to
-// having no such templates.
+// Deleting a tag that stopped Muster lets nothing out that the tag's templates asked for: the devices are rolled out
+// to having no such templates.
 func TestDeletingATagThatObservesWritesNothing(t *testing.T) {
 	w := newWorld(t, 14, server.Options{})
 	if err := w.Client.PutTagMode(t.Context(), "prod", string(fleet.ModeObserve)); err != nil {
@@ -31,5 +31,8 @@ func TestDeletingATagThatObservesWritesNothing(t *testing.T) {
 	for _, d := range w.farm.Daemons() {
 		w.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
 	}
-	everyOne(t, w.farm.Daemons(), "left alone", func(d *stsim.Daemon) bool { return d.Counters().Writes == 0 && option(d, "maxSendKbps") == "0" })
+	everyOne(t, w.farm.Daemons(), "left alone", func(d *stsim.Daemon) bool {
+		return d.Counters().Writes == 0 &&
+			option(d, "maxSendKbps") == "0"
+	})
 }

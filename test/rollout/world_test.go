@@ -44,7 +44,8 @@ type world struct {
 // newWorld registers daemons that carry the tag "all", and waits until they are online. Some may be stopped before.
 func newWorld(t *testing.T, count int, o server.Options, stopped ...int) *world {
 	t.Helper()
-	farm, err := stsim.New(stsim.Options{Count: count, Seed: 7, Network: network, Quiet: true, Timing: stsim.Timing{Scan: 20 * time.Millisecond}})
+	farm, err := stsim.New(stsim.Options{Count: count, Seed: 7, Network: network, Quiet: true,
+		Timing: stsim.Timing{Scan: 20 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,8 @@ func (w *world) template(key, text string) int64 {
 func (w *world) edit(id int64, key, text string) {
 	w.t.Helper()
 	label, op := "edited", "merge"
-	if _, err := w.Client.PutTemplate(w.t.Context(), id, api.PutTemplate{Label: &label, Op: &op, Key: &key, Template: &text}); err != nil {
+	if _, err := w.Client.PutTemplate(w.t.Context(), id, api.PutTemplate{Label: &label, Op: &op, Key: &key,
+		Template: &text}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -154,7 +156,8 @@ func (w *world) comesTo(want fleet.RolloutStatus) api.RolloutDetail {
 	return r
 }
 
-// isUndone fails unless a rollout is undone at once, and waits until the one that brings its devices back has succeeded.
+// isUndone fails unless a rollout is undone at once, and waits until the one that brings its devices back has
+// succeeded.
 func (w *world) isUndone(id int64) {
 	w.t.Helper()
 	if r := w.rollout(id); r.Status != string(fleet.RolloutUndone) || r.UndoneBy == 0 {
@@ -178,7 +181,8 @@ func (w *world) consents(key string) {
 				continue
 			}
 			consent := string(fleet.AnswerConsent)
-			_, err := w.Client.AnswerConsents(w.t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: &consent, Rollout: g.Rollout})
+			_, err := w.Client.AnswerConsents(w.t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: &consent,
+				Rollout: g.Rollout})
 			if err != nil {
 				return err.Error()
 			}
@@ -246,7 +250,8 @@ func everyOne(t *testing.T, daemons []*stsim.Daemon, what string, want func(*sts
 	t.Helper()
 	for _, d := range daemons {
 		if !want(d) {
-			t.Errorf("%s: not %s: options %s, folder at %q", d.Name(), what, d.Config().Get("options").Get("maxFolderConcurrency").Str(), folderPath(d))
+			t.Errorf("%s: not %s: options %s, folder at %q", d.Name(), what,
+				d.Config().Get("options").Get("maxFolderConcurrency").Str(), folderPath(d))
 		}
 	}
 }

@@ -31,8 +31,8 @@ type writer struct {
 	n         int
 }
 
-// The server is killed with SIGKILL after a random number of acknowledged writes, 200 times on one database. Whatever it
-// acknowledged is there afterwards.
+// The server is killed with SIGKILL after a random number of acknowledged writes, 200 times on one database. Whatever
+// it acknowledged is there afterwards.
 func TestNothingAcknowledgedIsLostWhenTheServerIsKilled(t *testing.T) {
 	rounds := 200
 	if soaking() {
@@ -41,7 +41,8 @@ func TestNothingAcknowledgedIsLostWhenTheServerIsKilled(t *testing.T) {
 	home := t.TempDir()
 	writers := make([]*writer, crashWriters)
 	for i := range writers {
-		writers[i] = &writer{device: fleet.DeviceIDOf(sha256.Sum256([]byte{byte(i)})), templates: map[int64]string{}, deleted: map[int64]bool{}}
+		writers[i] = &writer{device: fleet.DeviceIDOf(sha256.Sum256([]byte{byte(i)})), templates: map[int64]string{},
+			deleted: map[int64]bool{}}
 	}
 	acknowledged := 0
 	for range rounds {
@@ -99,7 +100,8 @@ func (w *writer) write(ctx context.Context, c *client.Client) error {
 func (w *writer) putDevice(ctx context.Context, c *client.Client) error {
 	label, key, address, port := fmt.Sprint(w.n), "key", "127.0.0.1", int64(1)
 	w.attempted = label
-	_, _, err := c.PutDevice(ctx, string(w.device), api.PutDevice{Label: &label, APIKey: &key, APIAddress: &address, APIPort: &port})
+	_, _, err := c.PutDevice(ctx, string(w.device), api.PutDevice{Label: &label, APIKey: &key, APIAddress: &address,
+		APIPort: &port})
 	if err == nil {
 		w.label = label
 	}

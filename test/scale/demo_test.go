@@ -40,7 +40,8 @@ func TestADemoOfAThousandDaemonsIsOnlineAndConfigured(t *testing.T) {
 		return connection == string(fleet.Online) && configuration == string(fleet.ConfigInSync)
 	}))
 	t.Logf("1,000 in sync after %v", time.Since(began).Round(100*time.Millisecond))
-	server.Until(t, func() string { return wrongFolders(t.Context(), s.Client) }) // what was read back is kept a moment later
+	// what was read back is kept a moment later
+	server.Until(t, func() string { return wrongFolders(t.Context(), s.Client) })
 	s.Stop()
 }
 

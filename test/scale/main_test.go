@@ -1,5 +1,5 @@
-// Package scale_test holds what starts thousands of daemons, or hundreds of servers, and is therefore run without the race
-// detector.
+// Package scale_test holds what starts thousands of daemons, or hundreds of servers, and is therefore run without the
+// race detector.
 package scale_test
 
 import (

@@ -67,7 +67,8 @@ func TestAQuietHourNeedsOneConnectionPerDaemon(t *testing.T) {
 			}
 			c := d.Counters()
 			if c.Accepted > 2 || c.Open != 1 {
-				t.Errorf("%s (%s) accepted %d connections in an hour, %d are open; want at most 2 and 1", d.Name(), d.Version(), c.Accepted, c.Open)
+				t.Errorf("%s (%s) accepted %d connections in an hour, %d are open; want at most 2 and 1", d.Name(), d.Version(),
+					c.Accepted, c.Open)
 			}
 			if c.Silent > 0 {
 				t.Errorf("%s: %d connections said nothing and held up the daemon", d.Name(), c.Silent)

@@ -41,7 +41,8 @@ func newThousand(t *testing.T, network int) *thousand {
 	for _, d := range farm.Daemons() {
 		group.Go(func() error {
 			key, address, port := d.APIKey(), d.Host(), int64(d.Port())
-			if _, _, err := f.Client.PutDevice(t.Context(), string(d.ID()), api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port}); err != nil {
+			if _, _, err := f.Client.PutDevice(t.Context(), string(d.ID()),
+				api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port}); err != nil {
 				return err
 			}
 			_, err := f.Client.TagDevice(t.Context(), string(d.ID()), "all")
@@ -65,7 +66,8 @@ func (f *thousand) settled() {
 		}
 		good := 0
 		for _, s := range states {
-			if s.Connection == string(fleet.Online) && (s.Configuration == string(fleet.ConfigInSync) || s.Configuration == string(fleet.ConfigUnmanaged)) {
+			if s.Connection == string(fleet.Online) && (s.Configuration == string(fleet.ConfigInSync) ||
+				s.Configuration == string(fleet.ConfigUnmanaged)) {
 				good++
 			}
 		}
@@ -144,7 +146,8 @@ func (f *thousand) good() {
 	began := time.Now()
 	f.Template("set", "options.maxFolderConcurrency", "3", "all")
 	r := f.comesTo(fleet.RolloutSucceeded)
-	f.t.Logf("a good template reached %d devices in %d waves %v within %v", fleetSize, r.Wave, r.Waves, time.Since(began).Round(100*time.Millisecond))
+	f.t.Logf("a good template reached %d devices in %d waves %v within %v", fleetSize, r.Wave, r.Waves,
+		time.Since(began).Round(100*time.Millisecond))
 	if len(r.Waves) != 3 || r.Waves[0] != 1 || r.Waves[1] != fleetSize/10 {
 		f.t.Errorf("got waves %v, want 1, a tenth, the rest", r.Waves)
 	}

@@ -64,7 +64,8 @@ func serve() error {
 	}
 	server, err := app.New(ctx, app.Options{
 		Home: o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
-		ApprovalThreshold: o.ApprovalThreshold, FourEyes: o.FourEyes, Waves: o.Waves, Soak: o.Soak, ProgressDeadline: o.Patience,
+		ApprovalThreshold: o.ApprovalThreshold, FourEyes: o.FourEyes, Waves: o.Waves, Soak: o.Soak,
+		ProgressDeadline: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
 		Notify: notify.Settings{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
 		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: stopAt(o),

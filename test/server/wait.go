@@ -71,7 +71,8 @@ func (s *Server) WaitConfiguration(id fleet.DeviceID, want fleet.Configuration) 
 func (s *Server) Register(id fleet.DeviceID, key, address string, port int, tags ...string) {
 	s.t.Helper()
 	label, portNumber := id.Short(), int64(port)
-	if _, _, err := s.Client.PutDevice(s.t.Context(), string(id), api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &portNumber, Label: &label}); err != nil {
+	if _, _, err := s.Client.PutDevice(s.t.Context(), string(id),
+		api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &portNumber, Label: &label}); err != nil {
 		s.t.Fatal(err)
 	}
 	for _, tag := range tags {
@@ -99,7 +100,8 @@ func (s *Server) TemplateUntilKilled(op, key, text string, tags ...string) int64
 
 func (s *Server) template(op, key, text string, tags []string) (int64, error) {
 	label := op + " " + key
-	made, err := s.Client.CreateTemplate(s.t.Context(), api.PutTemplate{Label: &label, Op: &op, Key: &key, Template: &text})
+	made, err := s.Client.CreateTemplate(s.t.Context(), api.PutTemplate{Label: &label, Op: &op, Key: &key,
+		Template: &text})
 	if err != nil {
 		return 0, err
 	}

@@ -46,7 +46,8 @@ func TestMistakesInTemplatesAreSaidOnSaveWhenEvaluatedAndInTheState(t *testing.T
 	d.AddFolder("x")
 	enroll(t, s, d, "office")
 	for _, mistake := range []struct{ op, key, text, want string }{
-		{"merge", "folders.x", `{"labl": "y"}`, "folders.x.labl is a field of no daemon that Muster knows: did you mean label?"},
+		{"merge", "folders.x", `{"labl": "y"}`,
+			"folders.x.labl is a field of no daemon that Muster knows: did you mean label?"},
 		{"set", "options.natEnabledd", `true`, "did you mean natEnabled?"},
 		{"set", "gui.theme", `"drak"`, "did you mean dark?"},
 		{"set", "folders.x.minDiskFree.unit", `"percent"`, "is no unit"},
@@ -61,7 +62,8 @@ func TestMistakesInTemplatesAreSaidOnSaveWhenEvaluatedAndInTheState(t *testing.T
 		if err := json.Unmarshal([]byte(text), &made); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, text := call(t, s, http.MethodPost, "templates/evaluate", body); !strings.Contains(text, strings.ReplaceAll(mistake.want, `"`, `\"`)) {
+		if _, _, text := call(t, s, http.MethodPost, "templates/evaluate", body); !strings.Contains(text,
+			strings.ReplaceAll(mistake.want, `"`, `\"`)) {
 			t.Errorf("%s: evaluated to %s", mistake.key, text)
 		}
 		if _, err := s.Client.TagTemplate(t.Context(), made.ID, "office"); err != nil {
@@ -75,7 +77,8 @@ func TestMistakesInTemplatesAreSaidOnSaveWhenEvaluatedAndInTheState(t *testing.T
 		}
 	}
 	for key, text := range map[string]string{"folders.x.type": `"sendrecieve"`, "folders.x.order": `"newest"`} {
-		status, _, answer := call(t, s, http.MethodPost, "templates", map[string]any{"op": "set", "key": key, "template": text})
+		status, _, answer := call(t, s, http.MethodPost, "templates",
+			map[string]any{"op": "set", "key": key, "template": text})
 		if status != http.StatusUnprocessableEntity || !strings.Contains(answer, key+" is one of") {
 			t.Errorf("%s: got %d: %s", key, status, answer)
 		}

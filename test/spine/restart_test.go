@@ -14,8 +14,9 @@ import (
 	"muster/test/server"
 )
 
-// Every change of the gui section restarts the daemon's API, and several in a row put it into its supervisor's back-off,
-// for up to 18 s. Muster caused that: the device is online all the time, and the state says what is going on.
+// Every change of the gui section restarts the daemon's API, and several in a row put it into its supervisor's
+// back-off, for up to 18 s. Muster caused that: the device is online all the time, and the state says what is going
+// on.
 func TestADaemonWhoseAPIRestartsBecauseOfUsIsNotUnreachable(t *testing.T) {
 	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})

@@ -27,8 +27,9 @@ func TestSecretsReachARealDaemon(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.Template("merge", "folders.crypt", fmt.Sprintf(`{"path": "~/crypt", "devices": [{"deviceID": %q, "encryptionPassword": "${secret:share}"}]}`,
-		other.ID), "vault")
+	s.Template("merge", "folders.crypt",
+		fmt.Sprintf(`{"path": "~/crypt", "devices": [{"deviceID": %q, "encryptionPassword": "${secret:share}"}]}`,
+			other.ID), "vault")
 	s.Template("set", "gui.password", `"${secret:gui}"`, "vault")
 	server.Until(t, func() string { // what is held waits for a person
 		plan, err := s.Client.DevicePlan(t.Context(), string(d.ID))
@@ -61,7 +62,8 @@ func TestSecretsReachARealDaemon(t *testing.T) {
 	found := false
 	for _, folder := range config.Folders {
 		for _, share := range folder.Devices {
-			found = found || folder.ID == "crypt" && share.DeviceID == string(other.ID) && share.EncryptionPassword == "the share's own"
+			found = found || folder.ID == "crypt" && share.DeviceID == string(other.ID) &&
+				share.EncryptionPassword == "the share's own"
 		}
 	}
 	if !found {

@@ -1,4 +1,5 @@
-// Package spine_test drives a whole Muster against real Syncthing daemons: register, mirror, tag, template, configuration.
+// Package spine_test drives a whole Muster against real Syncthing daemons: register, mirror, tag, template,
+// configuration.
 package spine_test
 
 import (
@@ -74,8 +75,10 @@ func compareStatus(t *testing.T, s *server.Server, d *daemon.Daemon) {
 		Goroutines                 int64
 	}
 	d.GetJSON("/rest/system/status", &want)
-	fixed := fmt.Sprint(got.MyID, got.PathSeparator, got.Tilde, got.CPUPercent, got.DiscoveryEnabled, got.DiscoveryMethods)
-	if wanted := fmt.Sprint(want.MyID, want.PathSeparator, want.Tilde, want.CPUPercent, want.DiscoveryEnabled, want.DiscoveryMethods); fixed != wanted {
+	fixed := fmt.Sprint(got.MyID, got.PathSeparator, got.Tilde, got.CPUPercent, got.DiscoveryEnabled,
+		got.DiscoveryMethods)
+	if wanted := fmt.Sprint(want.MyID, want.PathSeparator, want.Tilde, want.CPUPercent, want.DiscoveryEnabled,
+		want.DiscoveryMethods); fixed != wanted {
 		t.Errorf("got %s, want %s", fixed, wanted)
 	}
 	if got.Alloc <= 0 || got.Sys <= 0 || got.GoRoutines <= 0 || got.Uptime < 0 || got.Uptime > want.Uptime {
@@ -91,7 +94,8 @@ func compareVersion(t *testing.T, s *server.Server, d *daemon.Daemon) {
 	}
 	var want struct{ Arch, Codename, LongVersion, OS, Version string }
 	d.GetJSON("/rest/system/version", &want)
-	if got.Arch != want.Arch || got.Codename != want.Codename || got.LongVersion != want.LongVersion || got.OS != want.OS || got.Version != want.Version || got.Device != string(d.ID) {
+	if got.Arch != want.Arch || got.Codename != want.Codename || got.LongVersion != want.LongVersion ||
+		got.OS != want.OS || got.Version != want.Version || got.Device != string(d.ID) {
 		t.Errorf("got %+v, the daemon says %+v", got, want)
 	}
 }
@@ -105,7 +109,8 @@ func compareFolder(t *testing.T, s *server.Server, d *daemon.Daemon, folder stri
 		}
 		for _, summary := range summaries {
 			if summary.Device == string(d.ID) {
-				return differences(t, summary, d.Get("/rest/db/status?folder="+strings.NewReplacer(" ", "%20", "/", "%2F").Replace(folder)))
+				return differences(t, summary,
+					d.Get("/rest/db/status?folder="+strings.NewReplacer(" ", "%20", "/", "%2F").Replace(folder)))
 			}
 		}
 		return "no summary of the folder yet"
@@ -160,7 +165,8 @@ func templateChangesTheDaemon(t *testing.T, o server.Options) {
 	enroll(t, s, d, "office")
 	label, priority, op, key, text := "No NAT", int64(50), "set", "options.natEnabled", "false\n"
 	d.Patch("/rest/config/options", `{"natEnabled": true}`)
-	made, err := s.Client.CreateTemplate(t.Context(), api.PutTemplate{Label: &label, Priority: &priority, Op: &op, Key: &key, Template: &text})
+	made, err := s.Client.CreateTemplate(t.Context(), api.PutTemplate{Label: &label, Priority: &priority, Op: &op,
+		Key: &key, Template: &text})
 	if err != nil {
 		t.Fatal(err)
 	}

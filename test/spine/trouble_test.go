@@ -34,7 +34,8 @@ func TestAWrongKeyIsSaidAndMended(t *testing.T) {
 	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	s.Register(d.ID, "wrong", d.Address, d.Port)
-	if state := s.WaitConnection(d.ID, fleet.KeyRefused); !strings.Contains(strings.ToLower(state.Reason+state.Next), "key") {
+	if state := s.WaitConnection(d.ID, fleet.KeyRefused); !strings.Contains(strings.ToLower(state.Reason+state.Next),
+		"key") {
 		t.Errorf("nobody would know what to do: %+v", state)
 	}
 	s.Register(d.ID, d.APIKey, d.Address, d.Port)

@@ -68,7 +68,8 @@ func startInProcess(t *testing.T, database string) inProcess {
 	}
 	s := inProcess{c, farm.Daemon(0), stop}
 	id, key, address, port := string(s.daemon.ID()), s.daemon.APIKey(), s.daemon.Host(), int64(s.daemon.Port())
-	if _, _, err := c.PutDevice(t.Context(), id, api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port}); err != nil {
+	if _, _, err := c.PutDevice(t.Context(), id, api.PutDevice{APIKey: &key, APIAddress: &address,
+		APIPort: &port}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.TagDevice(t.Context(), id, "all"); err != nil {
@@ -100,8 +101,8 @@ func (s inProcess) sends(t *testing.T, value int) {
 	})
 }
 
-// Nothing of a server is kept for the process as a whole: two of them run beside each other, each over its own database
-// and with its own daemon, and one goes on when the other ends.
+// Nothing of a server is kept for the process as a whole: two of them run beside each other, each over its own
+// database and with its own daemon, and one goes on when the other ends.
 func TestTwoServersRunInOneProcess(t *testing.T) {
 	first := startInProcess(t, "")
 	second := startInProcess(t, postgres(t).Database(t))

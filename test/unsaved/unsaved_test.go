@@ -128,7 +128,8 @@ func TestARestoreThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 		}
 		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
 		d.SetFaults(stsim.Faults{DiskFull: true})
-		_, err := s.Client.RestoreRevision(t.Context(), string(d.ID()), revision, api.Restore{Section: new("options.maxSendKbps")})
+		_, err := s.Client.RestoreRevision(t.Context(), string(d.ID()), revision,
+			api.Restore{Section: new("options.maxSendKbps")})
 		if err == nil {
 			t.Error("the restore went well")
 		}

@@ -83,7 +83,8 @@ func (c *scene) waitInSync(version string) {
 		case observed.Get("version").Str() != version:
 			return "the configuration of version " + observed.Get("version").Str() + " is shown"
 		case len(made.Changes) > 0:
-			return fmt.Sprintf("%s is planned (%s), %s: %s", made.Changes[0].Key, made.Changes[0].Class, state.Configuration, state.Reason)
+			return fmt.Sprintf("%s is planned (%s), %s: %s", made.Changes[0].Key, made.Changes[0].Class, state.Configuration,
+				state.Reason)
 		case state.Configuration != string(fleet.ConfigInSync):
 			return fmt.Sprintf("the device is %s: %s", state.Configuration, state.Reason)
 		}
@@ -125,9 +126,11 @@ func TestWhatAFolderBringsAlongIsInSyncAfterAnUpgrade(t *testing.T) {
 	t.Parallel()
 	c := start(t, 87)
 	other := c.stranger()
-	c.s.Template("merge", "folders.shared", `{"path": "~/shared", "devices": [{"deviceID": "`+other+`"}], "maxConflicts": 3}`, "daemon-0")
+	c.s.Template("merge", "folders.shared",
+		`{"path": "~/shared", "devices": [{"deviceID": "`+other+`"}], "maxConflicts": 3}`, "daemon-0")
 	c.s.Template("merge", "options", `{"maxSendKbps": 7}`, "daemon-0")
-	c.s.Template("set", "folders.*.versioning", `{"type": "simple", "params": {"keep": "5"}, "cleanupIntervalS": 60, "fsPath": "", "fsType": "basic"}`, "daemon-0")
+	c.s.Template("set", "folders.*.versioning",
+		`{"type": "simple", "params": {"keep": "5"}, "cleanupIntervalS": 60, "fsPath": "", "fsType": "basic"}`, "daemon-0")
 	c.waitInSync("36")
 	c.upgrade()
 }

@@ -11,8 +11,8 @@ import (
 	"muster/test/server"
 )
 
-// Who tries a template about ignore patterns, by evaluate or as a what-if, sees what the daemon has, though no template
-// has named the folder before; without the daemon they are unknown, and it is said why.
+// Who tries a template about ignore patterns, by evaluate or as a what-if, sees what the daemon has, though no
+// template has named the folder before; without the daemon they are unknown, and it is said why.
 func TestIgnorePatternsAreReadWhenAPersonAsks(t *testing.T) {
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{})
 	d.AddFolder("photos")
@@ -57,7 +57,8 @@ func TestIgnorePatternsAreReadWhenAPersonAsks(t *testing.T) {
 	}
 	made, err = s.Client.EvaluateNewTemplate(t.Context(), api.EvaluateTemplate{
 		Op: new("append"), Key: new("ignores.photos"), Template: new(`["*.tmp"]`)}, string(d.ID))
-	if err != nil || !slices.ContainsFunc(made.Warnings, func(w string) bool { return strings.Contains(w, "the device is not online") }) {
+	if err != nil || !slices.ContainsFunc(made.Warnings,
+		func(w string) bool { return strings.Contains(w, "the device is not online") }) {
 		t.Errorf("evaluate without the daemon: %+v, %v", made, err)
 	}
 }

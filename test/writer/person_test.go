@@ -119,8 +119,8 @@ func (p *person) addOrRemove() {
 	p.want(key, stconfig.Text("~/"+id), start)
 }
 
-// gui edits as the daemon's own GUI does: read the whole document, think, save the whole document. Whatever Muster wrote
-// meanwhile is undone by that; it is the person's edits that must not be undone by Muster.
+// gui edits as the daemon's own GUI does: read the whole document, think, save the whole document. Whatever Muster
+// wrote meanwhile is undone by that; it is the person's edits that must not be undone by Muster.
 func (p *person) gui() {
 	doc := config(p.t, p.d)
 	made := map[string]stconfig.Value{}
@@ -148,7 +148,8 @@ func (p *person) gui() {
 		p.want(key, made[key], start)
 	}
 	for key, e := range p.wanted {
-		if stconfig.Lookup(doc, keyOf(p.t, key)).Equal(e.to) { // they said so again; of what was lost before they know nothing
+		// they said so again; of what was lost before they know nothing
+		if stconfig.Lookup(doc, keyOf(p.t, key)).Equal(e.to) {
 			e.start, e.end = start, time.Now()
 			p.wanted[key] = e
 		}
@@ -185,7 +186,8 @@ func (p *person) check(muster *proxy) (lost []string, excused int) {
 		}) {
 			excused++
 		} else {
-			lost = append(lost, fmt.Sprintf("%s is %s, the person wanted %s; %s", key, shown(now), shown(e.to), muster.around(e)))
+			lost = append(lost, fmt.Sprintf("%s is %s, the person wanted %s; %s", key, shown(now), shown(e.to),
+				muster.around(e)))
 		}
 		e.to = now
 		p.wanted[key] = e

@@ -15,8 +15,9 @@ import (
 	"muster/test/server"
 )
 
-// Random templates come and go. The plan is looked at while Muster only observes; then it may write. What the daemon has
-// afterwards differs from what it had by exactly the plan, and so it is again when a person consents to what was held.
+// Random templates come and go. The plan is looked at while Muster only observes; then it may write. What the daemon
+// has afterwards differs from what it had by exactly the plan, and so it is again when a person consents to what was
+// held.
 func TestNothingButThePlanChanges(t *testing.T) {
 	s, d, r := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{}), random(t)
 	d.Put("/rest/config/devices", fmt.Sprintf(`[{"deviceID": %q, "name": "a"}]`, peerA))
@@ -39,7 +40,8 @@ func TestNothingButThePlanChanges(t *testing.T) {
 
 		if held, consent := w.heldKeys(d.ID); len(consent) > 0 {
 			before = after
-			if _, err := s.Client.ApplyPlan(t.Context(), string(d.ID), api.ApplyPlan{Digest: &held.Digest, Consent: consent}); err != nil {
+			if _, err := s.Client.ApplyPlan(t.Context(), string(d.ID),
+				api.ApplyPlan{Digest: &held.Digest, Consent: consent}); err != nil {
 				t.Fatalf("round %d: consent to %v: %v", round, consent, err)
 			}
 			for _, key := range consent {
@@ -70,7 +72,8 @@ func isFree(c api.PlannedChange) bool {
 }
 
 // sameAs holds what happened against the changes of the plan that were to happen, and says how many those are.
-func sameAs(t *testing.T, round int, planned []api.PlannedChange, happened []stconfig.Change, sent func(api.PlannedChange) bool) int {
+func sameAs(t *testing.T, round int, planned []api.PlannedChange, happened []stconfig.Change,
+	sent func(api.PlannedChange) bool) int {
 	t.Helper()
 	want := map[string]string{}
 	for _, c := range planned {
@@ -112,12 +115,14 @@ func keysOf(p api.Plan) []string {
 	return keys
 }
 
-// consentedTo checks that what a person said yes to, now or while it had to wait for something else, happened, and nothing
-// else but what had waited for it. after is the plan then.
-func consentedTo(t *testing.T, round int, held api.Plan, consent map[string]bool, happened []stconfig.Change, after api.Plan) int {
+// consentedTo checks that what a person said yes to, now or while it had to wait for something else, happened, and
+// nothing else but what had waited for it. after is the plan then.
+func consentedTo(t *testing.T, round int, held api.Plan, consent map[string]bool, happened []stconfig.Change,
+	after api.Plan) int {
 	t.Helper()
 	left := maps.Clone(consent)
-	maps.DeleteFunc(left, func(key string, _ bool) bool { return !slices.Contains(keysOf(held), key) }) // nobody asks for it any more
+	// nobody asks for it any more
+	maps.DeleteFunc(left, func(key string, _ bool) bool { return !slices.Contains(keysOf(held), key) })
 	all := len(left)
 	for _, c := range happened {
 		key := c.Key.String()
@@ -127,7 +132,8 @@ func consentedTo(t *testing.T, round int, held api.Plan, consent map[string]bool
 			t.Errorf("round %d: %s changed with the consent to %v, and was not in the plan", round, key, consent)
 		case held.Changes[i].Class == string(plan.Refused):
 			t.Errorf("round %d: %s was refused, and changed", round, key)
-		case held.Changes[i].Class == string(plan.Held) && !consent[key] && !strings.Contains(held.Changes[i].Reason, "left out together with"):
+		case held.Changes[i].Class == string(plan.Held) && !consent[key] &&
+			!strings.Contains(held.Changes[i].Reason, "left out together with"):
 			t.Errorf("round %d: %s changed without consent: %s", round, key, held.Changes[i].Reason)
 		}
 		delete(left, key)
@@ -137,7 +143,8 @@ func consentedTo(t *testing.T, round int, held api.Plan, consent map[string]bool
 		switch {
 		case i < 0:
 			t.Errorf("round %d: %s did not change in spite of consent, and is planned no more", round, key)
-		case !strings.Contains(after.Changes[i].Reason, "left out together with") && !strings.Contains(after.Changes[i].Reason, "still shared"):
+		case !strings.Contains(after.Changes[i].Reason, "left out together with") &&
+			!strings.Contains(after.Changes[i].Reason, "still shared"):
 			t.Errorf("round %d: %s did not change in spite of consent (%s)", round, key, after.Changes[i].Reason)
 		}
 	}

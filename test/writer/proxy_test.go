@@ -77,11 +77,14 @@ func (p *proxy) around(e edit) string {
 	const before = time.Second
 	var lines []string
 	for _, a := range p.seen {
-		if a.end.After(e.start.Add(-before)) && a.start.Before(e.end.Add(before)) && strings.HasPrefix(a.path, "/rest/config") {
-			lines = append(lines, fmt.Sprintf("%6.1f to %6.1f ms: %s %s", ms(a.start.Sub(e.start)), ms(a.end.Sub(e.start)), a.method, a.path))
+		if a.end.After(e.start.Add(-before)) && a.start.Before(e.end.Add(before)) &&
+			strings.HasPrefix(a.path, "/rest/config") {
+			lines = append(lines, fmt.Sprintf("%6.1f to %6.1f ms: %s %s", ms(a.start.Sub(e.start)), ms(a.end.Sub(e.start)),
+				a.method, a.path))
 		}
 	}
-	return fmt.Sprintf("the edit took %.1f ms; around it Muster's calls:\n%s", ms(e.end.Sub(e.start)), strings.Join(lines, "\n"))
+	return fmt.Sprintf("the edit took %.1f ms; around it Muster's calls:\n%s", ms(e.end.Sub(e.start)),
+		strings.Join(lines, "\n"))
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
@@ -105,8 +108,9 @@ type window struct {
 	start, end time.Time
 }
 
-// windows are those of all writes so far. The daemon reads, merges and stores what it is sent in one go, so the window is
-// that of the call; of one whose body may repeat what was read over the same connection, it begins with that reading.
+// windows are those of all writes so far. The daemon reads, merges and stores what it is sent in one go, so the window
+// is that of the call; of one whose body may repeat what was read over the same connection, it begins with that
+// reading.
 func (p *proxy) windows() []window {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +124,8 @@ func (p *proxy) windows() []window {
 			read[a.connection] = a.start
 		default:
 			w := window{place: strings.Trim(place, "/"), start: a.start, end: a.end}
-			if began, ok := read[a.connection]; ok && (strings.HasPrefix(w.place, "folders") || w.place == "" || w.place == "devices") {
+			if began, ok := read[a.connection]; ok && (strings.HasPrefix(w.place, "folders") || w.place == "" ||
+				w.place == "devices") {
 				w.start = began
 			}
 			delete(read, a.connection)

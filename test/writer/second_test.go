@@ -12,10 +12,10 @@ import (
 	"muster/test/server"
 )
 
-// A person edits all the time, by narrow calls and whole documents, while Muster brings new template values to the same
-// sections, members and lists. No edit of theirs at a key that no template names is lost, but for those that arrive while
-// the daemon itself is merging a write of Muster's; and of those no more are lost than a person loses beside a plain program
-// that writes as often to a daemon without Muster.
+// A person edits all the time, by narrow calls and whole documents, while Muster brings new template values to the
+// same sections, members and lists. No edit of theirs at a key that no template names is lost, but for those that
+// arrive while the daemon itself is merging a write of Muster's; and of those no more are lost than a person loses
+// beside a plain program that writes as often to a daemon without Muster.
 func TestAPersonsEditsAreNeverUndone(t *testing.T) {
 	s, d, r := server.Start(t, server.Options{}), forAPerson(t), random(t)
 	through := newProxy(t, d)
@@ -54,7 +54,8 @@ func TestAPersonsEditsAreNeverUndone(t *testing.T) {
 				n++
 				key, text := texts[n%len(texts)](n)
 				op := "merge"
-				if _, err := s.Client.PutTemplate(t.Context(), ids[n%len(texts)], api.PutTemplate{Op: &op, Key: &key, Template: &text}); err != nil {
+				if _, err := s.Client.PutTemplate(t.Context(), ids[n%len(texts)],
+					api.PutTemplate{Op: &op, Key: &key, Template: &text}); err != nil {
 					done <- err
 					return
 				}
@@ -84,10 +85,12 @@ func TestAPersonsEditsAreNeverUndone(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d edits beside %d writes of Muster's; %d were overtaken while the daemon was merging. Without Muster: %d of %d, beside %d writes",
+	t.Logf("%d edits beside %d writes of Muster's; %d were overtaken while the daemon was merging. Without Muster: %d "+
+		"of %d, beside %d writes",
 		p.done, len(through.windows()), excused, without.lost, without.person.done, without.writes)
 	if lucky := 4 * math.Sqrt(float64(excused+without.lost+4)); float64(excused-without.lost) > lucky {
-		t.Errorf("%d of %d edits were overtaken, and %d without Muster: more than chance explains", excused, p.done, without.lost)
+		t.Errorf("%d of %d edits were overtaken, and %d without Muster: more than chance explains", excused, p.done,
+			without.lost)
 	}
 }
 

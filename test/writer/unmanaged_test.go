@@ -13,7 +13,8 @@ import (
 func forAPerson(t *testing.T) *daemon.Daemon {
 	t.Helper()
 	d := daemon.Start(t, daemon.Options{})
-	d.Put("/rest/config/devices", fmt.Sprintf(`[{"deviceID": %q}, {"deviceID": %q}, {"deviceID": %q}]`, peerA, peerB, peerC))
+	d.Put("/rest/config/devices", fmt.Sprintf(`[{"deviceID": %q}, {"deviceID": %q}, {"deviceID": %q}]`, peerA, peerB,
+		peerC))
 	d.Put("/rest/config/folders", fmt.Sprintf(`[
 		{"id": "managed", "path": "~/managed", "paused": true, "devices": [{"deviceID": %q}],
 			"versioning": {"type": "simple", "params": {"keep": "5", "mine": "1"}}},
@@ -21,8 +22,8 @@ func forAPerson(t *testing.T) *daemon.Daemon {
 	return d
 }
 
-// unmanaged is the yardstick: a daemon without Muster, a person who edits it, and a plain program that writes to the same
-// places by the narrowest call. What is lost there the daemon loses by itself.
+// unmanaged is the yardstick: a daemon without Muster, a person who edits it, and a plain program that writes to the
+// same places by the narrowest call. What is lost there the daemon loses by itself.
 type unmanaged struct {
 	d      *daemon.Daemon
 	person *person

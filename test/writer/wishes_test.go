@@ -49,7 +49,8 @@ func (w *wishes) shuffle() {
 	for range 1 + w.r.IntN(3) {
 		label, priority := fmt.Sprint(len(w.templates)), int64(w.r.IntN(100))
 		op, key, text := randomTemplate(w.r)
-		made, err := w.s.Client.CreateTemplate(w.t.Context(), api.PutTemplate{Label: &label, Priority: &priority, Op: &op, Key: &key, Template: &text})
+		made, err := w.s.Client.CreateTemplate(w.t.Context(), api.PutTemplate{Label: &label, Priority: &priority, Op: &op,
+			Key: &key, Template: &text})
 		if err != nil {
 			w.t.Fatalf("%s %s %s: %v", op, key, text, err)
 		}
@@ -61,8 +62,8 @@ func (w *wishes) shuffle() {
 	}
 }
 
-// plan is the device's, once it is admitted to all that was changed. Templates that contradict one another give none: then
-// others are tried.
+// plan is the device's, once it is admitted to all that was changed. Templates that contradict one another give none:
+// then others are tried.
 func (w *wishes) plan(id fleet.DeviceID) (made api.Plan) {
 	w.t.Helper()
 	server.Until(w.t, func() string {
@@ -139,8 +140,10 @@ func randomTemplate(r *rand.Rand) (op, key, text string) {
 		{"merge", "", fmt.Sprintf(`{options: {progressUpdateIntervalS: %d}, defaults: {folder: {maxConflicts: %d}}}`, n, n)},
 		{"merge", "defaults.folder", fmt.Sprintf(`{rescanIntervalS: %d, minDiskFree: {value: %d}}`, n, n)},
 		{"merge", "defaults.device", fmt.Sprintf(`{maxSendKbps: %d}`, n)},
-		{"merge", "folders", fmt.Sprintf(`[{id: %q, path: "~/%s", paused: true, rescanIntervalS: %d}]`, id, strings.ReplaceAll(id, "/", "-"), n)},
-		{"merge", "folders", fmt.Sprintf(`[{"id": %q, "path": "~/%s", "paused": true, "devices": [{"deviceID": %q}]}]`, id, strings.ReplaceAll(id, "/", "-"), peerA)},
+		{"merge", "folders", fmt.Sprintf(`[{id: %q, path: "~/%s", paused: true, rescanIntervalS: %d}]`, id,
+			strings.ReplaceAll(id, "/", "-"), n)},
+		{"merge", "folders", fmt.Sprintf(`[{"id": %q, "path": "~/%s", "paused": true, "devices": [{"deviceID": %q}]}]`, id,
+			strings.ReplaceAll(id, "/", "-"), peerA)},
 		{"set", "folders." + folder + ".rescanIntervalS", fmt.Sprint(n)},
 		{"set", "folders." + folder + ".label", quoted(fmt.Sprint("label ", n))},
 		{"merge", "folders." + folder + ".minDiskFree", fmt.Sprintf(`{value: %d}`, n)},
@@ -151,7 +154,8 @@ func randomTemplate(r *rand.Rand) (op, key, text string) {
 		{"remove", "folders." + folder + ".devices", quoted([]string{peer})},
 		{"set", "folders." + folder + ".type", quoted([]string{"sendreceive", "receiveonly", "sendonly"}[n%3])},
 		{"remove", "folders." + folder, `true`},
-		{"merge", "devices", fmt.Sprintf(`[{deviceID: %q, name: "peer %d", addresses: ["dynamic", "tcp://127.0.0.1:%d"]}]`, peer, n, n)},
+		{"merge", "devices", fmt.Sprintf(`[{deviceID: %q, name: "peer %d", addresses: ["dynamic", "tcp://127.0.0.1:%d"]}]`,
+			peer, n, n)},
 		{"set", "devices." + peer + ".compression", quoted([]string{"always", "never", "metadata"}[n%3])},
 		{"set", "devices.*.maxRecvKbps", fmt.Sprint(n)},
 		{"append", "devices." + peer + ".allowedNetworks", fmt.Sprintf(`["10.%d.0.0/16"]`, n)},

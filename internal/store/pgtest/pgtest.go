@@ -57,7 +57,8 @@ func Start() (_ *Server, err error) {
 		return nil, err
 	}
 	data := filepath.Join(dir, "data")
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "muster", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "muster", "-A", "trust", "-E", "UTF8",
+		"--locale=C.UTF-8", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = dir, &syscall.SysProcAttr{Credential: credential}
 	if output, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, output)
@@ -193,8 +194,8 @@ func major(initdb string) int {
 	return n
 }
 
-// unprivileged is the user "postgres", who gets the directory: PostgreSQL refuses to run as root. For everybody else it
-// is nil, themselves.
+// unprivileged is the user "postgres", who gets the directory: PostgreSQL refuses to run as root. For everybody else
+// it is nil, themselves.
 func unprivileged(dir string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

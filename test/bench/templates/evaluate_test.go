@@ -17,7 +17,8 @@ import (
 // Two programs that list all devices of a tag: the result of the first is the same for every device.
 const (
 	sameForAll = "def template():\n    return [{\"deviceID\": d.deviceID} for d in devices(\"all\")]\n"
-	ownForEach = "def template(device):\n    return [{\"deviceID\": d.deviceID} for d in devices(\"all\") if d.deviceID != device.deviceID]\n"
+	ownForEach = "def template(device):\n    return [{\"deviceID\": d.deviceID} for d in devices(\"all\") if " +
+		"d.deviceID != device.deviceID]\n"
 )
 
 const tagged = 1000 // devices that the template lists, and for each of which it is evaluated
@@ -60,7 +61,8 @@ func linear(b *testing.B, pool *sandbox.Pool) {
 		if first == 0 {
 			first = cost
 		}
-		say("result the same for all, %d devices: %s, %.2f times that of 1000 (linear: %d)", n, ms(cost), ratio(cost, first), n/1000)
+		say("result the same for all, %d devices: %s, %.2f times that of 1000 (linear: %d)", n, ms(cost), ratio(cost, first),
+			n/1000)
 	}
 	say("\n")
 }
@@ -68,8 +70,9 @@ func linear(b *testing.B, pool *sandbox.Pool) {
 // askFew asks for a few of the devices and looks at its own.
 const askFew = "def template(device):\n    return [d.deviceID for d in devices(\"few\")] + [device.deviceID]\n"
 
-// BenchmarkAskingALargeFleet: a program that asks for five devices is evaluated for a thousand, one by one. The yardstick
-// is the same in a fleet that has no others: what ten thousand devices cost on top, they cost once per change.
+// BenchmarkAskingALargeFleet: a program that asks for five devices is evaluated for a thousand, one by one. The
+// yardstick is the same in a fleet that has no others: what ten thousand devices cost on top, they cost once per
+// change.
 func BenchmarkAskingALargeFleet(b *testing.B) {
 	const few, asking = 5, 1000
 	for b.Loop() {
@@ -96,7 +99,8 @@ func BenchmarkAskingALargeFleet(b *testing.B) {
 		}
 		_, small := ask(few)
 		first, rest := ask(most)
-		say("a program that asks for %d of %d devices: %s after a change, then %s for each device, %.2f times what it takes in a fleet of %d\n",
+		say("a program that asks for %d of %d devices: %s after a change, then %s for each device, %.2f times what it "+
+			"takes in a fleet of %d\n",
 			few, most, ms(first), ms(rest), ratio(rest, small), few)
 		b.ReportMetric(ratio(rest, small), "large/small")
 	}

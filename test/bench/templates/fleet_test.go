@@ -22,19 +22,21 @@ const (
 	atAll = 500    // documents in memory at once
 )
 
-// BenchmarkDesiredConfigurationOfTheFleet: twenty templates for each device, over configurations of 15 KB: eighteen are
-// HJSON, one is a program whose result is the same for all, one a program that looks at its device. The yardstick is
-// decoding those configurations once, by encoding/json and by stconfig. Programs are evaluated as the server does it, in
-// workers.
+// BenchmarkDesiredConfigurationOfTheFleet: twenty templates for each device, over configurations of 15 KB: eighteen
+// are HJSON, one is a program whose result is the same for all, one a program that looks at its device. The yardstick
+// is decoding those configurations once, by encoding/json and by stconfig. Programs are evaluated as the server does
+// it, in workers.
 func BenchmarkDesiredConfigurationOfTheFleet(b *testing.B) {
 	pool := startPool(b)
 	f := newManaged(b, pool, most)
 	for b.Loop() {
-		say("desired configuration, %d templates each, %.1f KB each; processor time of server and workers:", len(f.templates), float64(len(f.document(0)))/1000)
+		say("desired configuration, %d templates each, %.1f KB each; processor time of server and workers:",
+			len(f.templates), float64(len(f.document(0)))/1000)
 		var last costs
 		for _, n := range []int{1000, 5000, most} {
 			last = f.measure(b, n)
-			say("%6d devices: fold %s = %s a device; decoding once %s by encoding/json, %s by stconfig; fold/decode %.2f and %.2f (goal: at most 2)",
+			say("%6d devices: fold %s = %s a device; decoding once %s by encoding/json, %s by stconfig; fold/decode %.2f and "+
+				"%.2f (goal: at most 2)",
 				n, ms(last.fold.cpu), last.fold.cpu/time.Duration(n), ms(last.json.cpu), ms(last.parse.cpu),
 				ratio(last.fold.cpu, last.json.cpu), ratio(last.fold.cpu, last.parse.cpu))
 		}
@@ -45,8 +47,10 @@ func BenchmarkDesiredConfigurationOfTheFleet(b *testing.B) {
 		looking := *f
 		looking.templates = append(slices.Clone(f.templates[1:]), readsConfig)
 		slow := looking.measure(b, 1000)
-		say("%6d devices, one of the templates a program that reads the whole configuration: fold %s = %s a device, fold/decode %.2f and %.2f\n",
-			1000, ms(slow.fold.cpu), slow.fold.cpu/1000, ratio(slow.fold.cpu, slow.json.cpu), ratio(slow.fold.cpu, slow.parse.cpu))
+		say("%6d devices, one of the templates a program that reads the whole configuration: fold %s = %s a device, "+
+			"fold/decode %.2f and %.2f\n",
+			1000, ms(slow.fold.cpu), slow.fold.cpu/1000, ratio(slow.fold.cpu, slow.json.cpu),
+			ratio(slow.fold.cpu, slow.parse.cpu))
 		b.ReportMetric(last.fold.cpu.Seconds(), "fold-cpu-s")
 		b.ReportMetric(ratio(last.fold.cpu, last.json.cpu), "fold/json")
 		b.ReportMetric(ratio(last.fold.cpu, last.parse.cpu), "fold/parse")
@@ -78,7 +82,8 @@ func newManaged(b *testing.B, pool *sandbox.Pool, n int) *managed {
 	folder := stconfig.Lookup(doc, stconfig.Key{}.Child("folders").Child("photos-x4kd"))
 	for i := range 6 {
 		id := fmt.Sprintf("folder-%d", i)
-		doc = stconfig.Replace(doc, stconfig.Key{}.Child("folders").Child(id), folder.With("id", stconfig.Text(id)).With("path", stconfig.Text("/srv/"+id)))
+		doc = stconfig.Replace(doc, stconfig.Key{}.Child("folders").Child(id),
+			folder.With("id", stconfig.Text(id)).With("path", stconfig.Text("/srv/"+id)))
 	}
 	f.sample = doc.JSON()
 	for i, t := range twentyTemplates {
@@ -96,7 +101,8 @@ var twentyTemplates = []struct {
 	{fleet.OpMerge, "options", "{\n  # KiB/s\n  maxSendKbps: 5000\n  maxRecvKbps: 5000\n}"},
 	{fleet.OpSet, "options.urAccepted", "-1"},
 	{fleet.OpSet, "gui.theme", `"dark"`},
-	{fleet.OpMerge, "options", `{"localAnnounceEnabled": false, "globalAnnounceEnabled": false, "minHomeDiskFree": {"value": 5}}`},
+	{fleet.OpMerge, "options",
+		`{"localAnnounceEnabled": false, "globalAnnounceEnabled": false, "minHomeDiskFree": {"value": 5}}`},
 	{fleet.OpAppend, "options.alwaysLocalNets", `["10.0.0.0/8"]`},
 	{fleet.OpAppend, "options.listenAddresses", `"tcp://:22001"`},
 	{fleet.OpSet, "folders.*.rescanIntervalS", "def template(device):\n    return 3600 + hash(device.deviceID) % 600\n"},
@@ -104,7 +110,9 @@ var twentyTemplates = []struct {
 	{fleet.OpSet, "folders.music", `{"path": "/srv/music", "label": "Music"}`},
 	{fleet.OpSet, "folders.music.versioning.type", `"simple"`},
 	{fleet.OpMerge, "folders.music.versioning", `{"params": {"keep": "5"}}`},
-	{fleet.OpMerge, "folders.team", "def template():\n    return {\"path\": \"~/team\", \"devices\": [{\"deviceID\": d.deviceID} for d in devices(tag=\"team\")]}\n"},
+	{fleet.OpMerge, "folders.team",
+		"def template():\n    return {\"path\": \"~/team\", \"devices\": [{\"deviceID\": d.deviceID} for d in " +
+			"devices(tag=\"team\")]}\n"},
 	{fleet.OpSet, "devices.*.compression", `"always"`},
 	{fleet.OpMerge, "defaults.folder", `{"rescanIntervalS": 60}`},
 	{fleet.OpSet, "folders.absent.paused", "true"},
@@ -115,7 +123,8 @@ var twentyTemplates = []struct {
 
 // readsConfig is evaluated for each device over its whole configuration, which is sent to the worker.
 var readsConfig = fleet.Template{ID: 21, Op: fleet.OpMerge, Key: "devices",
-	Text: "def template(config):\n    return [{\"deviceID\": d.deviceID, \"maxRecvKbps\": 100} for d in config.devices]\n"}
+	Text: "def template(config):\n    return [{\"deviceID\": d.deviceID, \"maxRecvKbps\": 100} for d in " +
+		"config.devices]\n"}
 
 // document is the configuration of device i, byte by byte its own.
 func (f *managed) document(i int) []byte {
@@ -178,7 +187,8 @@ func (f *managed) measure(b *testing.B, n int) costs {
 	return c
 }
 
-func (f *managed) fold(ctx context.Context, device template.Facts, doc stconfig.Value, entries []fleet.BaseEntry) (desired.Result, error) {
+func (f *managed) fold(ctx context.Context, device template.Facts, doc stconfig.Value,
+	entries []fleet.BaseEntry) (desired.Result, error) {
 	return desired.Fold(desired.Input{
 		Device: device.DeviceID, Observed: doc, Entries: entries, Templates: f.templates, Registered: f.label,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {

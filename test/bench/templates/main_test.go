@@ -1,5 +1,5 @@
-// Package templates measures the template language against yardsticks taken in the same run: what it costs is a ratio, not
-// a number of seconds that another machine would not repeat.
+// Package templates measures the template language against yardsticks taken in the same run: what it costs is a ratio,
+// not a number of seconds that another machine would not repeat.
 package templates
 
 import (

@@ -32,7 +32,8 @@ need-test:
 	@tools/need gcc=gcc syncthing=syncthing stdiscosrv=syncthing-discosrv sqlite3=sqlite3 '/usr/lib/postgresql/*/bin/initdb=postgresql'
 
 test: need-test build ## run every suite in its short form
-	$(GO_TEST) -race -p 4 -parallel 4 -timeout 14m $(RACED)
+	$(GO_TEST) -race -p 4 -parallel 4 -timeout 14m $(filter-out $(addprefix muster/,$(patsubst ./%,%,$(PROPERTY))),$(RACED))
+	$(GO_TEST) -race -timeout 14m $(PROPERTY) -rapid.checks=20
 	$(GO_TEST) -timeout 14m $(PROPERTY) -rapid.checks=1000
 	$(GO_TEST) -p 1 -timeout 10m $(SCALE)
 	$(GO_TEST) -timeout 10m ./test/model -rapid.checks=1000

@@ -26,7 +26,7 @@ const mayGrowApplied = mayGrow + 16<<20
 
 // What templates within the bounds make of the daemons goes through the server on its way there, and comes back.
 func TestNoAppliedTemplateMakesTheServerLarge(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(planBombs)) {
+	for _, name := range slices.Sorted(maps.Keys(bombs())) {
 		if !strings.HasSuffix(name, fits) {
 			continue
 		}

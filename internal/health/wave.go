@@ -9,11 +9,12 @@ import (
 
 // Wave is the wave of a rollout that a device waits for.
 type Wave struct {
-	Rollout int64
-	Status  fleet.RolloutStatus
-	Cause   string // what was changed, for a person
-	Number  int    // from 1; 0: the device is in no wave
-	Waves   int    // 0: the rollout has not started
+	Rollout    int64
+	Status     fleet.RolloutStatus
+	Cause      string // what was changed, for a person
+	Unapproved bool   // the rollout waits for approval
+	Number     int    // from 1; 0: the device is in no wave
+	Waves      int    // 0: the rollout has not started
 }
 
 // awaited are the members that a rollout keeps at the generation before, with their waves.
@@ -26,6 +27,7 @@ func awaited(r fleet.Rollout) map[fleet.DeviceID]Wave {
 		if !r.Admitted(m) {
 			waiting[m.Device] = Wave{
 				Rollout: r.ID, Status: r.Status, Cause: r.Cause, Number: m.Wave, Waves: len(r.Waves),
+				Unapproved: r.Unapproved(),
 			}
 		}
 	}
@@ -51,6 +53,8 @@ func (w Wave) reason() string {
 		what += " (" + w.Cause + ")"
 	}
 	switch {
+	case w.Unapproved:
+		return fmt.Sprintf("waits for the approval of %s", what)
 	case w.Status == fleet.RolloutWaiting:
 		return fmt.Sprintf("waits for %s, which has not started", what)
 	case w.Number > 0:
@@ -63,6 +67,8 @@ func (w Wave) reason() string {
 
 func (w Wave) next() string {
 	switch {
+	case w.Unapproved:
+		return fmt.Sprintf("An admin approves it: `muster rollout approve %d`.", w.Rollout)
 	case w.Status == fleet.RolloutPaused:
 		return fmt.Sprintf("The rollout is paused: `muster rollout resume %d` goes on with it.", w.Rollout)
 	case w.Status == fleet.RolloutHalted:

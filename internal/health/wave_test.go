@@ -48,6 +48,10 @@ func TestADeviceThatWaitsForAWaveIsPending(t *testing.T) {
 			fleet.ConfigInSync, with(func(a *Wave) { a.Status, a.Number, a.Waves = fleet.RolloutWaiting, 0, 0 }),
 			fleet.ConfigPending, "has not started", "starts when",
 		},
+		"not approved": {
+			fleet.ConfigInSync, with(func(a *Wave) { a.Status, a.Unapproved = fleet.RolloutWaiting, true }),
+			fleet.ConfigPending, "waits for the approval of rollout 7", "muster rollout approve 7",
+		},
 		"in no wave": {
 			fleet.ConfigInSync, with(func(a *Wave) { a.Number = 0 }), fleet.ConfigPending,
 			"could not be reached or written to", "succeeded",

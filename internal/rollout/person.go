@@ -61,7 +61,7 @@ func wait(r fleet.Rollout) fleet.Rollout {
 	r.Reason, r.Next = "it waits until one of its devices can be reached and written to", "It starts by itself."
 	if r.Unapproved() {
 		r.Reason = "it waits for approval: " + r.Approval.Reason
-		r.Next = "An admin approves it: `muster rollout approve`. Or undo it."
+		r.Next = "An admin approves it: `muster rollout approve ID`, with the ID of this rollout. Or undo it."
 	}
 	return r
 }

@@ -33,6 +33,6 @@ UPDATE rollouts SET status = CASE status WHEN 'paused' THEN 'paused' WHEN 'halte
     body = ((body::jsonb - 'wave' - 'waves' - 'waveAt' - 'startedAt' - 'halt') || jsonb_build_object(
         'approval', jsonb_build_object('reason', body::jsonb ->> 'blast'),
         'reason', 'it waits for approval: ' || (body::jsonb ->> 'blast'),
-        'next', 'An admin approves it: `muster rollout approve`. Or undo it.'))::TEXT
+        'next', 'An admin approves it: `muster rollout approve ID`, with the ID of this rollout. Or undo it.'))::TEXT
 WHERE status IN ('waiting', 'running', 'paused', 'halted') AND COALESCE(body::jsonb ->> 'blast', '') <> ''
     AND body::jsonb -> 'approval' IS NULL;

@@ -31,6 +31,6 @@ UPDATE rollout_members SET wave = 0, waived = FALSE WHERE rollout_id IN (
 UPDATE rollouts SET status = CASE status WHEN 'paused' THEN 'paused' WHEN 'halted' THEN 'paused' ELSE 'waiting' END,
     body = json_set(json_remove(body, '$.wave', '$.waves', '$.waveAt', '$.startedAt', '$.halt'),
         '$.approval', json_object('reason', json_extract(body, '$.blast')),
-        '$.reason', 'it waits for approval: ' || json_extract(body, '$.blast'), '$.next', 'An admin approves it: `muster rollout approve`. Or undo it.')
+        '$.reason', 'it waits for approval: ' || json_extract(body, '$.blast'), '$.next', 'An admin approves it: `muster rollout approve ID`, with the ID of this rollout. Or undo it.')
 WHERE status IN ('waiting', 'running', 'paused', 'halted') AND COALESCE(json_extract(body, '$.blast'), '') <> ''
     AND json_extract(body, '$.approval') IS NULL;

@@ -40,7 +40,9 @@ func settle(records []record, doc stconfig.Value, own fleet.DeviceID, acknowledg
 	})
 }
 
-func isShare(key stconfig.Key) bool { return key.Len() == 4 && key.HasPrefix(folders) }
+func isShare(key stconfig.Key) bool {
+	return key.Len() == 4 && key.HasPrefix(folders) && key.At(2).Name == "devices"
+}
 
 // lost tells a device that a person removed, not Muster: what was shared with it does not come back.
 func (s settling) lost(id string, all []record) bool {
@@ -50,14 +52,21 @@ func (s settling) lost(id string, all []record) bool {
 	})
 }
 
-// withoutLost takes the shares with devices that a person removed out of a folder that Muster removed.
+// withoutLost takes the shares with devices that a person removed out of a folder that Muster made or removed.
 func (s settling) withoutLost(r record, all []record) record {
-	if r.Kind != fleet.BaseRemoved || r.key.Len() != 2 || !r.key.HasPrefix(folders) {
+	if r.key.Len() != 2 || !r.key.HasPrefix(folders) {
 		return r
 	}
-	for share := range r.base.Get("devices").Values() {
-		if id := share.Get("deviceID").Str(); s.lost(id, all) {
-			r.base = stconfig.ReplaceAt(r.key, r.base, r.key.Child("devices").Child(id), stconfig.Value{})
+	switch r.Kind {
+	case fleet.BaseMade:
+		r.inner = slices.DeleteFunc(slices.Clone(r.inner), func(e entry) bool {
+			return isShare(e.key) && s.lost(e.key.At(3).Name, all)
+		})
+	case fleet.BaseRemoved:
+		for share := range r.base.Get("devices").Values() {
+			if id := share.Get("deviceID").Str(); s.lost(id, all) {
+				r.base = stconfig.ReplaceAt(r.key, r.base, r.key.Child("devices").Child(id), stconfig.Value{})
+			}
 		}
 	}
 	return r

@@ -333,17 +333,19 @@ func (w *world) losesWrites(rt *rapid.T) {
 			rt.Fatal(err)
 		}
 		if rapid.Bool().Draw(rt, "is lost with a restart") {
+			after := w.observed
 			w.observed = before
-			w.losesReturns(p)
+			w.losesReturns(p, after)
 		}
 	}
 }
 
 // losesReturns notes what comes of a member of people's that Muster put back, and that the daemon lost again: its
-// absence stands, as if a person had taken it away.
-func (w *world) losesReturns(p plan.Plan) {
+// absence stands, as if a person had taken it away. One that was not there when it was read back never arrived.
+func (w *world) losesReturns(p plan.Plan, after stconfig.Value) {
 	for _, c := range p.Sendable() {
-		if c.Key.NamesMember() && c.To.Exists() && stconfig.Lookup(w.alone, c.Key).Exists() {
+		arrived := c.To.Exists() && stconfig.Lookup(after, c.Key).Exists()
+		if c.Key.NamesMember() && arrived && stconfig.Lookup(w.alone, c.Key).Exists() {
 			w.alone = stconfig.Replace(w.alone, c.Key, stconfig.Value{})
 			if c.Key.At(0).Name == "devices" {
 				w.unshare(c.Key.At(1).Name)
@@ -484,7 +486,9 @@ func (w *world) tidy() {
 func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
 	if key.NamesMember() && !value.Exists() && !stconfig.Lookup(w.alone, key).Exists() { // as it was when it went
 		stconfig.Leaves(key, stconfig.Lookup(w.observed, key), func(at stconfig.Key, leaf stconfig.Value) {
-			w.wrote[at.String()] = append(w.wrote[at.String()], leaf)
+			if at.At(at.Len()-1).Name != "introducedBy" { // the introducer's note: Muster never wrote it
+				w.wrote[at.String()] = append(w.wrote[at.String()], leaf)
+			}
 		})
 	}
 	w.observed = stconfig.Replace(w.observed, key, value)

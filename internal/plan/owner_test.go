@@ -241,3 +241,38 @@ func TestADeviceThatAPersonRemovedStaysAwayWhenAFolderComesBack(t *testing.T) {
 		t.Errorf("something is planned: %v", p.Changes)
 	}
 }
+
+// A device was brought along again, without an answer, that a template had removed and that a person chose to keep
+// away, or that a person removed: a share with it in a folder of Muster's was still recorded, and needed it.
+func TestAShareInAMadeFolderDoesNotOutliveItsDevice(t *testing.T) {
+	removesNora := fleet.Template{ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
+	unsharesNora := fleet.Template{ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "folders.made.devices", Text: `["` + nora + `"]`}
+	for _, introducer := range []string{"", storage} {
+		shared := func(t *testing.T, takes fleet.Template) story {
+			s := newStory(t)
+			s.write([]fleet.Template{unsharedFolder})
+			s.edit(fleet.OpAppend, "devices", `[{"deviceID": "`+nora+`", "introducedBy": "`+introducer+`"}]`)
+			s.edit(fleet.OpAppend, "folders.made.devices", `[{"deviceID": "`+nora+`", "introducedBy": "`+introducer+`"}]`)
+			s.write([]fleet.Template{unsharedFolder, takes})
+			s.has("folders.made.devices."+nora, "absent")
+			return s
+		}
+		stays := func(s story) {
+			s.write([]fleet.Template{unsharedFolder})
+			s.has("devices."+nora, "absent")
+			s.has("folders.made.devices."+nora, "absent")
+			s.write([]fleet.Template{sharedFolder})
+			s.has("folders.made.devices."+nora+".introducedBy", `""`)
+		}
+		t.Run("kept away, introduced by "+introducer, func(t *testing.T) {
+			s := shared(t, removesNora)
+			s.keep("devices." + nora)
+			stays(s)
+		})
+		t.Run("removed by a person, introduced by "+introducer, func(t *testing.T) {
+			s := shared(t, unsharesNora)
+			s.edit(fleet.OpRemove, "devices."+nora, "true")
+			stays(s)
+		})
+	}
+}

@@ -60,6 +60,7 @@ type world struct {
 	// what people set in members that alone does not have, by key; Absent: taken away
 	inside      map[string]stconfig.Value
 	took        map[string]bool             // members that Muster took away
+	gone        []stconfig.Key              // members of Muster's that people took away since the last plan
 	wrote       map[string][]stconfig.Value // what Muster wrote at a leaf; of a member: at each leaf
 	history     []stconfig.Value            // documents that were there
 	onlyImplied bool                        // nora was there only because a folder was shared with her
@@ -367,7 +368,7 @@ func (w *world) othersSet(key stconfig.Key, value stconfig.Value) {
 	w.cameBack(key, value)
 	theirs := stconfig.Lookup(w.alone, key.Parent()).Exists()
 	if key.NamesMember() && !stconfig.Lookup(w.alone, key).Exists() && !w.isMusters(key, value) {
-		w.forgetWrites(key) // whoever makes it anew owns it
+		w.newOwner(key, value)
 	}
 	switch {
 	case theirs && !value.Exists() && !now.Exists():
@@ -454,6 +455,26 @@ func (w *world) forgetWrites(member stconfig.Key) {
 	}
 }
 
+// newOwner forgets what Muster wrote in a member that a person makes anew. One that a person takes away is Muster's again
+// when a template makes it anew with the next plan; only otherwise its writes are forgotten.
+func (w *world) newOwner(member stconfig.Key, value stconfig.Value) {
+	if value.Exists() {
+		w.forgetWrites(member)
+		return
+	}
+	w.gone = append(w.gone, member)
+}
+
+// forgetGone forgets the writes in members that people took away and that no template made anew.
+func (w *world) forgetGone() {
+	for _, member := range w.gone {
+		if !stconfig.Lookup(w.observed, member).Exists() {
+			w.forgetWrites(member)
+		}
+	}
+	w.gone = nil
+}
+
 // unshare does what daemons do when a device goes, in the folders, too, that Muster took away.
 func (w *world) unshare(id string) {
 	there := slices.Concat(slices.Collect(w.observed.Get("folders").Values()),
@@ -462,7 +483,7 @@ func (w *world) unshare(id string) {
 		key := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").Child(id)
 		w.observed = stconfig.Replace(w.observed, key, stconfig.Value{})
 		w.alone = stconfig.Replace(w.alone, key, stconfig.Value{})
-		delete(w.inside, key.String())
+		w.forget(key)
 	}
 }
 
@@ -538,6 +559,7 @@ func (w *world) bring(rt *rapid.T) {
 		r, p := w.planned(rt)
 		if len(p.Sendable()) == 0 {
 			w.entries = r.Entries
+			w.forgetGone()
 			if stconfig.Lookup(w.observed, keyOf(w.t, "devices."+nora)).Exists() {
 				w.onlyImplied = !slices.ContainsFunc(w.templates, func(t fleet.Template) bool { return t.ID == 7 })
 			}

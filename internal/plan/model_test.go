@@ -447,6 +447,16 @@ func (w *world) forget(member stconfig.Key) {
 	}
 }
 
+// forgetBelow forgets what was set inside a member. The member itself may be set there: a share that an introducer or a
+// person added comes back when Muster does not ask for its absence any more.
+func (w *world) forgetBelow(member stconfig.Key) {
+	for key := range w.inside {
+		if at := keyOf(w.t, key); at.HasPrefix(member) && !at.Equal(member) {
+			delete(w.inside, key)
+		}
+	}
+}
+
 func (w *world) forgetWrites(member stconfig.Key) {
 	for key := range w.wrote {
 		if keyOf(w.t, key).HasPrefix(member) {
@@ -515,7 +525,7 @@ func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
 	w.observed = stconfig.Replace(w.observed, key, value)
 	if w.took[key.String()] = !value.Exists(); !value.Exists() {
 		if key.NamesMember() {
-			w.forget(key)
+			w.forgetBelow(key)
 		}
 		w.tookShares(key)
 		return
@@ -591,8 +601,13 @@ func (w *world) asModelled(rt *rapid.T) {
 	}
 	want := r.Desired
 	for text, value := range w.inside {
-		if key := keyOf(w.t, text); !stconfig.Lookup(w.alone, key.Parent()).Exists() && !w.named(text) {
+		key := keyOf(w.t, text)
+		switch {
+		case stconfig.Lookup(w.alone, key.Parent()).Exists():
+		case !w.named(text):
 			want = w.mended(stconfig.Replace(want, key, value), key)
+		case stconfig.Lookup(want, key).Exists() && value.Get("introducedBy").Exists():
+			want = stconfig.Replace(want, key.Child("introducedBy"), value.Get("introducedBy"))
 		}
 	}
 	for _, c := range stconfig.Diff(want, w.observed) {

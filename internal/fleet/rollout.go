@@ -82,13 +82,16 @@ type Approval struct {
 // Unapproved tells whether the rollout still waits for an approval.
 func (r *Rollout) Unapproved() bool { return r.Approval != nil && r.Approval.By == "" }
 
+// HeldAll among the digests of a member says that it is not known what waited: all of it counts as waiting.
+const HeldAll = "*"
+
 // RolloutMember is one device of a rollout.
 type RolloutMember struct {
 	Device DeviceID
 	Wave   int           // from 1; 0: in no wave, because it could not be reached or written to
 	Was    Configuration // at the start
 	Errors []string      // folders in error at the start, sorted
-	Held   []string      // keyed digests of the changes that waited for a person at the start
+	Held   []string      // keyed digests of the changes that waited for a person at the start; HeldAll: of any
 	From   int64         // the generation that it was admitted to before
 	Waived bool          // a person resumed the rollout although this device failed a gate
 

@@ -24,10 +24,10 @@ type Grouping struct {
 
 // Digest is equal for changes that ask for the same at the same place, apart from which registered devices they name
 // in a key or a share list, and which fields with Syncthing's own default their daemons know. Paths, devices that are
-// not registered, passwords and everything else count.
+// not registered, passwords, the reason of the hold and everything else count.
 func (g Grouping) Digest(c Change) string {
 	h := hmac.New(sha256.New, g.Key)
-	fmt.Fprintf(h, "group %q %s %t", g.KeyOf(c.Key).String(), c.Class, c.Returns)
+	fmt.Fprintf(h, "group %q %s %t %q", g.KeyOf(c.Key).String(), c.Class, c.Returns, c.Reason)
 	for _, v := range []stconfig.Value{c.From, c.Sending()} {
 		h.Write([]byte{'\n'})
 		if v.Exists() {

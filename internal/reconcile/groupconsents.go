@@ -109,7 +109,8 @@ func (e *Engine) answers(j *job, g fleet.GroupConsent, c plan.Change, grouping p
 	case g.Answer == fleet.AnswerConsent && !e.mayBeConsentedTo(j, c), g.Answer == fleet.AnswerKeep && !c.Returns:
 		return false
 	case g.Removals:
-		return c.RemovesOrCreatesAgain() && !slices.Contains(g.Waited, c.Wish().Keyed(e.o.DigestKey))
+		return c.RemovesOrCreatesAgain() && !slices.Contains(g.Waited, fleet.HeldAll) &&
+			!slices.Contains(g.Waited, c.Wish().Keyed(e.o.DigestKey))
 	}
 	return g.Change == grouping.Digest(c)
 }

@@ -201,7 +201,9 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.
 				By: fleet.ActorOf(ctx), At: now, Until: now.Add(consentTime)})
 		}
 	}
-	if a.Rollout == 0 {
+	// An answer that names devices or a template is for those only, and not for members that come later.
+	everyMember := a.Rollout != 0 && len(a.Devices) == 0 && a.Template == 0
+	if !everyMember {
 		_, err = e.o.Store.PutConsents(ctx, consents)
 	} else {
 		group := fleet.GroupConsent{Rollout: a.Rollout, Key: key, Change: a.Digest, Answer: a.Answer,
@@ -211,8 +213,18 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.
 	if err != nil {
 		return nil, during("record the answer", err)
 	}
-	e.Wake(devices)
 	slices.Sort(devices)
+	if !everyMember {
+		e.Wake(devices)
+		return devices, nil
+	}
+	var members []fleet.DeviceID // a pass that is under way may have read the answers before this one
+	for id, rollout := range rollouts {
+		if rollout == a.Rollout {
+			members = append(members, id)
+		}
+	}
+	e.Wake(members)
 	return devices, nil
 }
 

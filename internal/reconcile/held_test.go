@@ -66,6 +66,23 @@ func TestWhatWaitsIsShownAndAnswered(t *testing.T) {
 	})
 }
 
+// An answer that names devices, or a template, is for those: members of the rollout that come later ask anew.
+func TestAnAnswerForSomeDevicesOfARolloutIsForThoseOnly(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := askedAboutFolder(t)
+		defer func() { b.stop() }()
+		b.store.mu.Lock()
+		b.store.rollouts = map[fleet.DeviceID]int64{b.id: 7}
+		b.store.mu.Unlock()
+		b.answers(fleet.GroupAnswer{Answer: fleet.AnswerConsent, Rollout: 7, Devices: []fleet.DeviceID{b.id}})
+		synctest.Wait()
+		b.want("folders.made", "absent")
+		if len(b.store.groups) != 0 {
+			t.Errorf("recorded for the whole rollout: %+v", b.store.groups)
+		}
+	})
+}
+
 // The person's answer is all that Muster needs: it may be killed before anything was sent, or before it even began.
 func TestAnAnswerToAGroupOutlivesAKill(t *testing.T) {
 	for _, answer := range []fleet.Answer{fleet.AnswerConsent, fleet.AnswerKeep} {

@@ -167,6 +167,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	case sendable && j.known.TooOld:
 		e.report(j.m.id, plan.Findings{Result: plan.TooOld})
 		j.m.history.done(j)
+		e.passed(j.m, e.passOf(j))
 		return refuse(r, j.blocked())
 	case sendable && !j.known.Online:
 		err = refuse(r, j.blocked())

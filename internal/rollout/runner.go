@@ -143,11 +143,7 @@ func (r *Runner) follow() {
 	}
 	r.changes.mu.Lock()
 	defer r.changes.mu.Unlock()
-	for id := range followed {
-		if !r.changes.followed[id] {
-			r.changes.changed[id] = true
-		}
-	}
+	maps.Copy(r.changes.changed, followed)
 	r.changes.followed = followed
 }
 

@@ -154,7 +154,21 @@ func (r *Runner) backRollout(u *undoing, cause string, now time.Time) fleet.Roll
 		s := r.o.Fleet.Standing(id)
 		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Wave: 1, Was: s.Configuration,
 			Errors: sortedKeys(s.Errors),
-			Held:   heldOf(s), From: u.back[id]})
+			Held:   u.waited(id, s), From: u.back[id]})
 	}
 	return made
+}
+
+// waited is what waited on a device before the undo, by its last pass and by the start of the rollout. Where neither
+// says it, all of it counts: the undo consents to nothing there.
+func (u *undoing) waited(id fleet.DeviceID, s Standing) []string {
+	held := heldOf(s)
+	i := slices.IndexFunc(u.rollout.Members, func(m fleet.RolloutMember) bool { return m.Device == id })
+	if i >= 0 {
+		return append(held, u.rollout.Members[i].Held...)
+	}
+	if s.Pass.Observed == "" || s.Pass.Failed != "" {
+		return append(held, fleet.HeldAll)
+	}
+	return held
 }

@@ -1,0 +1,32 @@
+package rollout
+
+import (
+	"slices"
+	"testing"
+
+	"muster/internal/fleet"
+)
+
+// An undo consents to no removal that waited before it. A device whose templates failed has no list of what waits: what
+// waited at the start of the rollout counts, and all where that is not known either.
+func TestWhatWaitedBeforeAnUndoIsNotItsOwn(t *testing.T) {
+	member, other := deviceN(1), deviceN(2)
+	u := &undoing{rollout: fleet.Rollout{Members: []fleet.RolloutMember{{Device: member, Held: []string{"before"}}}}}
+	waits := Pass{Observed: "digest", Waiting: []Waiting{{Wish: "now"}}}
+	for name, c := range map[string]struct {
+		device fleet.DeviceID
+		pass   Pass
+		want   []string
+	}{
+		"a member":                {member, waits, []string{"now", "before"}},
+		"a member that failed":    {member, Pass{Observed: "digest", Failed: "line 1"}, []string{"before"}},
+		"another device":          {other, waits, []string{"now"}},
+		"another device, failed":  {other, Pass{Observed: "digest", Failed: "line 1"}, []string{fleet.HeldAll}},
+		"another device, no pass": {other, Pass{}, []string{fleet.HeldAll}},
+		"another, nothing waits":  {other, Pass{Observed: "digest"}, nil},
+	} {
+		if got := u.waited(c.device, Standing{Pass: c.pass}); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}

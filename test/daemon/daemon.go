@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -66,7 +65,7 @@ func Start(t testing.TB, o Options) *Daemon {
 	d.generate()
 	t.Cleanup(d.Stop)
 	for attempt := 1; ; attempt++ {
-		d.Port, d.SyncPort = freePort(t), freePort(t)
+		d.Port, d.SyncPort = FreePort(t), FreePort(t)
 		d.configure()
 		err := d.launch()
 		if err == nil {
@@ -198,23 +197,6 @@ func binary(t testing.TB) {
 	if _, err := exec.LookPath("syncthing"); err != nil {
 		t.Fatal("this test needs a real Syncthing: apt-get install syncthing")
 	}
-}
-
-// freePort takes a port below the range from which the kernel picks ports for outgoing connections: while a daemon is
-// stopped for a moment, nobody gets its port by chance.
-func freePort(t testing.TB) int {
-	t.Helper()
-	for range 100 {
-		port := 10_000 + rand.IntN(20_000)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		return port
-	}
-	t.Fatal("no free port on loopback after 100 attempts")
-	return 0
 }
 
 // tlsConfig takes any certificate: the test started the daemon itself.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"muster/api"
 	"muster/client"
 	"muster/internal/fleet"
@@ -59,6 +61,25 @@ func stealLock(t *testing.T, database string) {
 	}
 }
 
+// stealFile puts a lock file of another server in the place of a server's own, which it may take again meanwhile.
+func stealFile(t *testing.T, name string) {
+	t.Helper()
+	for {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			t.Cleanup(func() { _ = f.Close() })
+			return
+		}
+		_ = f.Close()
+	}
+}
+
 // A server recorded what it was about to do, lost its database to another server, and did it nevertheless.
 func TestAServerThatLostItsDatabaseWritesToNoDaemonAndEnds(t *testing.T) {
 	t.Parallel()
@@ -68,10 +89,7 @@ func TestAServerThatLostItsDatabaseWritesToNoDaemonAndEnds(t *testing.T) {
 	})
 	t.Run("SQLite", func(t *testing.T) {
 		losesItsDatabase(t, server.Options{}, func(s *server.Server) {
-			if err := os.Remove(filepath.Join(s.Home, "muster.lock")); err != nil {
-				t.Fatal(err)
-			}
-			server.Start(t, server.Options{Home: s.Home, Mode: fleet.ModeObserve})
+			stealFile(t, filepath.Join(s.Home, "muster.lock"))
 		})
 	})
 }

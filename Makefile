@@ -9,7 +9,9 @@ VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 # Packages that measure, or start thousands of daemons: the race detector would change what they show.
 SCALE    := ./test/scale/... ./test/hostile/... ./test/bombs/...
-RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs|model)')
+# Packages of many thousand cases against whole servers, whose code the other suites run with the race detector.
+MATRIX   := ./test/guard/... ./test/recipes/...
+RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs|model|guard|recipes)')
 # Vet is part of lint, and debuggers need no symbols of these binaries: without both, forty of them link in half the
 # time. Most suites wait for daemons, so more of them run at once than there are cores.
 GO_TEST  := go test -vet=off -ldflags=-w
@@ -33,6 +35,7 @@ need-test:
 
 test: need-test build ## run every suite in its short form
 	$(GO_TEST) -race -p 4 -parallel 4 -timeout 14m $(filter-out $(addprefix muster/,$(patsubst ./%,%,$(PROPERTY))),$(RACED))
+	$(GO_TEST) -p 4 -parallel 4 -timeout 14m $(MATRIX)
 	$(GO_TEST) -race -timeout 14m $(PROPERTY) -rapid.checks=20
 	$(GO_TEST) -timeout 14m $(PROPERTY) -rapid.checks=1000
 	$(GO_TEST) -p 1 -timeout 10m $(SCALE)
@@ -40,6 +43,7 @@ test: need-test build ## run every suite in its short form
 
 soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test -race -timeout 0 -count 1 $(RACED)
+	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(MATRIX)
 	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(PROPERTY) -rapid.checks=10000
 	MUSTER_SOAK=1 go test -timeout 0 -count 1 -run TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant ./internal/plan -rapid.checks=50000
 	MUSTER_SOAK=1 go test -p 1 -timeout 0 -count 1 $(SCALE)

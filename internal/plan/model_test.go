@@ -447,8 +447,8 @@ func (w *world) forget(member stconfig.Key) {
 	}
 }
 
-// forgetBelow forgets what was set inside a member. The member itself may be set there: a share that an introducer or a
-// person added comes back when Muster does not ask for its absence any more.
+// forgetBelow forgets what was set inside a member. The member itself may be set there: a share that an introducer or
+// a person added comes back when Muster does not ask for its absence any more.
 func (w *world) forgetBelow(member stconfig.Key) {
 	for key := range w.inside {
 		if at := keyOf(w.t, key); at.HasPrefix(member) && !at.Equal(member) {
@@ -465,8 +465,8 @@ func (w *world) forgetWrites(member stconfig.Key) {
 	}
 }
 
-// newOwner forgets what Muster wrote in a member that a person makes anew. One that a person takes away is Muster's again
-// when a template makes it anew with the next plan; only otherwise its writes are forgotten.
+// newOwner forgets what Muster wrote in a member that a person makes anew. One that a person takes away is Muster's
+// again when a template makes it anew with the next plan; only otherwise its writes are forgotten.
 func (w *world) newOwner(member stconfig.Key, value stconfig.Value) {
 	if value.Exists() {
 		w.forgetWrites(member)

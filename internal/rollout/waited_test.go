@@ -7,8 +7,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// An undo consents to no removal that waited before it. A device whose templates failed has no list of what waits: what
-// waited at the start of the rollout counts, and all where that is not known either.
+// An undo consents to no removal that waited before it. A device whose templates failed has no list of what waits:
+// what waited at the start of the rollout counts, and all where that is not known either.
 func TestWhatWaitedBeforeAnUndoIsNotItsOwn(t *testing.T) {
 	member, other := deviceN(1), deviceN(2)
 	u := &undoing{rollout: fleet.Rollout{Members: []fleet.RolloutMember{{Device: member, Held: []string{"before"}}}}}

@@ -20,6 +20,7 @@ func (w *world) says(want string, args ...string) string {
 }
 
 func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 12, server.Options{})
 	if out := w.says("ID", "rollout", "list"); strings.Count(out, "\n") != 1 {
 		t.Errorf("got %s, want no rollout", out)
@@ -59,6 +60,7 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 }
 
 func TestConsentIsGivenFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 12, server.Options{})
 	w.template("gui", `{"insecureSkipHostcheck": true}`)
 	var out string

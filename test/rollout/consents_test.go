@@ -85,6 +85,7 @@ func (w *world) given() []api.GivenConsent {
 // In a trial the removal of one folder from 30 devices took an answer for the first device and more for others: each
 // has the folder shared with other peers.
 func TestOneAnswerRemovesAFolderFromThirtyDevices(t *testing.T) {
+	t.Parallel()
 	const devices = 30
 	w := newWorld(t, devices, server.Options{})
 	w.template("folders.houserules", handbook)
@@ -112,6 +113,7 @@ func TestOneAnswerRemovesAFolderFromThirtyDevices(t *testing.T) {
 
 // Devices whose folder is elsewhere, or is shared with a stranger, are another question.
 func TestAnAnswerIsForEqualChangesOnly(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 4, server.Options{})
 	daemons := w.farm.Daemons()
 	stranger := fleet.DeviceIDOf([32]byte{9})
@@ -150,6 +152,7 @@ func TestAnAnswerIsForEqualChangesOnly(t *testing.T) {
 
 // The answer is on the disk before anything is done about it.
 func TestAnAnswerOutlivesAKillOfMuster(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 3, server.Options{})
 	w.template("folders.houserules", handbook)
 	w.untilHave("houserules", 3)
@@ -181,6 +184,7 @@ func TestAnAnswerOutlivesAKillOfMuster(t *testing.T) {
 
 // Neither the list of what waits nor the answers that were given show a secret.
 func TestWhatWaitsShowsNoSecret(t *testing.T) {
+	t.Parallel()
 	const canary = "canary-7f3a"
 	w := newWorld(t, 2, server.Options{})
 	if _, _, err := w.Client.PutSecret(t.Context(), "pw", api.PutSecret{Value: text(canary)}); err != nil {
@@ -208,6 +212,7 @@ func TestWhatWaitsShowsNoSecret(t *testing.T) {
 
 // A person at the command line is told what to type next.
 func TestConsentsOnTheCommandLine(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 3, server.Options{})
 	w.template("folders.houserules", handbook)
 	w.untilHave("houserules", 3)

@@ -21,6 +21,7 @@ func killed(t *testing.T, step, key, text string) *world {
 }
 
 func TestARolloutGoesOnWhereMusterWasKilled(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{
 		rollout.StepBeforeSettle, rollout.StepAfterSettle, rollout.StepBeforeStart,
 		rollout.StepBeforeAdmit + "1", rollout.StepAfterAdmit + "1", rollout.StepBeforeAdmit + "2", rollout.StepAfterAdmit +
@@ -42,6 +43,7 @@ func TestARolloutGoesOnWhereMusterWasKilled(t *testing.T) {
 }
 
 func TestARolloutThatWasToHaltHaltsAlthoughMusterWasKilled(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{rollout.StepBeforeHalt, rollout.StepAfterHalt} {
 		t.Run(step, func(t *testing.T) {
 			w := killed(t, step, "folders.new", broken)
@@ -54,6 +56,7 @@ func TestARolloutThatWasToHaltHaltsAlthoughMusterWasKilled(t *testing.T) {
 }
 
 func TestAnUndoneRolloutIsUndoneAlthoughMusterWasKilled(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{rollout.StepBeforeUndo, rollout.StepAfterUndo} {
 		t.Run(step, func(t *testing.T) {
 			w := newWorld(t, 12, server.Options{KillAt: step})

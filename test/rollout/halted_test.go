@@ -37,6 +37,7 @@ func (w *world) plan(d *stsim.Daemon) api.Plan {
 }
 
 func TestAHaltedRolloutIsUndone(t *testing.T) {
+	t.Parallel()
 	w, template, canary := halted(t)
 	w.steer(func(id int64) (api.RolloutDetail, error) { return w.Client.UndoRollout(t.Context(), id) }, 1)
 	w.isUndone(1)
@@ -52,6 +53,7 @@ func TestAHaltedRolloutIsUndone(t *testing.T) {
 
 // The canary has the folder at the broken path by now, and a path is moved only with consent: once for everybody.
 func TestAMendedTemplateSupersedesAHaltedRollout(t *testing.T) {
+	t.Parallel()
 	w, template, canary := halted(t)
 	w.edit(template, "folders.new", good)
 	server.Until(t, func() string {
@@ -75,6 +77,7 @@ func TestAMendedTemplateSupersedesAHaltedRollout(t *testing.T) {
 
 // Deleting the template is for the only device that got it.
 func TestADeletedTemplateSupersedesAHaltedRollout(t *testing.T) {
+	t.Parallel()
 	w, template, canary := halted(t)
 	w.reset()
 	if err := w.Client.DeleteTemplate(t.Context(), template); err != nil {
@@ -99,6 +102,7 @@ func TestADeletedTemplateSupersedesAHaltedRollout(t *testing.T) {
 
 // A change that is about one member only takes over what was halted, and does not start it by itself.
 func TestAnotherChangeDoesNotStartWhatWasHalted(t *testing.T) {
+	t.Parallel()
 	w, _, canary := halted(t)
 	var other *stsim.Daemon
 	for _, d := range w.farm.Daemons() {
@@ -125,6 +129,7 @@ func TestAnotherChangeDoesNotStartWhatWasHalted(t *testing.T) {
 }
 
 func TestAHaltedRolloutIsResumedInSpiteOfIt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.reaches(1)

@@ -29,6 +29,7 @@ func (w *world) waiting(daemons ...*stsim.Daemon) {
 
 // What waited for a person before a rollout is no fault of the rollout: neither in the first wave nor later.
 func TestWhatWaitedBeforeARolloutDoesNotHoldItUp(t *testing.T) {
+	t.Parallel()
 	for name, held := range map[string]int{"in a later wave": 2, "everywhere": 12} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 12, server.Options{})
@@ -46,6 +47,7 @@ func TestWhatWaitedBeforeARolloutDoesNotHoldItUp(t *testing.T) {
 
 // What a rollout makes wait does hold it up, also where something else waited before.
 func TestWhatARolloutMakesWaitHoldsItUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 12, server.Options{})
 	w.waiting(w.farm.Daemons()...)
 	w.template("", `{"options": {"maxFolderConcurrency": 3}, "gui": {"insecureSkipHostcheck": true}}`)

@@ -10,6 +10,7 @@ import (
 
 // Patterns that include a file which is not there stop the folder of the first device. No other device gets them.
 func TestPatternsThatStopAFolderHaltTheRollout(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{})
 	w.template("ignores.*", `["#include nothing"]`)
 	r := w.comesTo(fleet.RolloutHalted)

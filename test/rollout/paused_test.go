@@ -14,6 +14,7 @@ import (
 
 // Watching is paused in the middle of a rollout: it waits, says why, and goes on afterwards.
 func TestARolloutWaitsWhileWatchingIsPaused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{Soak: time.Hour})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.reaches(1)

@@ -13,6 +13,7 @@ import (
 // device was in sync. One answer is enough, and the undo needs none: devices that were reached get the folder again,
 // also one that was away.
 func TestARemovalOnThirtyDevicesAndItsUndoTakeOneAnswer(t *testing.T) {
+	t.Parallel()
 	for name, undone := range map[string]fleet.RolloutStatus{"while it runs": fleet.RolloutRunning,
 		"afterwards": fleet.RolloutSucceeded} {
 		t.Run(name, func(t *testing.T) {

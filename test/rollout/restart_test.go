@@ -21,6 +21,7 @@ func (w *world) waitReason(id fleet.DeviceID, part string, there bool) (state ap
 }
 
 func TestARestartIsSaidAndDoneWhereASettingAllowsIt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1, server.Options{})
 	d := w.farm.Daemon(0)
 	w.template("options", `{"auditEnabled": true}`)

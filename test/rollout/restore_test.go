@@ -69,6 +69,7 @@ func (w *world) restore(d *stsim.Daemon, number int64, body api.Restore) api.Res
 func text(s string) *string { return &s }
 
 func TestARevisionIsRestoredThroughPlanAndGuard(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1, server.Options{})
 	d := w.farm.Daemon(0)
 	first := w.revisions(d)[0].Number
@@ -123,6 +124,7 @@ func mustJSON(v any) []byte {
 }
 
 func TestARestoreThatCostsAFolderWaitsForConsent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1, server.Options{})
 	d := w.farm.Daemon(0)
 	first := w.revisions(d)[0].Number
@@ -147,6 +149,7 @@ func TestARestoreThatCostsAFolderWaitsForConsent(t *testing.T) {
 
 // What templates write is theirs: a restore leaves it out and says so.
 func TestARestoreLeavesToTemplatesWhatIsTheirs(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1, server.Options{})
 	d := w.farm.Daemon(0)
 	first := w.revisions(d)[0].Number
@@ -167,6 +170,7 @@ func TestARestoreLeavesToTemplatesWhatIsTheirs(t *testing.T) {
 
 // A restore that a crash interrupts is not taken for something that templates did, and nothing of it is sent twice.
 func TestTheCauseOfARestoreSurvivesACrash(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{afterIntent, afterWrites, beforeOutcome} {
 		t.Run(step, func(t *testing.T) {
 			w := newWorld(t, 1, server.Options{KillAt: step})

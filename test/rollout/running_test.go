@@ -16,6 +16,7 @@ import (
 const longSoak = 3 * time.Second // in which a person does something
 
 func TestUpToTenDevicesAreAdmittedAtOnce(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 10, server.Options{})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	server.Until(t, func() string {
@@ -32,6 +33,7 @@ func TestUpToTenDevicesAreAdmittedAtOnce(t *testing.T) {
 }
 
 func TestAGoodTemplateGoesOutInThreeWaves(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.comesTo(fleet.RolloutSucceeded)
@@ -50,6 +52,7 @@ func TestAGoodTemplateGoesOutInThreeWaves(t *testing.T) {
 }
 
 func TestATemplateIsEditedDuringItsRollout(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{Soak: longSoak})
 	template := w.template("options", `{"maxFolderConcurrency": 3}`)
 	w.reaches(1)
@@ -72,6 +75,7 @@ func TestATemplateIsEditedDuringItsRollout(t *testing.T) {
 }
 
 func TestATemplateIsDeletedDuringItsRollout(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{Soak: longSoak})
 	template := w.template("options", `{"maxFolderConcurrency": 3}`)
 	w.reaches(1)
@@ -98,6 +102,7 @@ func TestATemplateIsDeletedDuringItsRollout(t *testing.T) {
 }
 
 func TestAPausedRolloutWaits(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{Soak: longSoak})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.reaches(1)
@@ -113,6 +118,7 @@ func TestAPausedRolloutWaits(t *testing.T) {
 
 // A device that waited for its wave was unmanaged, "no template applies", or inSync with an empty plan.
 func TestADeviceThatWaitsForItsWaveIsPending(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{Soak: longSoak})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.reaches(1)
@@ -147,6 +153,7 @@ func TestADeviceThatWaitsForItsWaveIsPending(t *testing.T) {
 // Who cannot be reached at the start is in no wave, gets nothing when it comes back too early, and what is its own
 // after success.
 func TestMembersOfflineAtTheStartFollowAfterSuccess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{Soak: longSoak}, 3, 7)
 	early, late := w.farm.Daemon(3), w.farm.Daemon(7)
 	w.template("options", `{"maxFolderConcurrency": 3}`)
@@ -183,6 +190,7 @@ func TestMembersOfflineAtTheStartFollowAfterSuccess(t *testing.T) {
 
 // A member that was written to and does not answer any more fails the gate of the API; one that comes back is resumed.
 func TestAMemberThatVanishesHalts(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{Soak: longSoak, Patience: 2 * time.Second})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	w.reaches(1)
@@ -212,6 +220,7 @@ func TestAMemberThatVanishesHalts(t *testing.T) {
 
 // A program that looks at the fleet makes a change for everybody of a tag on one device.
 func TestATagThatProgramsLookAtIsRolledOut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{})
 	w.Template("set", "options.maxFolderConcurrency", `len(devices(tag="counted")) + 1`, "all")
 	w.comesTo(fleet.RolloutSucceeded)
@@ -235,6 +244,7 @@ func TestATagThatProgramsLookAtIsRolledOut(t *testing.T) {
 
 // A change for many waits for one approval: nothing is written before, and nothing waits on any device.
 func TestARolloutOverManyDevicesWaitsForOneApproval(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 8, server.Options{ApprovalThreshold: "50%", Waves: "2,rest"})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.comesTo(fleet.RolloutWaiting)
@@ -243,7 +253,8 @@ func TestARolloutOverManyDevicesWaitsForOneApproval(t *testing.T) {
 	}
 	for _, d := range w.farm.Daemons() {
 		w.WaitState(d.ID(), "waits for the rollout", func(s api.DeviceState) bool {
-			return s.Configuration == string(fleet.ConfigPending) && strings.Contains(s.Reason, "waits for rollout")
+			return s.Configuration == string(fleet.ConfigPending) &&
+				strings.Contains(s.Reason, "waits for the approval of rollout")
 		})
 	}
 	if touched := w.written(); len(touched) > 0 {
@@ -266,6 +277,7 @@ func TestARolloutOverManyDevicesWaitsForOneApproval(t *testing.T) {
 
 // Whoever made the change does not approve it.
 func TestAnotherPersonApproves(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 8, server.Options{ApprovalThreshold: "4", FourEyes: true})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.comesTo(fleet.RolloutWaiting)
@@ -288,6 +300,7 @@ func TestAnotherPersonApproves(t *testing.T) {
 
 // A halted or running rollout has the waves that are left made anew.
 func TestTheWavesOfARolloutAreSet(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{Soak: longSoak})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	r := w.reaches(1)
@@ -305,6 +318,7 @@ func TestTheWavesOfARolloutAreSet(t *testing.T) {
 
 // While Muster only observes nobody is admitted; a resume lets the rollout begin.
 func TestAnObservingMusterAdmitsNobody(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{})
 	if err := w.Client.PutMode(t.Context(), string(fleet.ModeObserve)); err != nil {
 		t.Fatal(err)

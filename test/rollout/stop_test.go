@@ -24,6 +24,7 @@ func (w *world) command(args ...string) (out string, code int) {
 }
 
 func TestMusterIsStoppedAndResumed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 2, server.Options{})
 	first, second := w.farm.Daemon(0), w.farm.Daemon(1)
 	if _, err := w.Client.TagDevice(t.Context(), string(first.ID()), "site"); err != nil {
@@ -79,6 +80,7 @@ func TestMusterIsStoppedAndResumed(t *testing.T) {
 // Somebody else holds the database: nothing can be written, and Muster is stopped nevertheless. The answer is success,
 // and says that a restart would forget it.
 func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1, server.Options{})
 	d := w.farm.Daemon(0)
 	w.template("options", `{"maxSendKbps": 5}`)
@@ -131,6 +133,7 @@ func TestMusterIsStoppedWhileItsDatabaseCannotBeWritten(t *testing.T) {
 // Stops of tags and devices are as much in force as the fleet's: status lists them, and a resume of something else
 // says that they remain.
 func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 2, server.Options{})
 	first, second := w.farm.Daemon(0), w.farm.Daemon(1)
 	if _, err := w.Client.TagDevice(t.Context(), string(first.ID()), "site"); err != nil {
@@ -180,6 +183,7 @@ func TestStopsOfTagsAndDevicesAreSaid(t *testing.T) {
 }
 
 func TestAServerThatOnlyObservesSaysSoAfterAResume(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 1, server.Options{Mode: fleet.ModeObserve})
 	w.says("Stopped", "stop")
 	if out := w.says("Resumed", "resume"); !strings.Contains(out, "--configurator=observe") ||

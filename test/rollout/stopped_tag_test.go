@@ -11,6 +11,7 @@ import (
 // Deleting a tag that stopped Muster lets nothing out that the tag's templates asked for: the devices are rolled out
 // to having no such templates.
 func TestDeletingATagThatObservesWritesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, 14, server.Options{})
 	if err := w.Client.PutTagMode(t.Context(), "prod", string(fleet.ModeObserve)); err != nil {
 		t.Fatal(err)

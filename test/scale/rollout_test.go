@@ -188,7 +188,9 @@ func (f *thousand) breaking() {
 	if _, err := f.Client.UndoRollout(f.t.Context(), r.ID); err != nil {
 		f.t.Fatal(err)
 	}
-	f.comesTo(fleet.RolloutUndone)
+	if back := f.comesTo(fleet.RolloutSucceeded); back.Undoes != r.ID {
+		f.t.Errorf("got %+v, want the rollout that takes %d back", back, r.ID)
+	}
 	f.within(time.Minute, began)
 	f.t.Logf("undone after %v", time.Since(began).Round(100*time.Millisecond))
 	f.settled()

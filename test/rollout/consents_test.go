@@ -3,6 +3,7 @@ package rollout_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,11 +132,15 @@ func TestAnAnswerIsForEqualChangesOnly(t *testing.T) {
 	}
 	w.Template("remove", "folders.private", "true", "all")
 	var pair api.HeldGroup
-	for _, g := range w.groups(3) {
-		if len(g.Devices) == 2 {
-			pair = g
+	server.Until(t, func() string { // three groups are there before the second device of the pair is planned
+		groups := w.groups(3)
+		i := slices.IndexFunc(groups, func(g api.HeldGroup) bool { return len(g.Devices) == 2 })
+		if i < 0 {
+			return "no two devices have the same question: " + string(mustJSON(groups))
 		}
-	}
+		pair = groups[i]
+		return ""
+	})
 	if answered := w.answer(pair, fleet.AnswerConsent, 0); len(answered.Devices) != 2 || answered.Next == "" {
 		t.Errorf("got %+v", answered)
 	}

@@ -38,7 +38,7 @@ func testOutage(t *testing.T, s *Store, text string, begin, end func()) {
 }
 
 func TestAFullDiskIsToldAndSurvived(t *testing.T) {
-	s := open(t, Options{Home: t.TempDir(), Seal: key(t, 1)})
+	s := open(t, Options{Home: preparedHome(t), Seal: key(t, 1)})
 	observe(t, s) // the connection is there
 	limit := func(pages string) {
 		// On the connection itself: SQLite answers as for a full disk when the file may not grow. A new connection has
@@ -61,7 +61,7 @@ func TestAFullDiskIsToldAndSurvived(t *testing.T) {
 }
 
 func TestALockedDatabaseIsToldAndSurvived(t *testing.T) {
-	options := Options{Home: t.TempDir(), Seal: key(t, 1)}
+	options := Options{Home: preparedHome(t), Seal: key(t, 1)}
 	s := open(t, options)
 	if _, err := s.writer.session.conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 1"); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestAReadOnlyDatabaseIsToldAndSurvived(t *testing.T) {
 }
 
 func TestALostConnectionIsMadeAgain(t *testing.T) {
-	options := Options{DSN: postgresDSN(t), Seal: key(t, 1)}
+	options := Options{DSN: preparedDSN(t), Seal: key(t, 1)}
 	s := open(t, options)
 	put(t, s, deviceN(1))
 	var pid int
@@ -116,7 +116,7 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 
 // A connection that is cut in the middle of a transaction takes the whole batch with it, and nothing else.
 func TestAConnectionCutInATransactionLosesOnlyThat(t *testing.T) {
-	s := open(t, Options{DSN: postgresDSN(t), Seal: key(t, 1)})
+	s := open(t, Options{DSN: preparedDSN(t), Seal: key(t, 1)})
 	put(t, s, deviceN(1))
 	_, err := write(t.Context(), s, "cut", func(x *tx) (none struct{}, err error) {
 		if _, err := x.createDevice(deviceN(2)); err != nil {

@@ -128,7 +128,7 @@ func TestAServerThatWasAwayWhileAnotherWroteEnds(t *testing.T) {
 }
 
 func TestADatabaseFileThatWasReplacedIsNotWrittenTo(t *testing.T) {
-	options := Options{Home: t.TempDir(), Seal: key(t, 1)}
+	options := Options{Home: preparedHome(t), Seal: key(t, 1)}
 	s := open(t, options)
 	path := filepath.Join(options.Home, sqliteFile)
 	if err := os.Rename(path, path+".before"); err != nil {
@@ -166,7 +166,7 @@ func TestTheLossOfTheLockIsNoticedWhileNothingIsWritten(t *testing.T) {
 
 // The database may take a session whose connection was cut for alive.
 func TestTheOwnSessionThatWasCutOffKeepsNobodyOut(t *testing.T) {
-	s := open(t, Options{DSN: postgresDSN(t), Seal: key(t, 1)})
+	s := open(t, Options{DSN: preparedDSN(t), Seal: key(t, 1)})
 	put(t, s, deviceN(1))
 	ghosts := must(s.dialect.openWrites())(t)
 	defer func() { _ = ghosts.Close() }()

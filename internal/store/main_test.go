@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/seal"
 	"muster/internal/store/pgtest"
+	"muster/internal/store/storetest"
 )
 
 // postgres starts when the first test asks for it.
@@ -48,20 +50,53 @@ func run(m *testing.M) int {
 	return code
 }
 
-// onBoth runs a test on an empty database of each kind.
+// onBoth runs a test on a database of each kind that has its tables, and no rows.
 func onBoth(t *testing.T, test func(t *testing.T, options Options)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, Options{Home: preparedHome(t), Seal: key(t, 1)}) })
+	t.Run("postgres", func(t *testing.T) { test(t, Options{DSN: preparedDSN(t), Seal: key(t, 1)}) })
+}
+
+// onEmpty runs a test on a database of each kind that has no tables.
+func onEmpty(t *testing.T, test func(t *testing.T, options Options)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, Options{Home: t.TempDir(), Seal: key(t, 1)}) })
 	t.Run("postgres", func(t *testing.T) { test(t, Options{DSN: postgresDSN(t), Seal: key(t, 1)}) })
 }
 
+var preparedHome = storetest.Prepared(func(home string) error { return prepare(Options{Home: home}) })
+
+// preparedAddress is the database that preparedDSN copies.
+var preparedAddress string
+
+func preparedDSN(t *testing.T) string {
+	t.Helper()
+	server := must(postgres())(t)
+	if preparedAddress == "" {
+		address := server.Database(t)
+		if err := prepare(Options{DSN: address}); err != nil {
+			t.Fatal(err)
+		}
+		preparedAddress = address
+	}
+	return server.Copy(t, preparedAddress)
+}
+
+// prepare makes the tables of a database, sealed with the key of the tests.
+func prepare(o Options) (err error) {
+	if o.Seal, err = seal.New(bytes.Repeat([]byte{1}, seal.KeyBytes)); err != nil {
+		return err
+	}
+	s, err := Open(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
 func postgresDSN(t *testing.T) string {
 	t.Helper()
-	server, err := postgres()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return server.Database(t)
+	return must(postgres())(t).Database(t)
 }
 
 func key(tb testing.TB, fill byte) *seal.Key {

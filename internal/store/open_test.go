@@ -140,7 +140,7 @@ func TestPostgresCommitsReachTheDisk(t *testing.T) {
 
 // Every released version of the tables is upgraded: its rows, written down when it was current, read as they did then.
 func TestOldDatabasesAreUpgraded(t *testing.T) {
-	onBoth(t, func(t *testing.T, options Options) {
+	onEmpty(t, func(t *testing.T, options Options) {
 		rows := string(must(os.ReadFile("testdata/0001.sql"))(t))
 		if options.DSN != "" {
 			rows = strings.ReplaceAll(rows, "X'", `'\x`)
@@ -194,7 +194,7 @@ func TestOldDatabasesAreUpgraded(t *testing.T) {
 
 // A database without its key got a new one.
 func TestAKeyIsMadeForANewDatabaseOnly(t *testing.T) {
-	onBoth(t, func(t *testing.T, options Options) {
+	onEmpty(t, func(t *testing.T, options Options) {
 		right, made := options.Seal, 0
 		options.Seal = nil
 		_, err := Open(t.Context(), options)

@@ -158,11 +158,28 @@ func (b *bombed) tag(t *testing.T, s *server.Server) {
 // settled waits until every device was planned.
 func (b *bombed) settled(t *testing.T, s *server.Server) {
 	t.Helper()
+	b.each(t, s, func(state api.DeviceState) bool {
+		return state.Connection == string(fleet.Online) && state.Configuration != string(fleet.ConfigUnknown) &&
+			state.Configuration != string(fleet.ConfigApplying)
+	})
+}
+
+// each waits until the state of every device is good.
+func (b *bombed) each(t *testing.T, s *server.Server, good func(api.DeviceState) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), appliedLimit)
+	defer cancel()
 	for _, id := range b.ids {
-		s.WaitState(id, "planned", func(state api.DeviceState) bool {
-			return state.Connection == string(fleet.Online) && state.Configuration != string(fleet.ConfigUnknown) &&
-				state.Configuration != string(fleet.ConfigApplying)
-		})
+		for tick := time.NewTicker(100 * time.Millisecond); ; <-tick.C {
+			state, err := s.Client.DeviceState(ctx, string(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if good(state) {
+				tick.Stop()
+				break
+			}
+		}
 	}
 }
 

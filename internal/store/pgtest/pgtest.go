@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -127,8 +128,23 @@ func (s *Server) end() error {
 // Database makes an empty database and gives its address.
 func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
+	return s.create(tb, "")
+}
+
+// Copy makes a copy of the database with this address, and gives the copy's address. Connect to neither meanwhile.
+func (s *Server) Copy(tb testing.TB, address string) string {
+	tb.Helper()
+	of, err := url.Parse(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s.create(tb, " TEMPLATE "+strings.TrimPrefix(of.Path, "/"))
+}
+
+func (s *Server) create(tb testing.TB, how string) string {
+	tb.Helper()
 	name := "test" + strconv.FormatInt(s.databases.Add(1), 10)
-	if err := s.exec(tb.Context(), "CREATE DATABASE "+name); err != nil {
+	if err := s.exec(tb.Context(), "CREATE DATABASE "+name+how); err != nil {
 		tb.Fatal(err)
 	}
 	return s.address(name)

@@ -163,12 +163,9 @@ func (m *memoryStore) UndoRollout(ctx context.Context, r fleet.Rollout, w fleet.
 	return m.PutRollouts(ctx, w)
 }
 
-func (m *memoryStore) Touched(_ context.Context, generation int64) (map[fleet.DeviceID]bool, error) {
-	touched := map[fleet.DeviceID]bool{}
-	for id, g := range m.touched {
-		touched[id] = g >= generation
-	}
-	return touched, nil
+func (m *memoryStore) Touched(_ context.Context, id fleet.DeviceID, generation int64) (bool, error) {
+	touched, ok := m.touched[id]
+	return ok && touched >= generation, nil
 }
 
 func (m *memoryStore) MadeBy(_ context.Context, generations []int64) (by []string, err error) {

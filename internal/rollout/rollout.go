@@ -37,8 +37,8 @@ type UndoStore interface {
 	// UndoRollout takes them back in a new generation and makes the write, in one transaction. It answers conflict when
 	// the generation would be another one than w.Settled's.
 	UndoRollout(ctx context.Context, r fleet.Rollout, w fleet.RolloutWrite) (created []int64, err error)
-	// Touched are the devices that something was sent to, or may have been, in one of these generations or later.
-	Touched(ctx context.Context, generation int64) (map[fleet.DeviceID]bool, error)
+	// Touched tells whether something was sent to a device, or may have been, in this generation or later.
+	Touched(ctx context.Context, id fleet.DeviceID, generation int64) (bool, error)
 	// MadeBy are the people who made some generations.
 	MadeBy(ctx context.Context, generations []int64) ([]string, error)
 }

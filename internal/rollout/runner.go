@@ -202,14 +202,12 @@ func (r *Runner) judge(ctx context.Context) {
 	}
 }
 
-// touchedBy tells which devices something was sent to, or may have been, since a rollout admitted them. The store is
-// asked once, when that matters first. What is not known counts as touched: nothing is decided before the deadline
-// then.
+// touchedBy tells whether something was sent to a device, or may have been, since a rollout admitted it. What is not
+// known counts as touched: nothing is decided before the deadline then.
 func (r *Runner) touchedBy(ctx context.Context, l *live) func(fleet.DeviceID) bool {
-	asked := sync.OnceValues(func() (map[fleet.DeviceID]bool, error) { return r.o.Store.Touched(ctx, l.Generation) })
 	return func(id fleet.DeviceID) bool {
-		touched, err := asked()
-		return err != nil || touched[id]
+		touched, err := r.o.Store.Touched(ctx, id, l.Generation)
+		return err != nil || touched
 	}
 }
 

@@ -158,16 +158,11 @@ func (s *Store) holds(ctx context.Context) ([]fleet.Hold, error) {
 	return holds, failure("read holds", err)
 }
 
-// Touched are the devices that something was sent to, or may have been, for this generation or a later one.
-func (s *Store) Touched(ctx context.Context, generation int64) (map[fleet.DeviceID]bool, error) {
-	ids, err := collect(ctx, pool{s.reads}, func(row scanner) (id fleet.DeviceID, err error) {
-		return id, row.Scan((*string)(&id))
-	}, `SELECT DISTINCT device_id FROM intents WHERE generation >= $1 AND outcome <> $2`, generation,
-		string(fleet.OutcomeAbandoned))
-	touched := make(map[fleet.DeviceID]bool, len(ids))
-	for _, id := range ids {
-		touched[id] = true
-	}
+// Touched tells whether something was sent to a device, or may have been, for this generation or a later one.
+func (s *Store) Touched(ctx context.Context, id fleet.DeviceID, generation int64) (touched bool, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT EXISTS (
+		SELECT 1 FROM intents WHERE device_id = $1 AND generation >= $2 AND outcome <> $3)`,
+		string(id), generation, string(fleet.OutcomeAbandoned)).Scan(&touched)
 	return touched, failure("read intents", err)
 }
 

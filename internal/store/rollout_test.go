@@ -439,9 +439,10 @@ func TestTouchedDevicesAreThoseWithIntents(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := must(s.Touched(t.Context(), 5))(t)
-		if len(got) != 2 || !got[deviceN(1).ID] || !got[deviceN(2).ID] {
-			t.Errorf("got %v", got)
+		for n, want := range map[int]bool{1: true, 2: true, 3: false, 4: false, 5: false} {
+			if got := must(s.Touched(t.Context(), deviceN(n).ID, 5))(t); got != want {
+				t.Errorf("device %d: got %t", n, got)
+			}
 		}
 	})
 }

@@ -115,3 +115,29 @@ func TestModesAreKept(t *testing.T) {
 		wantCode(t, err, fleet.CodeNotFound)
 	})
 }
+
+// A device that was deleted and registered again has none of its old tags, in the generations of before neither, also
+// where these are read from the database after a start.
+func TestADeviceThatIsRegisteredAnewHasNoTagsOfBefore(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := must(Open(t.Context(), options))(t)
+		d := put(t, s, deviceN(1))
+		must(s.TagDevice(t.Context(), d.ID, "old", nil))(t)
+		if err := s.DeleteDevice(t.Context(), d.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, deviceN(1))
+		must(s.TagDevice(t.Context(), d.ID, "new", nil))(t)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, options)
+		newest := must(s.Registry(t.Context()))(t).Generation
+		for generation := range newest + 1 {
+			tags := must(s.RegistryAt(t.Context(), generation))(t).Devices[d.ID].Tags
+			if want := generation == newest; len(tags) > 0 != want || slices.Contains(tags, "old") {
+				t.Errorf("in generation %d of %d it has the tags %q", generation, newest, tags)
+			}
+		}
+	})
+}

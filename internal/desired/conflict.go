@@ -107,6 +107,36 @@ func (l laid) names(key stconfig.Key) bool {
 	return true
 }
 
+// removes tells whether a template removes a member, be it there or not.
+func (l laid) removes(member stconfig.Key) bool {
+	if l.target.op != fleet.OpRemove || !member.NamesMember() || !Meet(l.target.key, member) {
+		return false
+	}
+	switch l.target.key.Len() {
+	case member.Len():
+		return true
+	case member.Len() - 1:
+		return holdsMember(l.value, member.At(member.Len()-1).Name)
+	}
+	return false
+}
+
+// holdsMember tells whether a value, or a list of such, names a member by its identity.
+func holdsMember(v stconfig.Value, id string) bool {
+	if v.Kind() != stconfig.Array {
+		v = stconfig.List(v)
+	}
+	if member(v, id).Exists() {
+		return true
+	}
+	for one := range v.Values() {
+		if canonical, err := fleet.ParseDeviceID(one.Str()); one.Str() == id || err == nil && string(canonical) == id {
+			return true
+		}
+	}
+	return false
+}
+
 // member is what an object or an identified list has under a name; Absent where it has nothing.
 func member(v stconfig.Value, name string) stconfig.Value {
 	if v.Kind() == stconfig.Object {

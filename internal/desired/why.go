@@ -52,6 +52,9 @@ func askers(all []asked, key stconfig.Key) []int64 {
 // Why explains one key of a Diff between what was observed and Desired.
 func (r Result) Why(key stconfig.Key) Why {
 	why := Why{Templates: askers(r.asked, key)}
+	if len(why.Templates) == 0 && !stconfig.Lookup(r.Desired, key).Exists() {
+		why.Templates = r.removers(key)
+	}
 	why.Authors = slices.DeleteFunc(slices.Clone(why.Templates), r.savedByAdmin)
 	for _, a := range r.asked {
 		if a.with != "" && a.key.Equal(key) {
@@ -68,6 +71,17 @@ func (r Result) Why(key stconfig.Key) Why {
 	}
 	why.Returns = len(why.Templates) == 0 && !why.Implied || why.Earlier
 	return why
+}
+
+// removers are the templates that remove a member. One that is there only because Muster made it was not in the fold:
+// no template changed anything about it.
+func (r Result) removers(member stconfig.Key) (ids []int64) {
+	for _, l := range r.laid {
+		if l.removes(member) {
+			ids = append(ids, l.template.ID)
+		}
+	}
+	return ids
 }
 
 func (r Result) savedByAdmin(template int64) bool {

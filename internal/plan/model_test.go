@@ -49,6 +49,7 @@ var pool = []fleet.Template{
 	{ID: 17, Priority: 35, Op: fleet.OpMerge, Key: "folders.new.devices", Text: `[{"deviceID": "` + storage + `"}]`},
 	{ID: 18, Priority: 45, Op: fleet.OpSet, Key: "folders.new.paused", Text: "true"},
 	{ID: 19, Priority: 46, Op: fleet.OpRemove, Key: "folders.new.devices", Text: `["` + nora + `"]`},
+	{ID: 20, Priority: 25, Op: fleet.OpMerge, Key: "folders", Text: `[{"id": "new", "path": "/srv/new"}]`},
 }
 
 // world is a daemon with Muster, and what the model says of it.
@@ -632,7 +633,7 @@ func (w *world) mended(doc stconfig.Value, key stconfig.Key) stconfig.Value {
 func (w *world) named(key string) bool {
 	for _, t := range w.templates {
 		switch {
-		case t.ID == 4 && key == "folders.new.path", t.ID == 5 && key == "folders.new.rescanIntervalS", t.ID == 6 &&
+		case (t.ID == 4 || t.ID == 20) && key == "folders.new.path", t.ID == 5 && key == "folders.new.rescanIntervalS", t.ID == 6 &&
 			key == "folders.new.label",
 			t.ID == 7 && key == "devices."+nora+".compression", t.ID == 18 && key == "folders.new.paused", t.ID == 4 &&
 				key == "folders.new.devices."+nora,

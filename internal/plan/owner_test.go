@@ -276,3 +276,26 @@ func TestAShareInAMadeFolderDoesNotOutliveItsDevice(t *testing.T) {
 		})
 	}
 }
+
+// A template removes a folder that another one made and asks for no more: a person was offered to keep the folder, and
+// was asked again as soon as they did.
+func TestWhatATemplateRemovesIsNotOfferedToBeKept(t *testing.T) {
+	for key, remove := range map[string]fleet.Template{
+		"folders.made":    {ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "folders", Text: `["docs-7hq2", "made"]`},
+		"devices." + nora: {ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "devices." + nora, Text: "true"},
+	} {
+		t.Run(key, func(t *testing.T) {
+			s := newStory(t)
+			s.write([]fleet.Template{sharedFolder, namesNora})
+			s.consent = func(plan.Change) bool { return false }
+			p := s.write([]fleet.Template{remove})
+			at := slices.IndexFunc(p.Changes, func(c plan.Change) bool { return c.Key.String() == key })
+			if at < 0 {
+				t.Fatalf("it is not removed: %v", p.Changes)
+			}
+			if c := p.Changes[at]; c.Class != plan.Held || c.Returns || !slices.Equal(c.Templates, []int64{3}) {
+				t.Errorf("it is %s, returns %t, for the templates %d", c.Class, c.Returns, c.Templates)
+			}
+		})
+	}
+}

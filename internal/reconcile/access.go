@@ -207,11 +207,10 @@ func (e *Engine) reload(ctx context.Context, j *job) (err error) {
 	if j.current, err = e.o.Store.Registry(ctx); err != nil {
 		return err
 	}
-	device := j.current.Devices[j.m.id]
-	if device == nil {
-		return fleet.NotFoundf("there is no device %s", j.m.id)
+	if !j.isOf(j.current) {
+		return fleet.NotFoundf("device %s was deleted meanwhile", j.m.id)
 	}
-	j.device = device
+	j.device = j.current.Devices[j.m.id]
 	j.view, err = e.viewOf(ctx, j.m.id, j.current)
 	return err
 }

@@ -145,6 +145,9 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 		a.stored = append([]fleet.BaseEntry{}, j.entries...)
 	}
 	a.step(StepBeforeIntent)
+	if err := e.stillRegistered(ctx, j); err != nil {
+		return nil, err
+	}
 	a.intent.ID, err = e.o.Store.BeginIntent(ctx, a.intent, a.begun)
 	return a, during("record intent", err)
 }
@@ -204,29 +207,46 @@ func (a *attempt) write(ctx context.Context) error {
 	return nil
 }
 
-// call sends one write. What it says beyond its changes was read a moment ago, or is read once more: there is no ETag,
-// so a person's edit that arrives in between is lost, and nothing else is.
+// call sends one write, and uses the consents that are for it.
 func (a *attempt) call(ctx context.Context, w plan.Write, justRead bool) error {
+	body, err := a.body(ctx, w, justRead)
+	if err != nil {
+		return err
+	}
+	used, err := a.useConsents(ctx, w.Keys)
+	if err != nil {
+		return err
+	}
+	if err = a.transmit(ctx, w, body); errors.Is(err, fleet.ErrNotSaved) {
+		a.giveBack(ctx, used)
+	}
+	return err
+}
+
+// body is what a write says. What it says beyond its changes was read a moment ago, or is read once more: there is no
+// ETag, so a person's edit that arrives in between is lost, and nothing else is.
+func (a *attempt) body(ctx context.Context, w plan.Write, justRead bool) (stconfig.Value, error) {
+	if !w.Whole && (!w.Wide || justRead) {
+		return w.Body, nil
+	}
+	read, err := a.j.session.Config(ctx)
+	if err != nil {
+		return stconfig.Value{}, err
+	}
+	doc, err := stconfig.Parse(read.JSON)
+	if err != nil {
+		return stconfig.Value{}, err
+	}
+	return w.Again(doc, a.j.m.id)
+}
+
+func (a *attempt) transmit(ctx context.Context, w plan.Write, body stconfig.Value) error {
 	if w.Folder != "" {
-		lines := make([]string, 0, w.Body.Len())
-		for line := range w.Body.Values() {
+		lines := make([]string, 0, body.Len())
+		for line := range body.Values() {
 			lines = append(lines, line.Str())
 		}
 		return a.j.session.SetIgnores(ctx, w.Folder, lines)
-	}
-	body := w.Body
-	if w.Whole || w.Wide && !justRead {
-		read, err := a.j.session.Config(ctx)
-		if err != nil {
-			return err
-		}
-		doc, err := stconfig.Parse(read.JSON)
-		if err != nil {
-			return err
-		}
-		if body, err = w.Again(doc, a.j.m.id); err != nil {
-			return err
-		}
 	}
 	var bytes []byte
 	if body.Exists() {
@@ -281,7 +301,6 @@ func (a *attempt) verify(ctx context.Context) error {
 		return a.leaveOpen(err)
 	}
 	a.j.entries = entries
-	a.usedConsents(ctx)
 	a.j.sent = append(a.j.sent, a.planned.Sendable()...)
 	if err := a.makePlan(ctx, a.j, len(patterns) > 0); err != nil {
 		return cmp.Or(a.finish(ctx, fleet.OutcomePartial, fleet.Reason(err), entries), a.planFailed(a.j, err))

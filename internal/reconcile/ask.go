@@ -51,6 +51,9 @@ func (e *Engine) jobOf(ctx context.Context, id fleet.DeviceID) (*job, error) {
 		m = newItem(id)
 	}
 	j, err := e.newJob(ctx, m)
+	if err == nil && j.device != nil && !e.isOf(m, j.device) { // the item is of a registration that is over
+		j, err = e.newJob(ctx, newItem(id))
+	}
 	if err != nil {
 		return nil, err
 	}

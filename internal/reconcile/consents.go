@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"time"
 
 	"muster/internal/fleet"
@@ -18,6 +17,10 @@ import (
 // not used because Muster ended goes out after the next start. It ends when the change is another, when the person was
 // told that their apply failed, or after a day in which the device could be reached. The time in which Muster did not
 // run counts as the time before it: whether the device could be reached then is recorded with the consent.
+//
+// An intent uses a consent right before the write that carries the change. Where a crash, a lost answer or a failed
+// read back follows, the read back decides whether the change was made: one that is not there may have been made and
+// taken back by a person, who is asked again. A write that was answered with 5xx was not done: its consent counts on.
 
 const consentTime = 24 * time.Hour
 
@@ -30,6 +33,8 @@ type ConsentStore interface {
 	PutConsentTimes(ctx context.Context, consents []fleet.Consent) error
 	// CloseConsents says that an intent used them, or with 0 that they are over.
 	CloseConsents(ctx context.Context, ids []int64, intent int64) error
+	// ReopenConsents takes back that an intent used them.
+	ReopenConsents(ctx context.Context, ids []int64, intent int64) error
 	GroupConsentStore
 }
 
@@ -57,10 +62,14 @@ func (e *Engine) answer(ctx context.Context, j *job, c plan.Change, answer fleet
 		By: fleet.ActorOf(ctx), At: now, Until: now.Add(consentTime)}
 }
 
-// consentDigest tells one change from another. It is kept, so it is keyed: no secret can be guessed from it.
+// consentDigest tells one change from another. It is kept, so it is keyed: no secret can be guessed from it. Fields
+// that have the daemon's own default do not count: with an upgrade of the daemon such fields come and go.
 func (e *Engine) consentDigest(id fleet.DeviceID, c plan.Change) string {
 	h := hmac.New(sha256.New, e.o.DigestKey)
-	h.Write([]byte("consent " + string(id) + " " + c.Key.String() + " " + changeDigest(c)))
+	h.Write([]byte("consent " + string(id) + " " + c.Key.String() + " "))
+	for _, v := range []stconfig.Value{c.From, c.Sending()} {
+		h.Write([]byte(valueDigest(stconfig.WithoutDefaults(c.Key, v))))
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -127,36 +136,62 @@ func (m *history) hasConsents() bool {
 }
 
 // endConsents forgets the consents that over picks; the store learns of it with closeConsents. The caller holds mu.
-func (m *history) endConsents(over func(fleet.Consent) bool) (ended []int64) {
+func (m *history) endConsents(over func(fleet.Consent) bool) {
 	for key, c := range m.consents {
 		if over(c) {
 			delete(m.consents, key)
-			ended = append(ended, c.ID)
+			m.overConsents = append(m.overConsents, c.ID)
 		}
 	}
-	m.overConsents = append(m.overConsents, ended...)
-	return ended
 }
 
-// usedConsents closes the consents to what the daemon answered: they were for one time.
-func (a *attempt) usedConsents(ctx context.Context) {
-	answered := slices.Clone(a.acknowledged)
-	for _, r := range a.rejected {
-		answered = append(answered, r.keys...)
+// useConsents closes the consents to changes at some keys, durably: they are for one write.
+func (a *attempt) useConsents(ctx context.Context, keys []stconfig.Key) (used []fleet.Consent, err error) {
+	h := &a.j.m.history
+	h.mu.Lock()
+	for _, key := range keys {
+		if c, ok := h.consents[key.String()]; ok {
+			used = append(used, c)
+		}
+	}
+	h.mu.Unlock()
+	if len(used) == 0 {
+		return nil, nil
+	}
+	if err := a.o.Store.CloseConsents(ctx, idsOf(used), a.intent.ID); err != nil {
+		return nil, during("record that consents are used", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range used {
+		delete(h.consents, c.Key)
+	}
+	return used, nil
+}
+
+// giveBack has the consents of a write that was not done count again. Where that cannot be kept, the person is asked.
+func (a *attempt) giveBack(ctx context.Context, used []fleet.Consent) {
+	if len(used) == 0 {
+		return
+	}
+	if err := a.o.Store.ReopenConsents(context.WithoutCancel(ctx), idsOf(used), a.intent.ID); err != nil {
+		a.log.Warn("consents not given back", logkey.Device, a.j.m.id, logkey.Err(err))
+		return
 	}
 	h := &a.j.m.history
 	h.mu.Lock()
-	used := h.endConsents(func(c fleet.Consent) bool {
-		return slices.ContainsFunc(answered, func(k stconfig.Key) bool { return k.String() == c.Key })
-	})
-	h.overConsents = slices.DeleteFunc(h.overConsents, func(id int64) bool { return slices.Contains(used, id) })
-	h.mu.Unlock()
-	if err := a.o.Store.CloseConsents(ctx, used, a.intent.ID); len(used) > 0 && err != nil {
-		a.log.Warn("used consents not closed", logkey.Device, a.j.m.id, logkey.Err(err))
-		h.mu.Lock()
-		h.overConsents = append(h.overConsents, used...)
-		h.mu.Unlock()
+	defer h.mu.Unlock()
+	for _, c := range used {
+		h.consents[c.Key] = c
 	}
+}
+
+func idsOf(consents []fleet.Consent) []int64 {
+	ids := make([]int64, len(consents))
+	for i, c := range consents {
+		ids[i] = c.ID
+	}
+	return ids
 }
 
 // closeConsents has the store close what is over. Where that fails it is tried with the next look.

@@ -38,12 +38,13 @@ type Engine struct {
 	wake             *sync.Cond
 	items            map[fleet.DeviceID]*item
 	queue            []*item
-	waitingForMemory []*item // those that wait until there is memory for them
-	views            map[*fleet.Registry]*view
-	factsDue         *time.Timer // the facts of some device changed: all are queued again
-	moved            time.Time   // when the first of them did
-	fleetDue         *time.Timer // the registry changed right after all were queued
-	queuedAll        time.Time   // when all were queued last
+	waitingForMemory []*item                   // those that wait until there is memory for them
+	views            map[*fleet.Registry]*view // of viewed, and of the generations that devices are admitted to
+	viewed           *fleet.Registry           // the present one
+	factsDue         *time.Timer               // the facts of some device changed: all are queued again
+	moved            time.Time                 // when the first of them did
+	fleetDue         *time.Timer               // the registry changed right after all were queued
+	queuedAll        time.Time                 // when all were queued last
 
 	handedBytes int // of all documents that were handed over and wait
 	running     bool
@@ -69,16 +70,21 @@ func New(o Options) *Engine {
 
 // Run works until ctx ends, then waits for the devices under work. What a crash left unfinished is verified first.
 func (e *Engine) Run(ctx context.Context) error {
-	if err := e.loadStops(ctx); err != nil {
+	registry, err := e.o.Store.Registry(ctx)
+	if err != nil {
 		return err
 	}
-	if err := e.loadConsents(ctx); err != nil {
-		return err
-	}
-	if err := e.findUnfinished(ctx); err != nil {
-		return err
+	for _, load := range []func(context.Context) error{e.loadStops, e.loadConsents, e.findUnfinished} {
+		if err := load(ctx); err != nil {
+			return err
+		}
 	}
 	e.mu.Lock()
+	for id, m := range e.items { // what was loaded is of these registrations
+		if device := registry.Devices[id]; device != nil {
+			m.registered = device.CreatedAt
+		}
+	}
 	e.running = true
 	e.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() {
@@ -151,7 +157,7 @@ func (e *Engine) work(ctx context.Context, m *item) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	m.working = false
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || e.items[m.id] != m { // it was forgotten
 		return
 	}
 	switch {

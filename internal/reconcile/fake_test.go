@@ -228,6 +228,13 @@ func (s *store) CloseConsents(_ context.Context, ids []int64, _ int64) error {
 	return nil
 }
 
+func (s *store) ReopenConsents(_ context.Context, ids []int64, _ int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = slices.DeleteFunc(s.closed, func(id int64) bool { return slices.Contains(ids, id) })
+	return nil
+}
+
 func (s *store) Stops(context.Context) (map[fleet.DeviceID][]fleet.Stop, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,6 +244,11 @@ func (s *store) Stops(context.Context) (map[fleet.DeviceID][]fleet.Stop, error) 
 func (s *store) PutStops(_ context.Context, id fleet.DeviceID, stops []fleet.Stop) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fail != nil {
+		if err := s.fail("stops"); err != nil {
+			return err
+		}
+	}
 	if s.stops == nil {
 		s.stops = map[fleet.DeviceID][]fleet.Stop{}
 	}
@@ -610,7 +622,7 @@ func (b *bench) register(templates ...fleet.TaggedTemplate) {
 	b.store.registry = &fleet.Registry{Generation: generation, Mode: fleet.ModeOn, TagModes: map[fleet.Tag]fleet.Mode{},
 		Devices: map[fleet.DeviceID]*fleet.Registered{
 			b.id: {Device: fleet.Device{ID: b.id, Label: "one", APIKey: fleet.NewSecret("old"), APIAddress: "127.0.0.1",
-				APIPort: 8384}, Tags: []fleet.Tag{"all"},
+				APIPort: 8384, CreatedAt: time.Unix(1, 0)}, Tags: []fleet.Tag{"all"},
 				Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}},
 			nora: {Device: fleet.Device{ID: nora, Label: "Nora", APIPort: 8384},
 				Settings: fleet.DeviceSettings{Mode: fleet.ModePaused}},

@@ -132,10 +132,11 @@ func (e *Engine) keepAnswered(ctx context.Context, j *job) (kept bool, err error
 	if err := e.read(ctx, j); err != nil {
 		return false, err
 	}
-	if j.entries, err = desired.Keep(j.entries, keep, withIgnores(j.doc, j.m.history.lastIgnores())); err != nil {
+	entries, err := desired.Keep(j.entries, keep, withIgnores(j.doc, j.m.history.lastIgnores()))
+	if err != nil {
 		return false, err
 	}
-	if err := e.o.Store.PutBaseEntries(ctx, j.m.id, j.entries); err != nil {
+	if err := e.putEntries(ctx, j, entries); err != nil {
 		return false, err
 	}
 	j.m.history.mu.Lock()

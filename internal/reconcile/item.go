@@ -18,11 +18,12 @@ const (
 	unmovedAfter    = 2         // times that a daemon took a write and showed another value
 )
 
-// item is one device.
+// item is one registration of a device.
 type item struct {
 	id fleet.DeviceID
 
 	// guarded by Engine.mu
+	registered             time.Time // when the device was; zero until the first pass
 	queued, working, again bool
 	failures               int
 	timer                  timer

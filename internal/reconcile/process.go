@@ -72,14 +72,11 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 		return err
 	}
 	j.handed = handed
+	if j.device == nil || !e.isOf(m, j.device) {
+		return e.forget(j, r)
+	}
 	e.timeConsents(ctx, m, j.known.Online)
 	switch {
-	case j.device == nil:
-		e.forget(m)
-		if r == nil {
-			return nil
-		}
-		return fleet.NotFoundf("there is no device %s", m.id)
 	case j.mode == fleet.ModePaused:
 		e.report(m.id, plan.Findings{Result: plan.Paused})
 		return refuse(r, "the device is paused")
@@ -309,11 +306,16 @@ func (e *Engine) keepEntries(ctx context.Context, j *job) error {
 			return e.sendAll(ctx, j)
 		}
 	}
-	if err := e.o.Store.PutBaseEntries(ctx, j.m.id, j.result.Entries); err != nil {
+	return e.putEntries(ctx, j, j.result.Entries)
+}
+
+// putEntries keeps the base entries of the registration that the job is about.
+func (e *Engine) putEntries(ctx context.Context, j *job, entries []fleet.BaseEntry) error {
+	if err := e.stillRegistered(ctx, j); err != nil {
 		return err
 	}
-	j.entries = j.result.Entries
-	return nil
+	j.entries = entries
+	return e.o.Store.PutBaseEntries(ctx, j.m.id, entries)
 }
 
 func sameEntries(a, b []fleet.BaseEntry) bool {
@@ -400,15 +402,37 @@ func (e *Engine) later(m *item, after time.Duration) {
 	m.timer.start(after, func() { e.enqueue(m.id) })
 }
 
-// forget drops a device that is registered no more.
-func (e *Engine) forget(m *item) {
+// isOf tells whether an item is of this registration of its device. One that was in no pass yet becomes so.
+func (e *Engine) isOf(m *item, device *fleet.Registered) bool {
 	e.mu.Lock()
-	m.timer.stop()
-	e.held.put(m.id, nil)
-	m.answer(fleet.NotFoundf("there is no device %s", m.id))
-	delete(e.items, m.id)
-	e.mu.Unlock()
-	e.report(m.id, plan.Findings{Result: plan.Gone})
+	defer e.mu.Unlock()
+	if m.registered.IsZero() {
+		m.registered = device.CreatedAt
+	}
+	return m.registered.Equal(device.CreatedAt)
+}
+
+// forget drops a registration that is over, and queues the device where it was registered anew.
+func (e *Engine) forget(j *job, r *request) error {
+	var gone error = fleet.NotFoundf("there is no device %s", j.m.id)
+	if j.device != nil {
+		gone = conflict("the device was registered anew meanwhile", "Look at its plan, then apply that one.")
+	}
+	e.held.put(j.m.id, nil)
+	e.report(j.m.id, plan.Findings{Result: plan.Gone})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	j.m.timer.stop()
+	j.m.answer(gone)
+	e.takeHanded(j.m)
+	delete(e.items, j.m.id)
+	if j.device != nil {
+		e.push(e.item(j.m.id))
+	}
+	if r == nil {
+		return nil
+	}
+	return gone
 }
 
 // during says what was tried; nil stays nil.

@@ -33,17 +33,6 @@ func (e *Engine) findUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// Verify takes an intent that another process began and whose outcome is not known.
-func (e *Engine) Verify(intent fleet.Intent) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	m := e.item(intent.Device)
-	m.history.mu.Lock()
-	m.history.unfinished = append(m.history.unfinished, intent)
-	m.history.mu.Unlock()
-	e.push(m)
-}
-
 // verifyUnfinished reads the daemon to find out what became of open intents, and records it. Nothing is sent again:
 // what is still missing is in the next plan. waiting says that the daemon cannot be read now.
 func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, err error) {

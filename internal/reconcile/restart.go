@@ -81,7 +81,23 @@ func (e *Engine) askRestart(ctx context.Context, j *job) error {
 // the job began.
 func (e *Engine) mayWrite(ctx context.Context, j *job) bool {
 	registry, err := e.o.Store.Registry(ctx)
-	return err == nil && registry.Devices[j.m.id] != nil && registry.ModeAt(j.view.registry, j.m.id) == fleet.ModeOn
+	return err == nil && j.isOf(registry) && registry.ModeAt(j.view.registry, j.m.id) == fleet.ModeOn
+}
+
+// isOf tells whether the device is registered still, and not anew.
+func (j *job) isOf(registry *fleet.Registry) bool {
+	is := registry.Devices[j.m.id]
+	return is != nil && is.CreatedAt.Equal(j.device.CreatedAt)
+}
+
+// stillRegistered is not_found where the device was deleted since the job began, registered anew or not: what the job
+// found out is not to be kept.
+func (e *Engine) stillRegistered(ctx context.Context, j *job) error {
+	registry, err := e.o.Store.Registry(ctx)
+	if err == nil && !j.isOf(registry) {
+		err = fleet.NotFoundf("device %s was deleted meanwhile", j.m.id)
+	}
+	return err
 }
 
 func (m *history) restartState() restarting {

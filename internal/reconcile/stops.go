@@ -45,7 +45,7 @@ func (e *Engine) loadStops(ctx context.Context) error {
 // this process all the same, and are kept with the next look.
 func (e *Engine) keepStops(ctx context.Context, j *job) {
 	stops, changed := j.m.history.unkept(j.templates)
-	if !changed {
+	if !changed || e.stillRegistered(ctx, j) != nil {
 		return
 	}
 	if err := e.o.Store.PutStops(ctx, j.m.id, slices.SortedFunc(maps.Values(stops), compareStops)); err != nil {

@@ -144,3 +144,55 @@ func TestAConsentLastsADayInWhichTheDeviceIsReached(t *testing.T) {
 		b.wantState(fleet.ConfigUnmanaged, "")
 	})
 }
+
+// Where the answer is lost, or Muster crashes before the stop is durable, nothing says that the daemon did not save. It
+// comes back with what it had saved, a value that Muster wrote earlier: that is no person's, and is corrected.
+func TestWhatADaemonDidNotSaveWithoutSayingSoIsWrittenAgain(t *testing.T) {
+	for name, killed := range map[string]bool{"the answer is lost": false, "a crash after the answer": true} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				const key = "options.maxSendKbps"
+				b := newBench(t, tmpl(2, fleet.OpSet, key, "400"))
+				b.daemon.edit(key, "12")
+				if _, err := b.daemon.Config(t.Context(), b.id); err != nil {
+					t.Fatal(err)
+				}
+				b.start()
+				defer func() { b.stop() }()
+				b.want(key, "400")
+				b.daemon.mu.Lock()
+				b.daemon.before = func(d *daemon, _ string) error {
+					d.before = nil
+					d.editLocked(key, "500") // in memory only
+					if !killed {
+						return unreachable()
+					}
+					b.store.mu.Lock()
+					defer b.store.mu.Unlock()
+					b.store.fail = func(string) error { return errors.New("killed") }
+					return notSaved(1)
+				}
+				b.daemon.mu.Unlock()
+				b.changed(slower)
+				if killed {
+					b.stop()
+					b.store.fail = nil
+					b.start()
+				}
+				b.want(key, "500")
+				if len(b.store.stops[b.id]) > 0 {
+					t.Fatalf("a stop was kept: %+v", b.store.stops[b.id])
+				}
+				b.daemon.edit(key, "400") // its next start
+				b.seen()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				b.want(key, "500")
+				b.wantState(fleet.ConfigInSync, "")
+				b.changed()
+				b.want(key, "12")
+				b.wantState(fleet.ConfigUnmanaged, "")
+			})
+		})
+	}
+}

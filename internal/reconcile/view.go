@@ -41,8 +41,6 @@ type fingerprint struct {
 	folders   string // errors of folders that were written to
 }
 
-const keptViews = 4 // generations that devices are admitted to at the same time
-
 // viewOf is the view of the registry at the generation that a device is admitted to.
 func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID, current *fleet.Registry) (*view, error) {
 	registry := current
@@ -55,11 +53,12 @@ func (e *Engine) viewOf(ctx context.Context, id fleet.DeviceID, current *fleet.R
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.viewed != current { // no other registry is asked for again
+		clear(e.views)
+		e.viewed = current
+	}
 	v := e.views[registry]
 	if v == nil {
-		if len(e.views) >= keptViews {
-			clear(e.views)
-		}
 		v = e.newView(registry)
 		e.views[registry] = v
 	}

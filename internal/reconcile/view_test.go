@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"muster/internal/fleet"
@@ -47,3 +49,48 @@ func TestATemplateOfUnknownInputsDependsOnOtherDevices(t *testing.T) {
 		t.Error("it does not")
 	}
 }
+
+// With more than four generations in use, each pass made all views of the fleet anew.
+func TestViewsOfManyGenerationsAreMadeOnce(t *testing.T) {
+	const generations = 8
+	current := &fleet.Registry{Generation: generations + 1, Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	pasts := map[int64]*fleet.Registry{}
+	var holds []fleet.Hold
+	for g := range int64(generations) {
+		id := fleet.DeviceIDOf([32]byte{byte(g)})
+		current.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id}}
+		pasts[g] = &fleet.Registry{Generation: g, Devices: current.Devices}
+		holds = append(holds, fleet.Hold{Device: id, Generation: g})
+	}
+	e := New(Options{Store: admitted{admission: fleet.NewAdmission(current, holds, pasts)}, Daemon: unasked{}})
+	views := func(current *fleet.Registry) (all []*view) {
+		for _, h := range holds {
+			v, err := e.viewOf(t.Context(), h.Device, current)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, v)
+		}
+		return all
+	}
+	if !slices.Equal(views(current), views(current)) {
+		t.Error("they were made again")
+	}
+	next := *current
+	next.Generation++
+	views(&next)
+	if len(e.views) != generations {
+		t.Errorf("%d views are kept of %d generations", len(e.views), generations)
+	}
+}
+
+type admitted struct {
+	Store
+	admission *fleet.Admission
+}
+
+func (a admitted) Admission(context.Context) (*fleet.Admission, error) { return a.admission, nil }
+
+type unasked struct{ Daemon }
+
+func (unasked) Known(fleet.DeviceID) Known { return Known{} }

@@ -98,3 +98,17 @@ func (s *Store) CloseConsents(ctx context.Context, ids []int64, intent int64) er
 	})
 	return err
 }
+
+// ReopenConsents takes back that an intent used answers: its write was not done.
+func (s *Store) ReopenConsents(ctx context.Context, ids []int64, intent int64) error {
+	_, err := write(ctx, s, "reopen consents", func(t *tx) (none struct{}, err error) {
+		for _, id := range ids {
+			err := t.exec(`UPDATE consents SET closed_at = NULL, intent_id = NULL WHERE id = $1 AND intent_id = $2`, id, intent)
+			if err != nil {
+				return none, err
+			}
+		}
+		return none, nil
+	})
+	return err
+}

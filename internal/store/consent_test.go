@@ -52,6 +52,14 @@ func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
 			given[0].ID).Scan(&intent); err != nil || intent != 7 {
 			t.Errorf("used by intent %d, %v", intent, err)
 		}
+		for _, by := range []struct{ intent, open int64 }{{6, 2}, {7, 3}} { // only the intent that used it gives it back
+			if err := s.ReopenConsents(t.Context(), []int64{given[0].ID}, by.intent); err != nil {
+				t.Fatal(err)
+			}
+			if got := must(s.OpenConsents(t.Context()))(t); int64(len(got)) != by.open {
+				t.Errorf("after intent %d gave it back: %+v", by.intent, got)
+			}
+		}
 		_, err := s.PutConsents(t.Context(), []fleet.Consent{give("folders.d", fleet.AnswerConsent),
 			{Device: deviceN(2).ID, Key: "x"}})
 		wantCode(t, err, fleet.CodeNotFound)

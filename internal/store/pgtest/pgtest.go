@@ -66,7 +66,8 @@ func Start() (_ *Server, err error) {
 	}
 	s.run = func() *exec.Cmd {
 		process := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
-			"-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=200") // these tests cut no power
+			"-c", "fsync=off", "-c", "autovacuum=off", // these tests cut no power, and end soon
+			"-c", "shared_buffers=16MB", "-c", "max_connections=200")
 		process.Dir = dir
 		process.Stdout, process.Stderr = &s.output, &s.output
 		process.SysProcAttr = &syscall.SysProcAttr{Credential: credential, Pdeathsig: syscall.SIGINT, Setpgid: true}

@@ -93,6 +93,7 @@ type App struct {
 	budget budget.Descriptors
 
 	store     *store.Store
+	sealing   *sealing
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
 	runner    *rollout.Runner
@@ -134,34 +135,32 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	}
 	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.listener.Close()) })
 	a.url = urlOf(scheme, a.listener.Addr())
-	key, err := a.openStore(ctx)
-	if err != nil {
+	if err := a.openStore(ctx); err != nil {
 		return nil, err
 	}
-	return a, a.wire(ctx, key)
+	return a, a.wire(ctx)
 }
 
-// openStore gives the key that the database is sealed with.
-func (a *App) openStore(ctx context.Context) (*seal.Key, error) {
-	key, err := sealKey(a.o)
+func (a *App) openStore(ctx context.Context) error {
+	keys, err := sealKeys(a.o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o := store.Options{
 		DSN: a.o.Database, Home: a.o.Home, Log: a.log, Committed: a.committed, Reads: a.budget.Reads, Taken: a.fail,
 		MakeSeal: func() (_ store.Sealer, err error) {
-			key, err = seal.Make(a.o.Home)
-			return key, err
+			keys, err = seal.Make(a.o.Home)
+			return keys, err
 		},
 	}
-	if key != nil {
-		o.Seal = key
+	if keys != nil {
+		o.Seal = keys
 	}
 	opened, err := store.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a.store = opened
+	a.store, a.sealing = opened, newSealing(a, opened, keys)
 	a.life.onStop("store", func(context.Context) error { return opened.Close() })
 	ensure := auth.EnsureAdminToken
 	if a.o.NewAdminToken {
@@ -171,18 +170,18 @@ func (a *App) openStore(ctx context.Context) (*seal.Key, error) {
 	if created {
 		a.log.Info("made the administrator's token", logkey.Path, filepath.Join(a.o.Home, auth.AdminTokenFile))
 	}
-	return key, err
+	return err
 }
 
 // wire makes the engines and the API on top of the store.
-func (a *App) wire(ctx context.Context, key *seal.Key) error {
+func (a *App) wire(ctx context.Context) error {
 	seed, err := lastKnown(ctx, a.store)
 	if err != nil {
 		return err
 	}
-	digestKey, err := key.Derive("digests of passwords")
+	digestKey, err := a.store.OwnKey(ctx, "digests of passwords")
 	if err != nil {
-		return fmt.Errorf("derive the key of password digests: %w", err)
+		return fmt.Errorf("read the key of password digests: %w", err)
 	}
 	pool := sandbox.New(sandbox.Options{Command: a.o.Worker, Log: a.log})
 	memory := memlimit.New()
@@ -245,7 +244,7 @@ func (a *App) wire(ctx context.Context, key *seal.Key) error {
 		Rollouts: rollouts{a.runner, a.store}, Revisions: revisions{a.store, a.engine},
 		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: a.inbox,
 		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(),
-		Measured: measured.Served,
+		Measured: measured.Served, Sealing: a.sealing,
 	})
 	return a.start(ctx, run, handler)
 }
@@ -276,6 +275,7 @@ func (a *App) start(ctx context.Context, run evaluator, handler http.Handler) er
 	a.life.background("pending", a.inbox.Run, a.fail)
 	a.life.background("causes of revisions", a.explaining, a.fail)
 	a.life.background("old revisions", a.forgetOld, a.fail)
+	a.life.background("rotation of the seal key", a.sealing.run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)

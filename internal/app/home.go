@@ -38,58 +38,82 @@ func (a *App) prepareHome() error {
 	return a.closeHome()
 }
 
-// closeHome keeps other users out of the home's files. The folder itself may be one that holds other things, too: then
-// it is left as it is.
+// closeHome keeps other users out of the home's files. What others could write is refused: it may be theirs. What they
+// could read is closed. The folder itself may be one that holds other things, too: then it stays readable.
 func (a *App) closeHome() error {
 	entries, err := os.ReadDir(a.o.Home)
 	if err != nil {
 		return fmt.Errorf("read the home folder: %w", err)
+	}
+	if len(entries) == 0 {
+		return a.closeFile(a.o.Home, 0o700)
 	}
 	onlyOurs := true
 	for _, entry := range entries {
 		if !isHomeFile(entry.Name()) {
 			onlyOurs = false
 		} else if entry.Type().IsRegular() {
-			a.closeFile(filepath.Join(a.o.Home, entry.Name()), 0o600)
+			if err := a.closeUnwritable(filepath.Join(a.o.Home, entry.Name()), 0o600); err != nil {
+				return err
+			}
 		}
 	}
-	if info, err := os.Stat(a.o.Home); err == nil && onlyOurs && info.Mode()&fs.ModeSticky == 0 { // not one like /tmp
-		a.closeFile(a.o.Home, 0o700)
+	if onlyOurs {
+		return a.closeUnwritable(a.o.Home, 0o700)
 	}
-	return nil
+	return a.closeUnwritable(a.o.Home, 0o755)
+}
+
+// closeUnwritable takes the rights of others away where they could not write.
+func (a *App) closeUnwritable(path string, mode fs.FileMode) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a companion of the database that is gone again
+	}
+	if err == nil {
+		err = seal.CheckWritable(path, info)
+	}
+	if err != nil {
+		return err
+	}
+	return a.closeFile(path, mode)
 }
 
 func isHomeFile(name string) bool {
 	return slices.ContainsFunc(homeFiles, func(ours string) bool { return strings.HasPrefix(name, ours) })
 }
 
-// closeFile takes the rights of others away, and says so.
-func (a *App) closeFile(path string, mode fs.FileMode) {
+// closeFile takes the rights of others away, and says so. Where that cannot be done the server does not start.
+func (a *App) closeFile(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().Perm()&^mode == 0 {
-		return
+		return nil
 	}
 	if err == nil {
 		err = os.Chmod(path, info.Mode().Perm()&mode)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return // a companion of the database that is gone again
+		return nil // a companion of the database that is gone again
 	}
 	if err != nil {
-		a.log.Error("others may read this, and it cannot be changed", logkey.Path, path, logkey.Err(err))
-		return
+		return &fleet.Error{
+			Code: fleet.CodeInvalid, Message: "other users may use " + path + ", and that cannot be changed: " + err.Error(),
+			Hint: fmt.Sprintf("Type as its owner: chmod %o '%s'. Or give a folder of its own with --home DIR.", mode, path),
+			Err:  err,
+		}
 	}
 	a.log.Warn("others could read this; now they cannot", logkey.Path, path)
+	return nil
 }
 
-// sealKey is nil where there is none yet.
-func sealKey(o Options) (*seal.Key, error) {
+// sealKeys is nil where there are none yet.
+func sealKeys(o Options) (*seal.Ring, error) {
 	if !o.SealKey.IsZero() {
-		return seal.Parse(o.SealKey.Reveal())
+		return seal.ParseRing(o.SealKey.Reveal())
 	}
-	key, err := seal.FromHome(o.Home)
+	keys, err := seal.FromHome(o.Home)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // no key is no error: the database may be new
 	}
-	return key, err
+	return keys, err
 }

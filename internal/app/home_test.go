@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -146,6 +147,56 @@ func TestTheBackupOfTheManualIsForItsOwnUserOnly(t *testing.T) {
 	}
 	if _, err := startIn(t, restored); err != nil {
 		t.Errorf("the copy cannot be started from: %v", err)
+	}
+}
+
+// What others could write may be theirs: another seal key, a database with an administrator of their own.
+func TestAHomeThatOthersMayWriteIsRefusedWithTheCommandThatMendsIt(t *testing.T) {
+	home := t.TempDir()
+	if _, err := startIn(t, home); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", "muster.db", seal.FileName, "admin-token"} {
+		path := filepath.Join(home, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, info.Mode().Perm()|0o020); err != nil {
+			t.Fatal(err)
+		}
+		_, err = startIn(t, home)
+		var refused *fleet.Error
+		if want := "type: chmod go-w '" + path + "'"; !errors.As(err, &refused) || !strings.HasSuffix(refused.Hint, want) {
+			t.Errorf("%q: got %v", name, err)
+		}
+		if err := os.Chmod(path, info.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := startIn(t, home); err != nil {
+		t.Error(err)
+	}
+}
+
+// The key of the certificate lies outside of the home, and was used however open it lay.
+func TestATLSKeyThatOthersMayReadIsRefused(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, "own.pem")
+	if _, err := generateCertificate(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{TLSCert: path, TLSKey: path}
+	if _, err := serverCertificate(o, ""); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[fs.FileMode]string{0o604: "may read", 0o620: "may write"} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := serverCertificate(o, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%o: got %v", mode, err)
+		}
 	}
 }
 

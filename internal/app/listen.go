@@ -24,6 +24,7 @@ import (
 	"muster/internal/budget"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/seal"
 )
 
 // CertificateFile is the name of the file in the home that holds the generated certificate and its key.
@@ -91,6 +92,9 @@ func isLoopback(host string) bool {
 
 func serverCertificate(o Options, host string) (tls.Certificate, error) {
 	if o.TLSCert != "" {
+		if err := seal.CheckFile(o.TLSKey); err != nil {
+			return tls.Certificate{}, err
+		}
 		certificate, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey)
 		if err != nil {
 			return tls.Certificate{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "--tls-cert and --tls-key do not load: " +

@@ -23,6 +23,7 @@ const (
 	ManageTokens   Permission = "tokens.manage"
 	ListSecrets    Permission = "secrets.list" // their names
 	WriteSecrets   Permission = "secrets.write"
+	ManageSeal     Permission = "seal.manage" // the key that seals the database
 	ReadAudit      Permission = "audit.read"
 	ReadMetrics    Permission = "metrics.read"
 )
@@ -41,6 +42,7 @@ var needs = map[Permission]fleet.Role{
 	ManageTokens:   fleet.RoleAdmin,
 	ListSecrets:    fleet.RoleAuthor, // who writes templates has to know them
 	WriteSecrets:   fleet.RoleAdmin,
+	ManageSeal:     fleet.RoleAdmin,
 	ReadAudit:      fleet.RoleOperator,
 	ReadMetrics:    fleet.RoleViewer,
 }

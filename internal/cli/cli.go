@@ -37,6 +37,7 @@ type commands struct {
 	Rollout     rolloutCommand     `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, approve, waves."`
 	Pending     pendingCommand     `cmd:"" help:"Show what asks managed daemons to be let in, accept it or dismiss it."`
 	FolderRoots folderRootsCommand `cmd:"" help:"Show and set the directories below which templates of authors may put folders."`
+	Seal        sealCommand        `cmd:"" help:"Show and replace the key that seals the database."`
 	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`
 	Sim         simCommand         `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker      workerCommand      `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
@@ -87,6 +88,9 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 	if err != nil {
 		fmt.Fprintf(streams.Err, "muster: %v\nTry `muster --help`.\n", err)
 		return exitUsage
+	}
+	if err := fillSecrets(parsed.Flags()); err != nil {
+		return explain(streams.Err, err)
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	return explain(streams.Err, parsed.Run(&environment{streams, version}))

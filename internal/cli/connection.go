@@ -21,14 +21,15 @@ import (
 // callLimit is how long one answer of the server may take.
 const callLimit = 2 * time.Minute
 
-const howToGiveAToken = "Give --token (or MUSTER_TOKEN), or --muster-home (or MUSTER_HOME) with the --home of a " +
+const howToGiveAToken = "Give --token-file FILE (or MUSTER_TOKEN), or --muster-home (or MUSTER_HOME) with the --home of a " +
 	"server on this machine. " +
 	"If no administrator has one any more, start the server with --new-admin-token."
 
 // connection is how client commands find the server and prove who asks.
 type connection struct {
 	Server     string `help:"Address of the server." default:"http://127.0.0.1:2525"`
-	Token      string `help:"Token to use; without one, the administrator's in --muster-home." placeholder:"TOKEN"`
+	Token      string `secret:"" help:"Token to use; without one, the administrator's in --muster-home. Better --token-file." placeholder:"TOKEN"`
+	TokenFile  string `help:"File with the token to use." type:"path" placeholder:"FILE"`
 	MusterHome string `help:"Home folder of a server on this machine." default:"${home}" env:"MUSTER_HOME" type:"path"`
 	CA         string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
 }

@@ -20,7 +20,8 @@ import (
 type serveCommand struct {
 	Home                string        `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
 	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525"`
-	Database            string        `help:"postgres://… instead of the SQLite database in --home." placeholder:"URL"`
+	Database            string        `secret:"" help:"postgres://… instead of the SQLite database in --home; with a password in it better --database-file." placeholder:"URL"`
+	DatabaseFile        string        `help:"File with the URL of the database." type:"path" placeholder:"FILE"`
 	Configurator        string        `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
 	DiscoveryServer     []string      `help:"Discovery server for devices without an address, instead of Syncthing's public ones; may be given several times; none switches discovery off." placeholder:"URL"`
 	DiscoveryAllowLocal bool          `help:"Believe discovered loopback and link-local addresses (one host, tests)."`
@@ -31,21 +32,25 @@ type serveCommand struct {
 	Soak                time.Duration `help:"How long each wave of a rollout is watched before the next; without it 30s, less for simulated daemons." placeholder:"DURATION"`
 	KeepRevisions       int           `help:"Configurations kept of each device." default:"100"`
 	KeepFor             time.Duration `help:"How long a configuration is kept after another took its place." default:"8760h"`
-	NotifyURL           []string      `name:"notify-url" sep:" " help:"Webhook that is told of problems by HTTP POST; may be given several times, in the variable with spaces between." placeholder:"URL"`
-	NotifySecret        string        `help:"Signs what webhooks get: a text, or whsec_ and base64." placeholder:"TEXT"`
+	NotifyURL           []string      `name:"notify-url" secret:"" sep:" " help:"Webhook that is told of problems by HTTP POST; may be given several times, in the variable with spaces between." placeholder:"URL"`
+	NotifyURLFile       string        `name:"notify-url-file" help:"File with the URLs of webhooks, one on each line: often they hold a secret." type:"path" placeholder:"FILE"`
+	NotifySecret        string        `secret:"" help:"Signs what webhooks get: a text, or whsec_ and base64; better --notify-secret-file." placeholder:"TEXT"`
+	NotifySecretFile    string        `help:"File with what signs the messages to webhooks." type:"path" placeholder:"FILE"`
 	NotifyAfter         time.Duration `help:"How long a problem stays before anybody is told." default:"10m"`
 	NotifyMailTo        []string      `help:"Mail address that is told of problems; may be given several times." placeholder:"ADDRESS"`
 	NotifyMailFrom      string        `help:"Address that the mail comes from." placeholder:"ADDRESS"`
 	SMTP                string        `name:"smtp" help:"Mail server; port 587 unless given." placeholder:"HOST:PORT"`
 	SMTPUser            string        `name:"smtp-user" help:"User to log in as at the mail server." placeholder:"USER"`
-	SMTPPassword        string        `name:"smtp-password" help:"Password of that user; better given in the variable." placeholder:"TEXT"`
+	SMTPPassword        string        `name:"smtp-password" secret:"" help:"Password of that user; better --smtp-password-file." placeholder:"TEXT"`
+	SMTPPasswordFile    string        `name:"smtp-password-file" help:"File with the password of that user." type:"path" placeholder:"FILE"`
 	SMTPTLS             string        `name:"smtp-tls" help:"auto: TLS on port 465, STARTTLS on any other; starttls; tls; none: in clear text." default:"auto" enum:"auto,starttls,tls,none"`
 	TLS                 string        `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
-	TLSCert             string        `name:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`
-	TLSKey              string        `name:"tls-key" help:"Its key (PEM)." type:"existingfile" placeholder:"FILE"`
+	TLSCert             string        `name:"tls-cert" credential:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`
+	TLSKey              string        `name:"tls-key" credential:"tls-key" help:"Its key (PEM)." type:"existingfile" placeholder:"FILE"`
 	AllowHost           []string      `help:"Further names that clients may address this server by." placeholder:"NAME"`
 	NewAdminToken       bool          `help:"Make another administrator's token, for when the last one is lost; it is written to --home."`
-	SealKey             string        `help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home; better given in the variable." placeholder:"HEX"`
+	SealKey             string        `secret:"" help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home; better --seal-key-file." placeholder:"HEX"`
+	SealKeyFile         string        `help:"File with the key that seals credentials at rest, instead of the one in --home." type:"path" placeholder:"FILE"`
 	Demo                int           `help:"Also start N simulated daemons and manage them, in a folder that goes when the server ends unless --home names an empty one." placeholder:"N"`
 	LogLevel            string        `help:"debug, info, warn or error." default:"info" enum:"debug,info,warn,error"`
 }

@@ -59,6 +59,7 @@ type Options struct {
 	Pending       Pending
 	Notifications Notifications
 	Secrets       Secrets
+	Sealing       Sealing
 	Metrics       http.Handler    // writes the numbers of /metrics
 	Memory        *memlimit.Limit // of routes whose answers may be large; nil: there is none
 	Checker       Checker
@@ -134,7 +135,7 @@ func (s *server) allRoutes() []route {
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.consentRoutes, s.whatIfRoutes,
 		s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
-		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.auditRoutes,
+		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes,
 		s.pendingRoutes, s.overviewRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {

@@ -315,6 +315,8 @@ type openSeal struct{}
 func (openSeal) ID() string                                    { return "open" }
 func (openSeal) Seal(_, _, _ string, plain []byte) []byte      { return plain }
 func (openSeal) Open(_, _, _ string, b []byte) ([]byte, error) { return b, nil }
+func (openSeal) Current([]byte) bool                           { return true }
+func (openSeal) Derive(string) ([]byte, error)                 { return []byte("derived"), nil }
 
 // in is the same world in a subtest.
 func (w *world) in(t *testing.T) *world {

@@ -19,7 +19,8 @@ const (
 	Path      = "path"
 	Status    = "status"
 	Reason    = "reason"
-	Token     = "token" // its name
+	Token     = "token"   // its name
+	SealKey   = "sealKey" // its ID
 	Next      = "next"
 	Part      = "part"
 	Limit     = "limit"

@@ -1,10 +1,7 @@
 package seal
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,33 +12,44 @@ import (
 // FileName is the name of the key file in Muster's home.
 const FileName = "seal.key"
 
-// FromHome reads <home>/seal.key. Where there is none the error is fs.ErrNotExist.
-func FromHome(home string) (*Key, error) { return read(filepath.Join(home, FileName)) }
+// FromHome reads the keys in <home>/seal.key, one on each line. Where there is no such file the error is fs.ErrNotExist.
+func FromHome(home string) (*Ring, error) { return read(filepath.Join(home, FileName)) }
 
 // Make makes <home>/seal.key where there is none: readable by its owner only, and on disk before anything is sealed
 // with it. It is for a database in which nothing is sealed yet: a new key beside an old database would look like the
 // right one, and take its place in the next backup.
-func Make(home string) (*Key, error) {
+func Make(home string) (*Ring, error) {
 	path := filepath.Join(home, FileName)
-	if err := create(home, path); err != nil {
+	// A link never replaces a key that is there.
+	err := write(home, NewRing(Random()), func(temp string) error { return os.Link(temp, path) })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, unusable("make", err)
 	}
 	return read(path) // what is there now: another process may have been first
 }
 
-func read(path string) (*Key, error) {
+// Keep puts the keys of a ring into <home>/seal.key, in the place of what is there. They are on disk when it returns.
+func Keep(home string, ring *Ring) error {
+	path := filepath.Join(home, FileName)
+	if err := write(home, ring, func(temp string) error { return os.Rename(temp, path) }); err != nil {
+		return unusable("write", err)
+	}
+	return nil
+}
+
+func read(path string) (*Ring, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, unusable("read", err)
 	}
-	key, err := Parse(string(text))
+	ring, err := ParseRing(string(text))
 	if err != nil {
 		return nil, &fleet.Error{
 			Code: fleet.CodeConflict, During: "read " + FileName, Message: "the file is damaged: it is no seal key",
 			Hint: "Put back a copy of it. Without it the API keys and configurations in the database cannot be read.", Err: err,
 		}
 	}
-	return key, nil
+	return ring, nil
 }
 
 func unusable(what string, err error) error {
@@ -52,21 +60,18 @@ func unusable(what string, err error) error {
 	}
 }
 
-// create goes through a temporary file, so that a crash never leaves half a key, and a link, so that an existing key
-// is never replaced.
-func create(home, path string) error {
+// write goes through a temporary file, so that a crash never leaves half a key.
+func write(home string, ring *Ring, place func(temp string) error) error {
 	temp, err := os.CreateTemp(home, FileName+".*") // mode 0600
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(temp.Name()) }()
-	key := make([]byte, KeyBytes)
-	_, _ = rand.Read(key) // never fails: it ends the process instead
-	_, err = fmt.Fprintln(temp, hex.EncodeToString(key))
+	_, err = temp.WriteString(ring.Text().Reveal())
 	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(temp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := place(temp.Name()); err != nil {
 		return err
 	}
 	dir, err := os.Open(home)

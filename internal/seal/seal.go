@@ -64,6 +64,20 @@ func Parse(text string) (*Key, error) {
 	}
 }
 
+// Random makes a new key.
+func Random() *Key {
+	random := make([]byte, KeyBytes)
+	_, _ = rand.Read(random) // never fails: it ends the process instead
+	key, err := New(random)
+	if err != nil { // it has the right length
+		panic(err)
+	}
+	return key
+}
+
+// text is what Parse reads.
+func (k *Key) text() string { return hex.EncodeToString(k.secret) }
+
 // ID tells keys apart without saying anything about them.
 func (k *Key) ID() string { return hex.EncodeToString(k.id[:]) }
 
@@ -77,14 +91,26 @@ func (k *Key) Seal(table, row, column string, plain []byte) []byte {
 	return k.aead.Seal(sealed, nonce, plain, place(sealed[:1+keyIDLen], table, row, column))
 }
 
+// Current tells whether something was sealed with this key.
+func (k *Key) Current(sealed []byte) bool { return keyIDOf(sealed) == k.ID() }
+
+// keyIDOf is the ID of the key that something was sealed with, "" where it was not sealed.
+func keyIDOf(sealed []byte) string {
+	if len(sealed) < headerLen || sealed[0] != format {
+		return ""
+	}
+	return hex.EncodeToString(sealed[1 : 1+keyIDLen])
+}
+
 // Open decrypts what Seal made for the same place with the same key.
 func (k *Key) Open(table, row, column string, sealed []byte) ([]byte, error) {
 	during := fmt.Sprintf("open %s.%s", table, column)
-	if len(sealed) < headerLen || sealed[0] != format {
+	id := keyIDOf(sealed)
+	if id == "" {
 		return nil, &fleet.Error{Code: fleet.CodeInternal, During: during,
 			Message: "this was not sealed by this version of Muster"}
 	}
-	if id := hex.EncodeToString(sealed[1 : 1+keyIDLen]); id != k.ID() {
+	if id != k.ID() {
 		return nil, &fleet.Error{
 			Code: fleet.CodeConflict, During: during,
 			Message: fmt.Sprintf("the seal key does not fit: it is key %s, this was sealed with key %s", k.ID(), id),

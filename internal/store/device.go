@@ -132,6 +132,7 @@ func (t *tx) replaceDevice(current, d fleet.Device) (fleet.Device, error) {
 	if err != nil {
 		return d, err
 	}
+	t.forget()
 	t.record("device.replace", string(d.ID), d.Label)
 	t.touch(d.ID)
 	t.register(func(c *contents) {
@@ -160,6 +161,7 @@ func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(
 		if err := t.exec(`DELETE FROM devices WHERE id = $1`, string(id)); err != nil { // the rest goes by cascade
 			return none, err
 		}
+		t.forget()
 		t.explain(id, nil)
 		t.record("device.delete", string(id), current.Label)
 		t.touch(id)

@@ -38,6 +38,7 @@ type dialect interface {
 
 	begin() string             // starts a transaction that may write
 	givenID() string           // in an INSERT that gives the ID which the table would make itself
+	scrub() string             // cuts the log that holds earlier content of the tables; "" where Muster has no such file
 	batchLimit() time.Duration // the longest that a batch may take; 0: it cannot be cut short
 }
 
@@ -88,6 +89,8 @@ func (sqliteDialect) migrations() string   { return "sqlite" }
 func (sqliteDialect) begin() string        { return "BEGIN IMMEDIATE" }
 func (sqliteDialect) givenID() string      { return "" }
 
+func (sqliteDialect) scrub() string { return "PRAGMA wal_checkpoint(TRUNCATE)" }
+
 // batchLimit: a system call to a disk cannot be cut short.
 func (sqliteDialect) batchLimit() time.Duration { return 0 }
 
@@ -97,7 +100,7 @@ func (d sqliteDialect) openWrites() (*sql.DB, error) {
 	// looks into the database would take itself for its last user and delete the write-ahead log.
 	f, err := os.OpenFile(filepath.Join(d.home, sqliteFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return d.pool(1, "_txlock=immediate")
+		return d.pool(1, "_txlock=immediate", "_pragma=secure_delete(1)")
 	}
 	if err != nil {
 		return nil, &fleet.Error{
@@ -108,7 +111,7 @@ func (d sqliteDialect) openWrites() (*sql.DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	return d.pool(1, "_txlock=immediate")
+	return d.pool(1, "_txlock=immediate", "_pragma=secure_delete(1)")
 }
 
 func (sqliteDialect) parsesEveryTime() bool   { return true }
@@ -149,6 +152,7 @@ func (postgresDialect) goose() goose.Dialect      { return goose.DialectPostgres
 func (postgresDialect) migrations() string        { return "postgres" }
 func (postgresDialect) begin() string             { return "BEGIN" }
 func (postgresDialect) givenID() string           { return "OVERRIDING SYSTEM VALUE" }
+func (postgresDialect) scrub() string             { return "" }
 func (postgresDialect) batchLimit() time.Duration { return 30 * time.Second }
 
 func (d postgresDialect) openWrites() (*sql.DB, error) {

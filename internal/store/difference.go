@@ -83,11 +83,11 @@ func (s *Store) addTagged(ctx context.Context, all map[int64]*fleet.TemplateDiff
 
 // templateAt is a template as it was in a generation; nil when it was not there.
 func (s *Store) templateAt(ctx context.Context, id, generation int64) (*fleet.Template, error) {
-	found, err := collect(ctx, pool{s.reads}, scanTemplate, `SELECT template_id, `+templateColumns+` FROM template_history
+	found, err := collect(ctx, pool{s.reads}, s.scanPastTemplate, selectPastTemplates+`
 		WHERE template_id = $1 AND NOT deleted AND generation = (
 			SELECT MAX(generation) FROM template_history WHERE template_id = $1 AND generation <= $2)`, id, generation)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return &found[0], nil
+	return &found[0].Template, nil
 }

@@ -50,22 +50,14 @@ func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.Gen
 func (s *Store) changedTemplates(ctx context.Context, after, last int64,
 	at func(int64) *fleet.GenerationChange) error {
 	_, err := collect(ctx, pool{s.reads}, func(row scanner) (none struct{}, err error) {
-		var generation int64
-		var op, reads, role string
-		var created, updated sql.NullInt64
-		var c fleet.TemplateChange
-		v := &c.Template
-		err = row.Scan(&generation, &c.Deleted, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &reads, &v.SavedBy,
-			&role,
-			&created, &updated)
+		past, err := s.scanPastTemplate(row)
 		if err != nil {
 			return none, err
 		}
-		v.Op, v.Reads, v.SavedRole = fleet.Op(op), fleet.ParseInputs(reads), fleet.Role(role)
-		v.CreatedAt, v.UpdatedAt = fromMillis(created), fromMillis(updated)
-		at(generation).Templates = append(at(generation).Templates, c)
+		change := fleet.TemplateChange{Template: past.Template, Deleted: past.deleted}
+		at(past.generation).Templates = append(at(past.generation).Templates, change)
 		return none, nil
-	}, `SELECT generation, deleted, template_id, `+templateColumns+` FROM template_history
+	}, selectPastTemplates+`
 		WHERE generation > $1 AND generation <= $2 ORDER BY generation, template_id`, after, last)
 	return err
 }
@@ -123,12 +115,11 @@ func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Regist
 }
 
 func (s *Store) pastTemplates(ctx context.Context, past *contents) error {
-	templates, err := collect(ctx, pool{s.reads}, scanTemplate, `
-		SELECT template_id, `+templateColumns+` FROM template_history h
+	templates, err := collect(ctx, pool{s.reads}, s.scanPastTemplate, selectPastTemplates+`
 		WHERE NOT deleted AND generation = (
 			SELECT MAX(generation) FROM template_history WHERE template_id = h.template_id AND generation <= $1)`, past.generation)
 	for _, v := range templates {
-		past.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
+		past.templates[v.ID] = &fleet.TaggedTemplate{Template: v.Template, Tags: []fleet.Tag{}}
 	}
 	return err
 }

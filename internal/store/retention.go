@@ -133,6 +133,7 @@ func (t *tx) forgetOld(devices []fleet.DeviceID, r Retention) (forgotten int64, 
 			return 0, err
 		}
 		for _, digest := range digests {
+			t.forget()
 			if err := t.exec(deleteUnusedBody, string(id), digest); err != nil {
 				return 0, err
 			}

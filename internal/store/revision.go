@@ -29,8 +29,12 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	if config.Cause != "" {
 		cause = config.Cause
 	}
+	document, err := t.store.sealedNow(p)
+	if err != nil {
+		return err
+	}
 	err = t.exec(`INSERT INTO revision_bodies (device_id, digest, document) VALUES ($1, $2, $3)
-		ON CONFLICT (device_id, digest) DO NOTHING`, id, config.Digest, p.document)
+		ON CONFLICT (device_id, digest) DO NOTHING`, id, config.Digest, document)
 	if err != nil {
 		return err
 	}
@@ -219,6 +223,20 @@ func (s *Store) sealDocument(id fleet.DeviceID, digest string, document []byte) 
 		return nil, err
 	}
 	return s.seal.Seal("revision_bodies", string(id)+"/"+digest, "document", packed.Bytes()), nil
+}
+
+// sealedNow is the document of an observation, sealed with the key that seals now: another one may have taken the place
+// of the key since the observation was prepared.
+func (s *Store) sealedNow(p preparedObservation) ([]byte, error) {
+	if s.seal.Current(p.document) {
+		return p.document, nil
+	}
+	row := string(p.Device) + "/" + p.Config.Digest
+	packed, err := s.seal.Open("revision_bodies", row, "document", p.document)
+	if err != nil {
+		return nil, err
+	}
+	return s.seal.Seal("revision_bodies", row, "document", packed), nil
 }
 
 func (s *Store) openDocument(ctx context.Context, id fleet.DeviceID, digest string, sealed []byte) (Document, error) {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -52,14 +53,21 @@ func (w *writer) compareSeal(ctx context.Context) error {
 	row := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`)
 	err := row.Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
-		sealed = string(fmt.Appendf(nil, "%x", s.seal.Seal("meta", "seal_check", "value", []byte(sealCheck))))
-		return w.session.exec(ctx, `INSERT INTO meta (name, value) VALUES ('seal_check', $1)`, sealed)
+		return w.session.exec(ctx, `INSERT INTO meta (name, value) VALUES ('seal_check', $1)`, s.sealedCheck())
 	}
 	if err != nil {
 		return err
 	}
-	var raw []byte
-	if _, err := fmt.Sscanf(sealed, "%x", &raw); err != nil {
+	return s.openCheck(sealed)
+}
+
+func (s *Store) sealedCheck() string {
+	return hex.EncodeToString(s.seal.Seal("meta", "seal_check", "value", []byte(sealCheck)))
+}
+
+func (s *Store) openCheck(sealed string) error {
+	raw, err := hex.DecodeString(sealed)
+	if err != nil {
 		return fmt.Errorf("read seal check: %w", err)
 	}
 	_, err = s.seal.Open("meta", "seal_check", "value", raw)

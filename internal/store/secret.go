@@ -118,6 +118,7 @@ func (t *tx) putSecret(secret fleet.StoredSecret, value fleet.Secret, created bo
 		}
 	}
 	if !value.IsZero() {
+		t.forget()
 		sealed := t.store.seal.Seal("secrets", secret.Name, "value", []byte(value.Reveal()))
 		if err := t.exec(`UPDATE secrets SET value = $2 WHERE name = $1`, secret.Name, sealed); err != nil {
 			return err
@@ -149,6 +150,7 @@ func (s *Store) DeleteSecret(ctx context.Context, name string) error {
 		if err == nil && n == 0 {
 			err = noSecret(name)
 		}
+		t.forget()
 		t.record("secret.delete", name, "")
 		return none, err
 	})

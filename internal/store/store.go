@@ -23,6 +23,8 @@ type Sealer interface {
 	ID() string // of the key
 	Seal(table, row, column string, plain []byte) []byte
 	Open(table, row, column string, sealed []byte) ([]byte, error)
+	Current(sealed []byte) bool // it was sealed with the key that seals now
+	Derive(purpose string) ([]byte, error)
 }
 
 // Options say which database to use, and what the store needs of its surroundings.
@@ -112,6 +114,9 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 		}
 	}
 	if err := s.writer.checkSeal(ctx, options.MakeSeal); err != nil {
+		return err
+	}
+	if err := s.writer.sealTexts(ctx); err != nil {
 		return err
 	}
 	if err := s.writer.claim(ctx); err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strconv"
 
 	"muster/internal/fleet"
@@ -32,11 +33,15 @@ func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fl
 		err := t.row(`
 			INSERT INTO templates (`+templateColumns+`)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
-			v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
+			v.Label, v.Priority, string(v.Op), v.Key, []byte{}, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
 			millis(v.CreatedAt),
 			millis(v.UpdatedAt)).
 			Scan(&v.ID)
 		if err != nil {
+			return v, err
+		}
+		// The place of what is sealed has the ID in it, which the first statement only gives.
+		if err := t.exec(`UPDATE templates SET text = $2 WHERE id = $1`, v.ID, t.store.sealTemplate(v)); err != nil {
 			return v, err
 		}
 		t.record("template.create", strconv.FormatInt(v.ID, 10), v.Label)
@@ -82,9 +87,17 @@ func (t *tx) updateTemplate(v fleet.Template) error {
 		UPDATE templates SET label = $2, priority = $3, op = $4, key = $5, text = $6, reads = $7, saved_by = $8,
 			saved_role = $9, updated_at = $10
 		WHERE id = $1`,
-		v.ID, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
+		v.ID, v.Label, v.Priority, string(v.Op), v.Key, t.store.sealTemplate(v), v.Reads.Text(), v.SavedBy,
+		string(v.SavedRole),
 		millis(v.UpdatedAt))
 }
+
+func (s *Store) sealTemplate(v fleet.Template) []byte {
+	return s.seal.Seal("templates", strconv.FormatInt(v.ID, 10), "text", []byte(v.Text))
+}
+
+// pastRow is the row of a template as it was from a generation on.
+func pastRow(id, generation int64) string { return fmt.Sprintf("%d/%d", id, generation) }
 
 // sameTemplate compares what a person wrote.
 func sameTemplate(a, b fleet.Template) bool {
@@ -125,7 +138,7 @@ func (s *Store) DeleteTemplate(ctx context.Context, id int64, check func(current
 
 // checkedTemplate is the template as the transaction sees it, once the condition holds.
 func (t *tx) checkedTemplate(id int64, check func(*fleet.Template) error) (*fleet.Template, error) {
-	current, err := scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	current, err := t.store.scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
 	if absent(err) {
 		return nil, noTemplate(id)
 	}
@@ -154,27 +167,57 @@ func (t *tx) rememberAt(generation int64, v fleet.Template, deleted bool) error 
 		INSERT INTO template_history
 			(generation, template_id, deleted, `+templateColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key, v.Text, v.Reads.Text(), v.SavedBy,
-		string(v.SavedRole),
-		millis(v.CreatedAt), millis(v.UpdatedAt))
+		generation, v.ID, deleted, v.Label, v.Priority, string(v.Op), v.Key,
+		t.store.seal.Seal("template_history", pastRow(v.ID, generation), "text", []byte(v.Text)), v.Reads.Text(), v.SavedBy,
+		string(v.SavedRole), millis(v.CreatedAt), millis(v.UpdatedAt))
 }
 
 // templateColumns are those that a template has in both of its tables, beside its ID.
 const templateColumns = `label, priority, op, key, text, reads, saved_by, saved_role, created_at, updated_at`
 
-const selectTemplates = `SELECT id, ` + templateColumns + ` FROM templates`
+const (
+	selectTemplates     = `SELECT id, ` + templateColumns + ` FROM templates`
+	selectPastTemplates = `SELECT generation, deleted, template_id, ` + templateColumns + ` FROM template_history h`
+)
 
-func scanTemplate(row scanner) (v fleet.Template, err error) {
-	var op, reads, role string
-	var created, updated sql.NullInt64
-	err = row.Scan(&v.ID, &v.Label, &v.Priority, &op, &v.Key, &v.Text, &reads, &v.SavedBy, &role, &created, &updated)
-	v.Op, v.Reads, v.SavedRole = fleet.Op(op), fleet.ParseInputs(reads), fleet.Role(role)
-	v.CreatedAt, v.UpdatedAt = fromMillis(created), fromMillis(updated)
+func (s *Store) scanTemplate(row scanner) (fleet.Template, error) {
+	v, sealed, err := scanSealedTemplate(row)
+	if err != nil {
+		return v, err
+	}
+	v.Text, err = s.openText("templates", strconv.FormatInt(v.ID, 10), sealed)
 	return v, err
 }
 
+// pastTemplate is a template as it was from a generation on.
+type pastTemplate struct {
+	generation int64
+	deleted    bool
+	fleet.Template
+}
+
+func (s *Store) scanPastTemplate(row scanner) (past pastTemplate, err error) {
+	var sealed []byte
+	if past.Template, sealed, err = scanSealedTemplate(row, &past.generation, &past.deleted); err != nil {
+		return past, err
+	}
+	past.Text, err = s.openText("template_history", pastRow(past.ID, past.generation), sealed)
+	return past, err
+}
+
+// scanSealedTemplate reads some columns, the ID of the template and templateColumns.
+func scanSealedTemplate(row scanner, before ...any) (v fleet.Template, sealed []byte, err error) {
+	var op, reads, role string
+	var created, updated sql.NullInt64
+	err = row.Scan(append(before, &v.ID, &v.Label, &v.Priority, &op, &v.Key, &sealed, &reads, &v.SavedBy, &role, &created,
+		&updated)...)
+	v.Op, v.Reads, v.SavedRole = fleet.Op(op), fleet.ParseInputs(reads), fleet.Role(role)
+	v.CreatedAt, v.UpdatedAt = fromMillis(created), fromMillis(updated)
+	return v, sealed, err
+}
+
 func (s *Store) loadTemplates(ctx context.Context, q querier, c *contents) error {
-	templates, err := collect(ctx, q, scanTemplate, selectTemplates)
+	templates, err := collect(ctx, q, s.scanTemplate, selectTemplates)
 	for _, v := range templates {
 		c.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
 	}

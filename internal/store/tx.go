@@ -30,6 +30,7 @@ type effects struct {
 	audit     []fleet.AuditEntry
 	after     []func()
 	undo      []func()
+	forgets   bool // something sealed was deleted or replaced
 }
 
 func (e *effects) merge(other effects) {
@@ -38,6 +39,7 @@ func (e *effects) merge(other effects) {
 	e.audit = append(e.audit, other.audit...)
 	e.after = append(e.after, other.after...)
 	e.undo = append(e.undo, other.undo...)
+	e.forgets = e.forgets || other.forgets
 }
 
 func (e *effects) takeBack() {

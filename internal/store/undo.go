@@ -186,25 +186,22 @@ func (t *tx) firstChanges(table, columns string, generations []int64) ([]firstCh
 // templateBack makes a template what it was before a generation; stays is false for one that was not there, which is
 // left for the caller to drop.
 func (t *tx) templateBack(id, before, now int64) (stays bool, err error) {
-	const latest = ` FROM template_history WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`
-	was, err := scanTemplate(t.row(`SELECT template_id, `+templateColumns+latest, id, before))
-	var deleted bool
-	if err == nil {
-		err = t.row(`SELECT deleted`+latest, id, before).Scan(&deleted)
-	}
-	if absent(err) || err == nil && deleted {
+	const latest = ` WHERE template_id = $1 AND generation < $2 ORDER BY generation DESC LIMIT 1`
+	past, err := t.store.scanPastTemplate(t.row(selectPastTemplates+latest, id, before))
+	if absent(err) || err == nil && past.deleted {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	current, err := scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	was := past.Template
+	current, err := t.store.scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
 	switch {
 	case absent(err):
 		was.UpdatedAt = t.now
 		err = t.exec(`INSERT INTO templates (id, `+templateColumns+`) `+t.store.dialect.givenID()+`
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, id, was.Label, was.Priority, string(was.Op), was.Key, was.Text,
-			was.Reads.Text(), was.SavedBy, string(was.SavedRole), millis(was.CreatedAt), millis(was.UpdatedAt))
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, id, was.Label, was.Priority, string(was.Op), was.Key,
+			t.store.sealTemplate(was), was.Reads.Text(), was.SavedBy, string(was.SavedRole), millis(was.CreatedAt), millis(was.UpdatedAt))
 	case err == nil:
 		was.CreatedAt, was.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
 		if sameTemplate(current, was) {
@@ -286,7 +283,7 @@ func (t *tx) tagBack(of carriers, id any, name string, tag fleet.Tag, carried bo
 }
 
 func (t *tx) dropTemplate(id, now int64) error {
-	current, err := scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
+	current, err := t.store.scanTemplate(t.row(selectTemplates+` WHERE id = $1`, id))
 	if absent(err) {
 		return nil // deleted by now
 	}

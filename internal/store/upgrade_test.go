@@ -50,6 +50,9 @@ func wantReadable(t *testing.T, s *Store) {
 		device.Settings.PinOrigin != fleet.PinFirstUse {
 		t.Errorf("got %+v, device %+v", registry, device)
 	}
+	if text := registry.Templates[2].Text; text != "device.label" {
+		t.Errorf("got the text %q", text)
+	}
 	if reads := registry.Templates[2].Reads; !reads.Known || !reads.Device.Has("label") {
 		t.Errorf("got inputs %+v", reads)
 	}
@@ -99,6 +102,8 @@ func wantKept(t *testing.T, version int64, before, after map[string][]tableRow) 
 			switch {
 			case table == "stops" && version == 15 && row["kind"] == "unsaveable":
 				continue // becomes unsaved
+			case version == 19 && (table == "templates" || table == "template_history"):
+				continue // wantReadable opens their texts
 			case version == 17 && (table == "rollouts" || table == "rollout_members") && fmt.Sprint(row["status"]) != "halted":
 				continue // wantRolloutsConverted is about them
 			case !slices.ContainsFunc(after[table], row.isIn):

@@ -32,6 +32,9 @@ type writer struct {
 	queue   chan *request
 	done    chan struct{} // closed when run has ended
 
+	scrubs     chan chan error
+	unscrubbed bool // something was deleted that is in SQLite's log still; run's own
+
 	session  *session // of run, and of Open before it starts; nil without a connection
 	instance string   // what this process wrote into the database when it opened it
 
@@ -52,6 +55,7 @@ type request struct {
 
 func newWriter(s *Store, committed func(fleet.Committed)) *writer {
 	return &writer{store: s, committed: committed, queue: make(chan *request, queueLength), done: make(chan struct{}),
+		scrubs: make(chan chan error), unscrubbed: true, // a crash may have left something
 		explained: map[fleet.DeviceID]explanation{}, decided: map[fleet.ModeScope]int64{}}
 }
 
@@ -141,8 +145,11 @@ func (w *writer) run() {
 				return
 			}
 			w.serve(first)
+		case answer := <-w.scrubs:
+			answer <- w.scrub()
 		case <-idle.C:
 			w.verify()
+			w.scrubSoon()
 		}
 	}
 }
@@ -208,6 +215,7 @@ func (w *writer) commit(batch []*attempt) error {
 		w.startOver()
 		return err
 	}
+	w.unscrubbed = w.unscrubbed || effects.forgets
 	if effects.empty() {
 		return nil
 	}

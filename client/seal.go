@@ -1,0 +1,19 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"muster/api"
+)
+
+// Seal is how the keys stand that seal the server's database.
+func (c *Client) Seal(ctx context.Context) (api.Seal, error) {
+	return get[api.Seal](ctx, c, path("seal"))
+}
+
+// RotateSeal begins to seal the server's database with a new key.
+func (c *Client) RotateSeal(ctx context.Context) (now api.Seal, err error) {
+	_, err = c.call(ctx, http.MethodPost, path("seal", "rotate"), nil, &now)
+	return now, err
+}

@@ -98,6 +98,7 @@ type ObservedConfig struct {
 	JSON    []byte // the document, byte for byte
 	Digest  string // SHA-256 of the normalised document, hex
 	Folders []FolderLabel
+	Paths   []string // where its folders lie; nil where that was not read from the document yet
 	SeenAt  time.Time
 	Cause   string // of the revision it makes: see Revision; "" when not known yet
 }
@@ -119,6 +120,8 @@ type DaemonEvent struct {
 	ID   int64 // counted per mask; starts again with the daemon
 	Type string
 	Data []byte // JSON, of PendingDevicesChanged and PendingFoldersChanged; nil where it is too much to be kept
+	// Config is the sum of the configuration in the newest ConfigSaved of an answer; zero where that is not known.
+	Config [32]byte
 
 	// What events of a folder say, in our words.
 	Folder  string

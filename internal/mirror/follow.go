@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 const (
@@ -143,7 +144,7 @@ func wholeSeconds(d time.Duration) time.Duration {
 
 // take works off one answer of the event stream and gives the number of its last event.
 func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []fleet.DaemonEvent) (int64, error) {
-	gap, saved, arrived := false, false, time.Now()
+	gap, saved, newest, arrived := false, false, stconfig.TextSum{}, time.Now()
 	for _, e := range events {
 		if e.ID <= since {
 			return 0, &fleet.Error{Code: fleet.CodeUnbelievable, During: "follow the events",
@@ -151,7 +152,9 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 				Hint:    "Check that the address leads to one daemon only."}
 		}
 		gap = gap || e.ID != since+1
-		saved = saved || e.Type == "ConfigSaved"
+		if e.Type == "ConfigSaved" {
+			saved, newest = true, e.Config
+		}
 		since = e.ID
 	}
 	w.takeFolders(events)
@@ -163,7 +166,7 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 	if !gap && !saved {
 		return since, nil
 	}
-	if !gap && w.readBack(ctx, arrived) {
+	if !gap && w.isRead(ctx, newest, arrived) {
 		return since, w.readSummaries(ctx, d, w.changedFolders())
 	}
 	cost := 1

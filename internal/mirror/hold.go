@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 // longestHold is how long a watcher waits for somebody who changes the configuration.
@@ -32,15 +33,22 @@ func (m *Mirror) Hold(id fleet.DeviceID) (release func()) {
 	}
 }
 
-// readBack waits until nobody holds the watcher, for a while, and tells whether the configuration was read after
-// since.
-func (w *watcher) readBack(ctx context.Context, since time.Time) bool {
+// isRead waits until nobody holds the watcher, for a while, and tells whether the configuration that was saved is the
+// one that was read last, or whether it was read after since. Daemons announce every change twice, and what Muster
+// changes it has read back.
+func (w *watcher) isRead(ctx context.Context, saved stconfig.TextSum, since time.Time) bool {
 	w.mu.Lock()
 	held := w.held
 	w.mu.Unlock()
-	if held == nil {
-		return false
+	if held != nil {
+		untilReleased(ctx, held)
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return saved != stconfig.TextSum{} && saved == w.configSum || held != nil && w.configBegan.After(since)
+}
+
+func untilReleased(ctx context.Context, held <-chan struct{}) {
 	limit := time.NewTimer(longestHold)
 	defer limit.Stop()
 	select {
@@ -48,7 +56,4 @@ func (w *watcher) readBack(ctx context.Context, since time.Time) bool {
 	case <-limit.C:
 	case <-ctx.Done():
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.configBegan.After(since)
 }

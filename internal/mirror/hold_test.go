@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 // Somebody changes the configuration and reads it back: the events of that are no reason to read it again. When
@@ -50,16 +51,83 @@ func TestWhatIsReadBackIsNotReadTwice(t *testing.T) {
 				release()
 				release() // twice is fine
 				synctest.Wait()
-				got := 0
-				for _, call := range f.take() {
-					if call == "config" {
-						got++
-					}
-				}
-				if got != test.want {
+				if got := countOf(f.take(), "config"); got != test.want {
 					t.Errorf("the configuration was read %d times, want %d", got, test.want)
 				}
 			})
 		})
 	}
+}
+
+// A daemon announces every change twice, and the second time has nothing that was not read.
+func TestAConfigurationThatWasReadIsNotReadAgainBecauseItIsAnnounced(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world) {
+		f := newFake(1, "a")
+		d := w.put(1, f)
+		pass(time.Second)
+		saved := func() fleet.DaemonEvent {
+			return fleet.DaemonEvent{Type: "ConfigSaved", Config: stconfig.SumOfText(f.document())}
+		}
+		reads := func(what string, want int, do func()) {
+			t.Helper()
+			pass(time.Minute)
+			f.take()
+			do()
+			pass(time.Minute)
+			if got := countOf(f.take(), "config"); got != want {
+				t.Errorf("%s: read %d times, want %d", what, got, want)
+			}
+		}
+		before := saved()
+		reads("a change", 1, func() {
+			f.change(fakeFolder{ID: "a", Label: "new"})
+			f.emit(saved())
+		})
+		reads("announced again", 0, func() { f.emit(saved()) })
+		reads("announced before and after", 0, func() { f.emit(before, saved()) })
+		reads("a change that is taken back", 1, func() {
+			f.change(fakeFolder{ID: "a", Label: "new"})
+			f.emit(saved(), before)
+		})
+		reads("announced while the configuration is read back", 1, func() {
+			f.change(fakeFolder{ID: "a", Label: "ours"})
+			release := w.m.Hold(d)
+			if _, err := w.m.ReadOver(t.Context(), d, f); err != nil {
+				t.Error(err)
+			}
+			pass(time.Millisecond)
+			f.emit(saved())
+			pass(time.Millisecond)
+			release()
+		})
+		reads("another change while the configuration is read back", 2, func() {
+			release := w.m.Hold(d)
+			if _, err := w.m.ReadOver(t.Context(), d, f); err != nil {
+				t.Error(err)
+			}
+			pass(time.Millisecond)
+			f.change(fakeFolder{ID: "a", Label: "theirs"})
+			f.emit(saved())
+			pass(time.Millisecond)
+			release()
+		})
+		reads("what is in it is not known", 1, func() { f.emit(fleet.DaemonEvent{Type: "ConfigSaved"}) })
+		reads("events are missing", 1, func() {
+			next := saved()
+			next.ID = 900
+			f.emit(next)
+		})
+		if label := w.snapshot(d).Folders[0].Label; label != "theirs" {
+			t.Errorf("the folder is called %q", label)
+		}
+	})
+}
+
+func countOf(calls []string, what string) (n int) {
+	for _, call := range calls {
+		if call == what {
+			n++
+		}
+	}
+	return n
 }

@@ -2,12 +2,12 @@ package mirror
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/stconfig"
 )
 
 // readStatus reads the status, and with it who answers. With the status before it also tells a restart.
@@ -113,7 +113,7 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 	if err != nil {
 		return fleet.ObservedConfig{}, err
 	}
-	sum := sha256.Sum256(read.document)
+	sum := stconfig.SumOfText(read.document)
 	reading, known := w.reading(sum)
 	if !known {
 		reading, err = w.m.o.Read(w.device.ID, read.document)
@@ -122,7 +122,8 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 		return fleet.ObservedConfig{}, err
 	}
 	now := time.Now()
-	seen := fleet.ObservedConfig{JSON: read.document, Digest: reading.Digest, Folders: reading.Folders, SeenAt: now}
+	seen := fleet.ObservedConfig{JSON: read.document, Digest: reading.Digest, Folders: reading.Folders,
+		Paths: reading.Paths, SeenAt: now}
 	w.update(func(s *Snapshot) Aspect {
 		if read.began.Before(w.configBegan) {
 			return 0
@@ -191,7 +192,7 @@ func (w *watcher) configInTurn(ctx context.Context, d ConfigReader) (read config
 
 // reading is what the current configuration says, if it is this very text: whoever changes a daemon reads it once more
 // right before.
-func (w *watcher) reading(sum [sha256.Size]byte) (Reading, bool) {
+func (w *watcher) reading(sum stconfig.TextSum) (Reading, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.snapshot.Load()

@@ -19,6 +19,7 @@ const (
 type Reading struct {
 	Digest  string // SHA-256 of the normalised document, hex
 	Folders []fleet.FolderLabel
+	Paths   []string        // of all folders
 	Paused  map[string]bool // the folders that are paused
 }
 
@@ -32,7 +33,7 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 	if err != nil {
 		return Reading{}, unusable("it is not a usable one", err)
 	}
-	reading := Reading{Digest: stconfig.Digest(doc), Paused: map[string]bool{}}
+	reading := Reading{Digest: stconfig.Digest(doc), Paths: []string{}, Paused: map[string]bool{}}
 	seen := map[string]bool{}
 	for folder := range doc.Get("folders").Values() {
 		id, label := folder.Get("id").Str(), folder.Get("label").Str()
@@ -42,6 +43,7 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		case seen[id]:
 			return Reading{}, unusable("it has the same folder twice", nil)
 		}
+		reading.Paths = append(reading.Paths, strings.Clone(folder.Get("path").Str()))
 		if seen[id] = true; len(id) > maxFolderBytes {
 			continue
 		}

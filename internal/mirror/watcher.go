@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"maps"
@@ -15,6 +14,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/stconfig"
 )
 
 // watcher follows one device, as it was put. Another put of the same device makes another watcher.
@@ -44,13 +44,13 @@ type watcher struct {
 	ended       bool
 	daemon      Daemon
 	target      Target
-	pin         string            // in use: as given, or that of the first use
-	given       string            // the pin in the registry, as far as is known: what was learnt is there once it is kept
-	configBegan time.Time         // when the request of the current configuration was sent
-	configSum   [sha256.Size]byte // of the current configuration as the daemon wrote it; zero when that is not known
-	pausedNow   map[string]bool   // the folders that are paused, by the current configuration
-	restart     expectation       // of the API, because of what Muster sends
-	held        chan struct{}     // closed when whoever changes the configuration is done; nil while nobody does
+	pin         string           // in use: as given, or that of the first use
+	given       string           // the pin in the registry, as far as is known: what was learnt is there once it is kept
+	configBegan time.Time        // when the request of the current configuration was sent
+	configSum   stconfig.TextSum // of the current configuration as the daemon wrote it; zero when that is not known
+	pausedNow   map[string]bool  // the folders that are paused, by the current configuration
+	restart     expectation      // of the API, because of what Muster sends
+	held        chan struct{}    // closed when whoever changes the configuration is done; nil while nobody does
 }
 
 // newWatcher takes over what the one before it knew. The caller holds Mirror.mu.

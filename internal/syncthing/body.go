@@ -29,7 +29,7 @@ func (cn *conn) readBody(
 		limit = min(limit, l.SmallBytes) // an error text
 	}
 	passed := int64(0)
-	if k.poll && response.StatusCode == http.StatusOK {
+	if k.sifter != nil && response.StatusCode == http.StatusOK {
 		passed = l.PassedBytes
 	}
 	if response.ContentLength > limit+passed {
@@ -41,7 +41,7 @@ func (cn *conn) readBody(
 	paced := pacedReader{conn: cn.tcp, body: response.Body, wait: k.wait, began: time.Now(), limits: l}
 	b := body{paced: paced, limit: limit, big: big}
 	if passed > 0 {
-		b.sifter, b.spare = &sifter{}, passed
+		b.sifter, b.spare = k.sifter, passed
 	}
 	defer b.release()
 	return b.read(ctx)

@@ -25,7 +25,7 @@ type call struct {
 	during   string // for error messages
 	maxBytes int64
 	wait     time.Duration // how long the daemon may hold the answer back
-	poll     bool          // events: never repeated on another connection
+	sifter   *sifter       // of a poll, which is never repeated on another connection; nil for all else
 	canWait  bool          // for the kept connection to be free
 	keyless  bool
 }
@@ -118,13 +118,18 @@ func (c calls) Events(ctx context.Context, since int64, limit int, wait time.Dur
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
+	var sifter sifter
 	body, err := c.do(ctx, call{method: http.MethodGet, path: "/rest/events?" + query.Encode(),
 		during:   "follow the events",
-		maxBytes: c.limits.EventsBytes, wait: wait, poll: true, canWait: true})
+		maxBytes: c.limits.EventsBytes, wait: wait, sifter: &sifter, canWait: true})
 	if err != nil {
 		return nil, err
 	}
-	return parseEvents(body, c.limits)
+	events, err := parseEvents(body, c.limits)
+	if err == nil {
+		sifter.sumNewest(events)
+	}
+	return events, err
 }
 
 // Ignores reads the ignore patterns of a folder. What the daemon cannot read is an error, never an empty list.

@@ -152,7 +152,7 @@ func (c *Client) apart(ctx context.Context, k call) ([]byte, error) {
 func (c *Client) run(ctx context.Context, cn **conn, k call) ([]byte, error) {
 	reused := *cn != nil
 	answer, err := c.once(ctx, cn, k)
-	if reused && *cn == nil && isStale(err) && !k.writes() && !k.poll && ctx.Err() == nil {
+	if reused && *cn == nil && isStale(err) && !k.writes() && k.sifter == nil && ctx.Err() == nil {
 		return c.once(ctx, cn, k)
 	}
 	return answer, err

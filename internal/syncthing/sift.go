@@ -1,10 +1,19 @@
 package syncthing
 
+import (
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
+)
+
 // sifter empties the configurations in a list of events while the list is being read. A daemon puts its whole
 // configuration into every ConfigSaved, so an answer to a poll may be hundreds of times as large as what is wanted of
-// it. The sifter keeps a configuration's outer brackets only, and everything else as it is. It relies on the type
-// coming before the data: of events in another order it keeps all.
+// it. The sifter keeps a configuration's outer brackets only, and everything else as it is; of the newest configuration
+// it knows the sum. It relies on the type coming before the data: of events in another order it keeps all.
 type sifter struct {
+	emptied int                  // configurations
+	summer  *stconfig.TextSummer // of the one at hand; nil before the first
+	newest  stconfig.TextSum     // of the last one that was read to its end
+
 	depth   int
 	inText  bool
 	escaped bool
@@ -39,13 +48,41 @@ func (t *eventText) is(text string) bool { return string(t.bytes[:t.n]) == text 
 
 // sift moves what is kept of p to its front, and gives its length.
 func (s *sifter) sift(p []byte) (kept int) {
-	for _, b := range p {
-		if s.keeps(b) {
+	began := 0 // of the configuration at hand, in p
+	for i, b := range p {
+		was := s.passing
+		keeps := s.keeps(b)
+		switch {
+		case s.passing && !was:
+			began = i
+			s.begin()
+		case was && !s.passing:
+			s.end(p[began : i+1])
+		}
+		if keeps {
 			p[kept] = b
 			kept++
 		}
 	}
+	if s.passing {
+		s.summer.Write(p[began:])
+	}
 	return kept
+}
+
+// begin begins the sum of a configuration.
+func (s *sifter) begin() {
+	if s.summer == nil {
+		s.summer = stconfig.NewTextSummer()
+	}
+	s.summer.Reset()
+}
+
+// end ends it with the last piece.
+func (s *sifter) end(piece []byte) {
+	s.summer.Write(piece)
+	s.newest = s.summer.Sum()
+	s.emptied++
 }
 
 // keeps takes the next byte of the list.
@@ -99,4 +136,18 @@ func (s *sifter) open() (kept bool) {
 	}
 	s.depth++
 	return kept
+}
+
+// sumNewest notes at the last ConfigSaved of the events that were left which configuration was in it. Where the daemon
+// said some of them in another order, that is not known.
+func (s *sifter) sumNewest(events []fleet.DaemonEvent) {
+	saved, last := 0, -1
+	for i, e := range events {
+		if e.Type == "ConfigSaved" {
+			saved, last = saved+1, i
+		}
+	}
+	if saved > 0 && saved == s.emptied {
+		events[last].Config = s.newest
+	}
 }

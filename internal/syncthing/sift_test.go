@@ -5,10 +5,12 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 // A daemon puts its whole configuration into each event of a change. After a template has changed each of a hundred
@@ -33,6 +35,11 @@ func TestAHundredSavesOfALargeConfigurationAreOneSmallAnswer(t *testing.T) {
 		return events
 	}
 	events := ask()
+	for i, e := range events {
+		if newest := i == saves-1; newest != (e.Config == stconfig.SumOfText([]byte(config))) {
+			t.Errorf("event %d names the configuration in it: %t", i, !newest)
+		}
+	}
 	if len(events) != saves+1 || events[saves].Folder != "a" || events[saves].State != "idle" {
 		t.Fatalf("%d events, the last is %+v", len(events), events[len(events)-1])
 	}
@@ -78,6 +85,32 @@ func TestTheSifterKeepsAllButConfigurations(t *testing.T) {
 		}
 		if got := pieces.String(); got != want {
 			t.Errorf("of the bytes of %s\n%s is left, want\n%s", in, got, want)
+		}
+	}
+}
+
+func TestTheNewestConfigurationIsNotNamedWhereAnEventHasItsDataFirst(t *testing.T) {
+	const config = `{"version": 37, "a": "x y"}`
+	for events, named := range map[string]bool{
+		`{"id":1,"type":"ConfigSaved","data":{}},{"id":2,"type":"ConfigSaved","data":` + config + `}`:              true,
+		`{"id":1,"type":"ConfigSaved","data":` + config + `},{"id":2,"type":"StateChanged","data":{"folder":"a"}}`: true,
+		`{"id":1,"type":"ConfigSaved","data":` + config + `},{"id":2,"data":{},"type":"ConfigSaved"}`:              false,
+		`{"id":1,"type":"ConfigSaved","data":` + config + `},{"id":2,"type":"ConfigSaved"}`:                        false,
+		`{"id":1,"data":` + config + `,"type":"ConfigSaved"}`:                                                      false,
+		`{"id":1,"type":"ConfigSaved"}`: false,
+	} {
+		f := newFake(t, fakeOptions{})
+		f.handle("/rest/events", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "["+events+"]") })
+		got, err := newClient(t, f.target(), DefaultLimits).Events(t.Context(), 0, 0, 0)
+		if err != nil {
+			t.Fatalf("%s: %v", events, err)
+		}
+		is := slices.ContainsFunc(got, func(e fleet.DaemonEvent) bool {
+			return e.Config == stconfig.SumOfText([]byte(config))
+		})
+		none := !slices.ContainsFunc(got, func(e fleet.DaemonEvent) bool { return e.Config != stconfig.TextSum{} })
+		if is != named || none == named {
+			t.Errorf("%s: named %t, want %t", events, is, named)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 	"muster/internal/syncthing"
 	"muster/test/daemon"
 )
@@ -145,6 +146,9 @@ func TestWritesAndSeesTheEventWhileAPollHangs(t *testing.T) {
 	d.GetJSON("/rest/config/options", &options)
 	if options.MaxSendKbps != 123 {
 		t.Fatalf("maxSendKbps is %d", options.MaxSendKbps)
+	}
+	if got.events[0].Config != stconfig.SumOfText(must(c.Config(ctx))(t)) {
+		t.Error("the configuration in the event has another sum than the one that is read")
 	}
 
 	e := wantCode(t, c.Write(ctx, "PATCH", "/rest/config/options", []byte(`{"maxSendKbps":"many"}`)), fleet.CodeRejected)

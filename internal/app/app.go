@@ -97,7 +97,6 @@ type App struct {
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
 	runner    *rollout.Runner
-	causes    *causes
 	news      *news
 	notifier  *notify.Notifier
 	health    *health.Health
@@ -220,7 +219,6 @@ func (a *App) wire(ctx context.Context) error {
 		},
 	})
 	daemons := daemons{a.mirror, a.store, dial}
-	a.causes = newCauses()
 	if a.runner, err = a.newRunner(ctx, run); err != nil {
 		return err
 	}
@@ -228,7 +226,7 @@ func (a *App) wire(ctx context.Context) error {
 		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: run,
 		Secrets:   a.store,
 		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
-		Applied: a.applied, Found: a.found, Passed: func(id fleet.DeviceID) { a.runner.DeviceChanged(id) },
+		Found: a.found, Passed: func(id fleet.DeviceID) { a.runner.DeviceChanged(id) },
 	})
 	a.inbox = a.newInbox(daemons)
 	tokens := auth.NewTokens(a.store)
@@ -273,7 +271,6 @@ func (a *App) start(ctx context.Context, run evaluator, handler http.Handler) er
 	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
 	a.life.background("pending", a.inbox.Run, a.fail)
-	a.life.background("causes of revisions", a.explaining, a.fail)
 	a.life.background("old revisions", a.forgetOld, a.fail)
 	a.life.background("rotation of the seal key", a.sealing.run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)

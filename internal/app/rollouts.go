@@ -1,16 +1,11 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"muster/internal/event"
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
-	"muster/internal/logkey"
 	"muster/internal/reconcile"
 	"muster/internal/rollout"
 	"muster/internal/store"
@@ -115,69 +110,6 @@ type rollouts struct {
 
 func (r rollouts) Difference(ctx context.Context, carries []int64) (fleet.Difference, error) {
 	return r.store.Difference(ctx, carries)
-}
-
-// applied is told of every finished intent: the revision that it made gets its cause.
-func (a *App) applied(intent fleet.Intent) {
-	if intent.Outcome == fleet.OutcomeAbandoned {
-		return
-	}
-	if s := a.mirror.Snapshot(intent.Device); s != nil && s.Digest != intent.Observed {
-		a.explain(intent.Device, s.Digest, cmp.Or(intent.Cause, fleet.CauseTemplate))
-	}
-}
-
-// causes are what caused configurations, to be kept behind: nobody waits for it.
-type causes struct {
-	wake chan struct{} // of capacity 1
-
-	mu    sync.Mutex // guards those
-	those map[fleet.DeviceID]cause
-}
-
-type cause struct{ digest, what string }
-
-func newCauses() *causes {
-	return &causes{wake: make(chan struct{}, 1), those: map[fleet.DeviceID]cause{}}
-}
-
-// explain notes why a device has a configuration.
-func (a *App) explain(id fleet.DeviceID, digest, what string) {
-	a.causes.mu.Lock()
-	a.causes.those[id] = cause{digest, what}
-	a.causes.mu.Unlock()
-	select {
-	case a.causes.wake <- struct{}{}:
-	default:
-	}
-}
-
-// explaining keeps causes until ctx ends.
-func (a *App) explaining(ctx context.Context) error {
-	for {
-		select {
-		case <-a.causes.wake:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		a.causes.mu.Lock()
-		those := a.causes.those
-		a.causes.those = map[fleet.DeviceID]cause{}
-		a.causes.mu.Unlock()
-		group, ctx := errgroup.WithContext(ctx) // writes that wait together are committed together
-		group.SetLimit(64)
-		for id, c := range those {
-			group.Go(func() error {
-				if err := a.store.ExplainRevision(ctx, id, c.digest, c.what); err != nil {
-					a.log.Info("cause of a revision not kept", logkey.Device, id, logkey.Err(err))
-				}
-				return nil
-			})
-		}
-		if err := group.Wait(); err != nil {
-			return err
-		}
-	}
 }
 
 // forgetOld forgets revisions that are too many or too old.

@@ -17,6 +17,14 @@ type Intent struct {
 	FinishedAt time.Time
 }
 
+// Ending is what became of an intent, and what is recorded along with that.
+type Ending struct {
+	Outcome Outcome
+	Detail  string      // for a person; no secrets
+	Read    string      // digest of the configuration that was read back; "" where none was
+	Base    []BaseEntry // of the device from now on; nil: as they were
+}
+
 // Outcome is what became of an intent.
 type Outcome string
 

@@ -417,7 +417,8 @@ func retrying(ctx context.Context, patience time.Duration, call func() error) er
 // finish records what became of the intent.
 func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error {
 	a.j.outcome, a.j.detail = outcome, detail
-	switch err := a.o.Store.FinishIntent(ctx, a.intent.ID, outcome, detail, entries); {
+	ending := fleet.Ending{Outcome: outcome, Detail: detail, Read: a.j.digest, Base: entries}
+	switch err := a.o.Store.FinishIntent(ctx, a.intent.ID, ending); {
 	case fleet.CodeOf(err) == fleet.CodeNotFound: // it went with the device: there is nothing to verify
 		return during("record outcome", err)
 	case err != nil:
@@ -425,11 +426,6 @@ func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail stri
 	}
 	a.log.Info("intent finished", logkey.Device, a.j.m.id, logkey.Intent, a.intent.ID, "outcome", outcome, "detail",
 		detail)
-	if a.o.Applied != nil {
-		a.intent.Outcome, a.intent.Detail, a.intent.FinishedAt = outcome, detail, time.Now()
-		a.intent.Writes = nil
-		a.o.Applied(a.intent)
-	}
 	return nil
 }
 

@@ -101,8 +101,7 @@ func (s *store) BeginIntent(_ context.Context, intent fleet.Intent, entries []fl
 	return intent.ID, nil
 }
 
-func (s *store) FinishIntent(_ context.Context, id int64, outcome fleet.Outcome, detail string,
-	entries []fleet.BaseEntry) error {
+func (s *store) FinishIntent(_ context.Context, id int64, e fleet.Ending) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {
@@ -111,9 +110,9 @@ func (s *store) FinishIntent(_ context.Context, id int64, outcome fleet.Outcome,
 		}
 	}
 	intent := &s.intents[id-1]
-	intent.Outcome, intent.Detail = outcome, detail
-	if entries != nil {
-		s.entries[intent.Device] = slices.Clone(entries)
+	intent.Outcome, intent.Detail = e.Outcome, e.Detail
+	if e.Base != nil {
+		s.entries[intent.Device] = slices.Clone(e.Base)
 	}
 	return nil
 }

@@ -28,8 +28,8 @@ type Store interface {
 	PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error
 	// BeginIntent records an intent and replaces the device's entries in one transaction; it gives the intent's ID.
 	BeginIntent(ctx context.Context, intent fleet.Intent, entries []fleet.BaseEntry) (int64, error)
-	// FinishIntent records what became of an intent and replaces the device's entries in one transaction.
-	FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string, entries []fleet.BaseEntry) error
+	// FinishIntent records what became of an intent, with all that follows from it in one transaction.
+	FinishIntent(ctx context.Context, id int64, e fleet.Ending) error
 	// OpenIntents are the intents without outcome, oldest first.
 	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
 	StopStore
@@ -114,8 +114,6 @@ type Options struct {
 	Found func(id fleet.DeviceID, f plan.Findings)
 	// Passed is told when the result of a device's last pass is another one, see LastPass. It must not block.
 	Passed func(id fleet.DeviceID)
-	// Applied is told of every finished intent, after it is recorded. It must not block.
-	Applied func(intent fleet.Intent)
 	// Step names the steps of an apply as they are reached, for tests that stop the process there.
 	Step func(name string)
 }

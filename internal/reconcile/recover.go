@@ -75,7 +75,8 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		if intent.Cause == fleet.CauseRestore || intent.Cause == fleet.CauseAccept {
 			outcome, detail = restoredOr(j, intent)
 		}
-		err := e.o.Store.FinishIntent(ctx, intent.ID, outcome, detail, j.entries)
+		ending := fleet.Ending{Outcome: outcome, Detail: detail, Read: j.digest, Base: j.entries}
+		err := e.o.Store.FinishIntent(ctx, intent.ID, ending)
 		gone := fleet.CodeOf(err) == fleet.CodeNotFound // with the device, which was deleted and registered anew
 		if err != nil && !gone {
 			return true, during("record outcome", err)
@@ -87,10 +88,6 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 			continue
 		}
 		e.log.Info("unfinished intent verified", logkey.Device, j.m.id, logkey.Intent, intent.ID, "outcome", outcome)
-		if e.o.Applied != nil {
-			intent.Outcome, intent.Detail, intent.Writes = outcome, detail, nil
-			e.o.Applied(intent)
-		}
 	}
 	return false, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,12 +19,15 @@ func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.Bas
 	if _, err := s.registered(id); err != nil {
 		return nil, err
 	}
-	entries, err := collect(ctx, pool{s.reads}, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
-		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin
-		FROM base_entries
-		WHERE device_id = $1`, string(id))
+	entries, err := s.baseEntries(ctx, pool{s.reads}, id)
 	slices.SortFunc(entries, func(a, b fleet.BaseEntry) int { return strings.Compare(a.Key, b.Key) })
 	return entries, failure("read base", err)
+}
+
+func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
+	return collect(ctx, q, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
+		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin
+		FROM base_entries WHERE device_id = $1`, string(id))
 }
 
 // PutBaseEntries replaces the entries of a device outside of an intent: a person's edit changed the base.
@@ -40,22 +44,45 @@ func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries [
 	return err
 }
 
+// replaceBase has a device have these entries; nil leaves them as they are. It writes those that are others than
+// before: a device may have thousands, and an intent is about few.
 func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 	if entries == nil {
 		return nil
 	}
-	if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1`, string(id)); err != nil {
+	all, err := t.store.baseEntries(t.ctx, t.session, id)
+	if err != nil {
 		return err
 	}
+	before, now := make(map[string]fleet.BaseEntry, len(all)), make(map[string]bool, len(entries))
+	for _, e := range all {
+		before[e.Key] = e
+	}
 	for _, e := range entries {
-		if err := t.insertBase(id, e); err != nil {
+		if now[e.Key] {
+			return &fleet.Error{Code: fleet.CodeConflict, Message: "two base entries have the same key",
+				Hint: "This is a fault of Muster: report it."}
+		}
+		now[e.Key] = true
+		if was, there := before[e.Key]; there && reflect.DeepEqual(was, e) {
+			continue
+		}
+		if err := t.putBase(id, e); err != nil {
+			return err
+		}
+	}
+	for _, e := range all {
+		if now[e.Key] {
+			continue
+		}
+		if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1 AND key = $2`, string(id), e.Key); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *tx) insertBase(id fleet.DeviceID, e fleet.BaseEntry) error {
+func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 	if !storable(e.Key, maxBaseKeyBytes) {
 		return fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
 	}
@@ -72,7 +99,10 @@ func (t *tx) insertBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 	return t.exec(`
 		INSERT INTO base_entries
 			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+		ON CONFLICT (device_id, key) DO UPDATE SET kind = excluded.kind, base = excluded.base, written = excluded.written,
+			intended = excluded.intended, earlier = excluded.earlier, sent = excluded.sent, version = excluded.version,
+			templates = excluded.templates, state = excluded.state, implied = excluded.implied, by_admin = excluded.by_admin`,
 		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written),
 		sealed("intended", e.Intended),
 		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Implied,

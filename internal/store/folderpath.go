@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"muster/internal/fleet"
 )
@@ -37,55 +38,60 @@ func (t *tx) folderPaths(id fleet.DeviceID) (map[string]bool, error) {
 	return kept, err
 }
 
-// rememberEarlierPaths keeps the paths of the configuration before this one, where it was seen by a version of Muster
-// that kept none.
-func (t *tx) rememberEarlierPaths(id fleet.DeviceID, newest fleet.Revision) error {
+// rememberPaths keeps where the folders of a configuration lie; before is the revision before it.
+func (t *tx) rememberPaths(id fleet.DeviceID, paths []string, before fleet.Revision) error {
 	kept, err := t.folderPaths(id)
-	if err != nil || len(kept) > 0 || newest.Number == 0 {
-		return err
-	}
-	var sealed []byte
-	if _, err := scanRevisionAnd(t.row(selectDocuments+` AND r.number = $2`, string(id), newest.Number),
-		&sealed); err != nil {
-		return err
-	}
-	packed, err := t.store.openDocument(t.ctx, id, newest.Digest, sealed)
 	if err != nil {
 		return err
 	}
-	document, err := packed.read(t.ctx)
-	if err != nil {
-		return err
+	if len(kept) == 0 && before.Number > 0 {
+		earlier, err := t.earlierPaths(id, before)
+		if err != nil {
+			return err
+		}
+		paths = slices.Concat(earlier, paths)
 	}
-	return t.rememberPaths(id, document)
+	for _, path := range paths {
+		if kept[path] || !storable(path, maxFolderPathBytes) {
+			continue
+		}
+		if len(kept) >= maxFolderPaths {
+			return nil
+		}
+		kept[path] = true
+		if err := t.exec(`INSERT INTO folder_paths (device_id, path) VALUES ($1, $2)`, string(id), path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// rememberPaths keeps where the folders of a configuration lie.
-func (t *tx) rememberPaths(id fleet.DeviceID, document []byte) error {
+// earlierPaths are those of a configuration that was seen by a version of Muster that kept none.
+func (t *tx) earlierPaths(id fleet.DeviceID, r fleet.Revision) ([]string, error) {
+	var sealed []byte
+	if _, err := scanRevisionAnd(t.row(selectDocuments+` AND r.number = $2`, string(id), r.Number), &sealed); err != nil {
+		return nil, err
+	}
+	packed, err := t.store.openDocument(t.ctx, id, r.Digest, sealed)
+	if err != nil {
+		return nil, err
+	}
+	document, err := packed.read(t.ctx)
+	return pathsIn(document), err
+}
+
+// pathsIn are where the folders of a configuration lie. Nothing is planned from a document that cannot be read.
+func pathsIn(document []byte) (paths []string) {
 	var config struct {
 		Folders []struct {
 			Path string `json:"path"`
 		} `json:"folders"`
 	}
 	if err := json.Unmarshal(document, &config); err != nil {
-		return nil //nolint:nilerr // nothing is planned from such a document
-	}
-	kept, err := t.folderPaths(id)
-	if err != nil {
-		return err
+		return nil
 	}
 	for _, folder := range config.Folders {
-		if kept[folder.Path] || !storable(folder.Path, maxFolderPathBytes) {
-			continue
-		}
-		if len(kept) >= maxFolderPaths {
-			return nil
-		}
-		kept[folder.Path] = true
-		err := t.exec(`INSERT INTO folder_paths (device_id, path) VALUES ($1, $2)`, string(id), folder.Path)
-		if err != nil {
-			return err
-		}
+		paths = append(paths, folder.Path)
 	}
-	return nil
+	return paths
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"strconv"
@@ -33,24 +34,30 @@ func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fle
 	})
 }
 
-// FinishIntent keeps what became of an intent, along with the base entries of its device: they replace all that were
-// there, nil leaves those as they are. An intent that is not open, or whose device was deleted, is not_found.
-func (s *Store) FinishIntent(ctx context.Context, id int64, outcome fleet.Outcome, detail string,
-	base []fleet.BaseEntry) error {
+// FinishIntent keeps what became of an intent. The configuration that it led to has its cause from then on. An intent
+// that is not open, or whose device was deleted, is not_found.
+func (s *Store) FinishIntent(ctx context.Context, id int64, e fleet.Ending) error {
 	_, err := write(ctx, s, "finish intent", func(t *tx) (none struct{}, err error) {
-		if outcome == fleet.OutcomeOpen {
+		if e.Outcome == fleet.OutcomeOpen {
 			return none, fleet.Invalidf("outcome", "an intent is finished with an outcome")
 		}
-		var device string
-		err = t.row(`UPDATE intents SET outcome = $2, detail = $3, finished_at = $4 WHERE id = $1 AND outcome = '' RETURNING device_id`,
-			id, string(outcome), plainText(detail), millis(t.now)).Scan(&device)
+		var device fleet.DeviceID
+		var observed, cause string
+		err = t.row(`UPDATE intents SET outcome = $2, detail = $3, finished_at = $4 WHERE id = $1 AND outcome = ''
+			RETURNING device_id, observed, cause`,
+			id, string(e.Outcome), plainText(e.Detail), millis(t.now)).Scan((*string)(&device), &observed, &cause)
 		if absent(err) {
 			return none, fleet.NotFoundf("there is no open intent %d", id)
 		}
 		if err != nil {
 			return none, err
 		}
-		return none, t.replaceBase(fleet.DeviceID(device), base)
+		if e.Outcome != fleet.OutcomeAbandoned && e.Read != "" && e.Read != observed {
+			if err := t.explainRevision(device, e.Read, cmp.Or(cause, fleet.CauseTemplate)); err != nil {
+				return none, err
+			}
+		}
+		return none, t.replaceBase(device, e.Base)
 	})
 	return err
 }

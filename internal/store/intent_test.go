@@ -47,7 +47,8 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 
 		ours := []fleet.BaseEntry{{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("false"),
 			Templates: []int64{3}}}
-		if err := s.FinishIntent(t.Context(), begun.ID, fleet.OutcomeApplied, "done", ours); err != nil {
+		ending := fleet.Ending{Outcome: fleet.OutcomeApplied, Detail: "done", Base: ours}
+		if err := s.FinishIntent(t.Context(), begun.ID, ending); err != nil {
 			t.Fatal(err)
 		}
 		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got, ours) {
@@ -56,8 +57,8 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 		if open := must(s.OpenIntents(t.Context()))(t); len(open) != 0 {
 			t.Errorf("got %+v", open)
 		}
-		wantCode(t, s.FinishIntent(t.Context(), begun.ID, fleet.OutcomeApplied, "twice", nil), fleet.CodeNotFound)
-		wantCode(t, s.FinishIntent(t.Context(), begun.ID, fleet.OutcomeOpen, "", nil), fleet.CodeInvalid)
+		wantCode(t, s.FinishIntent(t.Context(), begun.ID, fleet.Ending{Outcome: fleet.OutcomeApplied}), fleet.CodeNotFound)
+		wantCode(t, s.FinishIntent(t.Context(), begun.ID, fleet.Ending{}), fleet.CodeInvalid)
 
 		// nil leaves the entries, an empty set removes them.
 		again := must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, nil))(t)

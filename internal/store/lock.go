@@ -32,8 +32,7 @@ var errTaken = errors.New("another server has taken the database")
 
 // CheckLock tells whether this server holds the lock of its database at this moment. It asks the database.
 func (s *Store) CheckLock(ctx context.Context) error {
-	_, err := write(ctx, s, "check lock", func(*tx) (none struct{}, err error) { return none, nil })
-	return err
+	return s.writer.submit(ctx, &request{during: "check lock", answer: make(chan error, 1)})
 }
 
 // LockLost says why this server does not hold the lock of its database, as far as is known without asking; nil while

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"muster/internal/fleet"
@@ -32,14 +33,19 @@ func (s *Store) SaveObservations(ctx context.Context, observations []fleet.Obser
 
 type preparedObservation struct {
 	fleet.Observation
-	document []byte // sealed; nil without a configuration
+	document []byte   // sealed; nil without a configuration
+	paths    []string // of the folders in it
 }
 
 func (s *Store) prepare(o fleet.Observation) (p preparedObservation, err error) {
 	p.Observation = o
-	if o.Config != nil {
-		p.document, err = s.sealDocument(o.Device, o.Config.Digest, o.Config.JSON)
+	if o.Config == nil {
+		return p, nil
 	}
+	if p.paths = o.Config.Paths; p.paths == nil {
+		p.paths = pathsIn(o.Config.JSON)
+	}
+	p.document, err = s.sealDocument(o.Device, o.Config.Digest, o.Config.JSON)
 	return p, err
 }
 
@@ -130,17 +136,30 @@ const maxFolderBytes = 1 << 10
 
 func storableFolder(folder string) bool { return folder != "" && storable(folder, maxFolderBytes) }
 
-// replaceFolders keeps the folders of the current configuration, and forgets the summaries of all others.
+// replaceFolders keeps the folders of the current configuration, and forgets the summaries of all others. Most changes
+// leave the folders as they are.
 func (t *tx) replaceFolders(id fleet.DeviceID, folders []fleet.FolderLabel) error {
+	before, err := collect(t.ctx, t.session, scanFolder, selectFolders+` WHERE device_id = $1`, string(id))
+	if err != nil {
+		return err
+	}
+	is, was := make(map[string]string, len(folders)), make(map[string]string, len(before))
+	for _, f := range folders {
+		if storableFolder(f.Folder) {
+			is[f.Folder] = plainText(f.Label)
+		}
+	}
+	for _, f := range before {
+		was[f.what.Folder] = f.what.Label
+	}
+	if maps.Equal(is, was) {
+		return nil
+	}
 	if err := t.exec(`DELETE FROM folders WHERE device_id = $1`, string(id)); err != nil {
 		return err
 	}
-	for _, f := range folders {
-		if !storableFolder(f.Folder) {
-			continue
-		}
-		err := t.exec(`INSERT INTO folders (device_id, folder, label) VALUES ($1, $2, $3)
-			ON CONFLICT (device_id, folder) DO UPDATE SET label = excluded.label`, string(id), f.Folder, plainText(f.Label))
+	for folder, label := range is {
+		err := t.exec(`INSERT INTO folders (device_id, folder, label) VALUES ($1, $2, $3)`, string(id), folder, label)
 		if err != nil {
 			return err
 		}

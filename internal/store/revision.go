@@ -5,7 +5,6 @@ import (
 	"compress/flate"
 	"context"
 	"database/sql"
-	"slices"
 	"sync"
 
 	"muster/internal/fleet"
@@ -43,34 +42,20 @@ func (t *tx) observeConfig(p preparedObservation) error {
 	if err != nil {
 		return err
 	}
-	if err := t.rememberEarlierPaths(p.Device, newest); err != nil {
-		return err
-	}
-	if err := t.rememberPaths(p.Device, config.JSON); err != nil {
+	if err := t.rememberPaths(p.Device, p.paths, newest); err != nil {
 		return err
 	}
 	return t.replaceFolders(p.Device, config.Folders)
 }
 
-// ObservedConfig is the configuration that the device was last seen with, with its secrets.
+// ObservedConfig is the configuration that the device was last seen with, with its secrets. Its folders are in the
+// document.
 func (s *Store) ObservedConfig(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	if _, err := s.registered(id); err != nil {
 		return fleet.ObservedConfig{}, err
 	}
 	newest, err := s.revision(ctx, id, selectDocuments+` ORDER BY r.number DESC LIMIT 1`, string(id))
-	if err != nil {
-		return fleet.ObservedConfig{}, err
-	}
-	folders, err := collect(ctx, pool{s.reads}, scanFolder, selectFolders+` WHERE device_id = $1`, string(id))
-	if err != nil {
-		return fleet.ObservedConfig{}, failure("read folders", err)
-	}
-	config := fleet.ObservedConfig{JSON: newest.JSON, Digest: newest.Digest, SeenAt: newest.SeenAt, Cause: newest.Cause}
-	for _, f := range folders {
-		config.Folders = append(config.Folders, f.what)
-	}
-	slices.SortFunc(config.Folders, compareFolders)
-	return config, nil
+	return fleet.ObservedConfig{JSON: newest.JSON, Digest: newest.Digest, SeenAt: newest.SeenAt, Cause: newest.Cause}, err
 }
 
 // Revisions are all of a device, newest first, without their documents.
@@ -125,27 +110,20 @@ func (t *tx) causeOf(id fleet.DeviceID, digest string, first bool) string {
 	return fleet.CauseDaemon
 }
 
-// ExplainRevision gives the newest revision of a device its cause, if that is this configuration, or the next one to
-// be kept that is: what observes and what knows the cause do not wait for one another. Of a device that is gone it
-// keeps nothing.
-func (s *Store) ExplainRevision(ctx context.Context, id fleet.DeviceID, digest, cause string) error {
-	_, err := write(ctx, s, "explain revision", func(t *tx) (none struct{}, err error) {
-		n, err := t.affect(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
-			AND number = (SELECT MAX(number) FROM revisions WHERE device_id = $1)`, string(id), digest, plainText(cause))
-		if err != nil {
-			return none, err
-		}
-		if n > 0 {
-			t.explain(id, nil)
-			return none, nil
-		}
-		there, err := t.exists(id)
-		if there {
-			t.explain(id, &explanation{digest, cause})
-		}
-		return none, err
-	})
-	return err
+// explainRevision gives the newest revision of a device its cause, if that is this configuration, or the next one to
+// be kept that is: what observes and what knows the cause do not wait for one another.
+func (t *tx) explainRevision(id fleet.DeviceID, digest, cause string) error {
+	n, err := t.affect(`UPDATE revisions SET cause = $3 WHERE device_id = $1 AND digest = $2
+		AND number = (SELECT MAX(number) FROM revisions WHERE device_id = $1)`, string(id), digest, plainText(cause))
+	switch {
+	case err != nil:
+		return err
+	case n > 0:
+		t.explain(id, nil)
+	default:
+		t.explain(id, &explanation{digest, cause})
+	}
+	return nil
 }
 
 const (

@@ -435,7 +435,7 @@ func TestTouchedDevicesAreThoseWithIntents(t *testing.T) {
 			if outcome == fleet.OutcomeOpen {
 				continue
 			}
-			if err := s.FinishIntent(t.Context(), id, outcome, "", nil); err != nil {
+			if err := s.FinishIntent(t.Context(), id, fleet.Ending{Outcome: outcome}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -497,11 +497,7 @@ func TestRevisionsHaveTheirCause(t *testing.T) {
 			observe(t, s, fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest,
 				SeenAt: seenAt}})
 		}
-		explain := func(digest, cause string) {
-			if err := s.ExplainRevision(t.Context(), d.ID, digest, cause); err != nil {
-				t.Fatal(err)
-			}
-		}
+		explain := func(digest, cause string) { explain(t, s, fleet.Intent{Device: d.ID, Cause: cause}, digest) }
 		see("first")
 		see("person")
 		explain("before", fleet.CauseRestore) // known before it is seen
@@ -521,6 +517,41 @@ func TestRevisionsHaveTheirCause(t *testing.T) {
 	})
 }
 
+// explain finishes an intent of this cause that led to a configuration.
+func explain(t *testing.T, s *Store, intent fleet.Intent, digest string) {
+	t.Helper()
+	id := must(s.BeginIntent(t.Context(), intent, nil))(t)
+	if err := s.FinishIntent(t.Context(), id, fleet.Ending{Outcome: fleet.OutcomeApplied, Read: digest}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOnlyAnIntentThatChangedSomethingIsACause(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		observe(t, s, fullObservation(d.ID, "A"))
+		observe(t, s, fullObservation(d.ID, "B"))
+		for _, e := range []fleet.Ending{
+			{Outcome: fleet.OutcomeAbandoned, Read: "digest-B"}, {Outcome: fleet.OutcomePartial, Read: "digest-A"},
+			{Outcome: fleet.OutcomePartial}, {Outcome: fleet.OutcomePartial, Read: "digest-B"},
+		} {
+			for _, r := range must(s.Revisions(t.Context(), d.ID))(t) {
+				if r.Cause == fleet.CauseTemplate {
+					t.Fatalf("before %+v: revision %d has the cause %q", e, r.Number, r.Cause)
+				}
+			}
+			id := must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID, Observed: "digest-A"}, nil))(t)
+			if err := s.FinishIntent(t.Context(), id, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r := must(s.Revision(t.Context(), d.ID, 2))(t); r.Cause != fleet.CauseTemplate {
+			t.Errorf("the configuration that was read back has the cause %q", r.Cause)
+		}
+	})
+}
+
 func TestACauseIsOfOneRevision(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
@@ -529,12 +560,7 @@ func TestACauseIsOfOneRevision(t *testing.T) {
 			return fleet.Observation{Device: d.ID, Config: &fleet.ObservedConfig{JSON: []byte(digest), Digest: digest,
 				SeenAt: seenAt}}
 		}
-		explain := func(id fleet.DeviceID) {
-			t.Helper()
-			if err := s.ExplainRevision(t.Context(), id, "ours", fleet.CauseTemplate); err != nil {
-				t.Fatal(err)
-			}
-		}
+		explain := func() { explain(t, s, fleet.Intent{Device: d.ID}, "ours") }
 		causes := func() (causes []string) {
 			for _, r := range must(s.Revisions(t.Context(), d.ID))(t) {
 				causes = append(causes, r.Digest+": "+r.Cause)
@@ -543,7 +569,7 @@ func TestACauseIsOfOneRevision(t *testing.T) {
 			return causes
 		}
 		observe(t, s, observed("first"))
-		explain(d.ID)
+		explain()
 		broken := errors.New("broken")
 		_, err := write(t.Context(), s, "see", func(tx *tx) (none struct{}, err error) {
 			prepared, err := s.prepare(observed("ours"))
@@ -567,11 +593,10 @@ func TestACauseIsOfOneRevision(t *testing.T) {
 		}
 
 		observe(t, s, observed("theirs"))
-		explain(d.ID)
+		explain()
 		if err := s.DeleteDevice(t.Context(), d.ID, nil); err != nil {
 			t.Fatal(err)
 		}
-		explain(deviceN(2).ID) // which is not there either
 		for n := range 2 {
 			put(t, s, deviceN(n+1))
 		}

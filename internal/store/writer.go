@@ -47,7 +47,7 @@ type writer struct {
 // request is one write on its way through the queue.
 type request struct {
 	during string
-	do     func(*tx) error
+	do     func(*tx) error // nil: that a transaction can be committed is all that matters
 	who    string
 	taken  atomic.Bool // by the writer, or by the caller who gave up: whoever is first
 	answer chan error  // holds one
@@ -233,6 +233,9 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 	}
 	now := w.store.clock()
 	for _, b := range batch {
+		if b.request.do == nil {
+			continue
+		}
 		t := &tx{store: w.store, session: w.session, ctx: ctx, now: now, who: b.request.who}
 		err := t.savepoint(b)
 		if b.err == nil {

@@ -2,9 +2,15 @@ package api
 
 // Token is a program's credential, without the secret.
 type Token struct {
-	Name      string `json:"name"`
-	Role      string `json:"role" enum:"viewer,operator,author,admin"`
-	CreatedAt Time   `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+	Name         string   `json:"name"`
+	Role         string   `json:"role" enum:"viewer,operator,author,admin"`
+	Tags         []string `json:"tags" nullable:"false" doc:"Its tag scope: it sees and touches only devices with one of these tags. Empty: the whole fleet"`
+	CreatedAt    Time     `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+	IssuedAt     Time     `json:"issuedAt" format:"date-time" doc:"When its secret was made: with the token, or by the last rotation"`
+	ExpiresAt    *Time    `json:"expiresAt" format:"date-time" nullable:"true" doc:"null: never"`
+	OldUntil     *Time    `json:"oldUntil" format:"date-time" nullable:"true" doc:"Until when the secret before the last rotation works too; null when there is none"`
+	LastUsedAt   *Time    `json:"lastUsedAt" format:"date-time" nullable:"true" doc:"null: never"`
+	LastUsedFrom string   `json:"lastUsedFrom" doc:"Address of the last use; blank when there was none"`
 }
 
 // NewToken is the one answer that shows the secret.
@@ -15,6 +21,14 @@ type NewToken struct {
 
 // CreateToken is the body of a POST of a token.
 type CreateToken struct {
-	Name *string `json:"name" doc:"Unique; at most 128 bytes"`
-	Role *string `json:"role" enum:"viewer,operator,author,admin"`
+	Name       *string   `json:"name" doc:"Unique; at most 128 bytes"`
+	Role       *string   `json:"role" enum:"viewer,operator,author,admin"`
+	Tags       *[]string `json:"tags,omitempty" nullable:"false" doc:"Tag scope of a viewer or an operator: at least one tag. Missing: the whole fleet"`
+	ExpiresInS *int64    `json:"expiresInS,omitempty" minimum:"1" doc:"Seconds until it expires. Missing: never"`
+}
+
+// RotateToken is the body of a rotation.
+type RotateToken struct {
+	OverlapS   *int64 `json:"overlapS,omitempty" minimum:"0" doc:"Seconds for which the old secret works too; at most 30 days. Missing: a day"`
+	ExpiresInS *int64 `json:"expiresInS,omitempty" minimum:"1" doc:"Seconds until the new secret expires. Missing: as long as the old one lasted, if it had an end"`
 }

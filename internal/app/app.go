@@ -230,6 +230,7 @@ func (a *App) wire(ctx context.Context) error {
 	})
 	a.inbox = a.newInbox(daemons)
 	tokens := auth.NewTokens(a.store)
+	a.life.background("uses of tokens", tokens.Run, a.fail)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
 		Mirror: observed{a.store}, Folders: folders{a.store, a.rollup.Rollup}, States: states{a}, Plans: a.engine,

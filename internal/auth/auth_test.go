@@ -18,9 +18,10 @@ import (
 
 // memory is a TokenStore that keeps nothing beyond the test.
 type memory struct {
-	tokens []fleet.Token
-	reads  int
-	broken error
+	tokens      []fleet.Token
+	reads       int
+	usesWritten int
+	broken      error
 }
 
 func (m *memory) Tokens(context.Context) ([]fleet.Token, error) {
@@ -34,6 +35,28 @@ func (m *memory) CreateToken(_ context.Context, token fleet.Token) error {
 	}
 	m.tokens = append(m.tokens, token)
 	return m.broken
+}
+
+func (m *memory) RotateToken(_ context.Context, token fleet.Token) error {
+	i := slices.IndexFunc(m.tokens, func(t fleet.Token) bool { return t.Name == token.Name && t.Hash == token.OldHash })
+	if i < 0 {
+		return fleet.NotFoundf("no token %q", token.Name)
+	}
+	m.tokens[i] = token
+	return m.broken
+}
+
+func (m *memory) TokensUsed(_ context.Context, uses map[string]fleet.TokenUse) error {
+	if m.broken != nil {
+		return m.broken
+	}
+	m.usesWritten++
+	for i, token := range m.tokens {
+		if use, ok := uses[token.Name]; ok {
+			m.tokens[i].LastUse = use
+		}
+	}
+	return nil
 }
 
 func (m *memory) DeleteToken(_ context.Context, name string) error {
@@ -69,14 +92,14 @@ func TestPermissionsAreCumulative(t *testing.T) {
 
 func TestATokenIsKeptByItsHashOnly(t *testing.T) {
 	store := &memory{}
-	secret, token, err := NewTokens(store).Create(t.Context(), "ci", fleet.RoleViewer)
+	secret, token, err := NewTokens(store).Create(t.Context(), fleet.Token{Name: "ci", Role: fleet.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !wellFormed(secret) || strings.Contains(token.Hash, secret) || len(token.Hash) != 64 || store.tokens[0] != token {
 		t.Errorf("the token %q is kept as %+v", secret, store.tokens)
 	}
-	again, _, err := NewTokens(store).Create(t.Context(), "other", fleet.RoleViewer)
+	again, _, err := NewTokens(store).Create(t.Context(), fleet.Token{Name: "other", Role: fleet.RoleViewer})
 	if err != nil || again == secret {
 		t.Errorf("two tokens are the same, %v", err)
 	}
@@ -84,7 +107,7 @@ func TestATokenIsKeptByItsHashOnly(t *testing.T) {
 
 func TestADeletedTokenIsGoneAtOnce(t *testing.T) {
 	tokens := NewTokens(&memory{})
-	secret, _, err := tokens.Create(t.Context(), "ci", fleet.RoleOperator)
+	secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: "ci", Role: fleet.RoleOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +126,7 @@ func TestADeletedTokenIsGoneAtOnce(t *testing.T) {
 func TestTheLastAdministratorStays(t *testing.T) {
 	tokens := NewTokens(&memory{})
 	for _, name := range []string{"one", "two"} {
-		if _, _, err := tokens.Create(t.Context(), name, fleet.RoleAdmin); err != nil {
+		if _, _, err := tokens.Create(t.Context(), fleet.Token{Name: name, Role: fleet.RoleAdmin}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,7 +141,7 @@ func TestTheLastAdministratorStays(t *testing.T) {
 func TestRecognisingATokenReadsTheStoreOnce(t *testing.T) {
 	store := &memory{}
 	tokens := NewTokens(store)
-	secret, _, err := tokens.Create(t.Context(), "ci", fleet.RoleViewer)
+	secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: "ci", Role: fleet.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +165,7 @@ func request(header, value string) *http.Request {
 
 func TestATokenTravelsInEitherHeader(t *testing.T) {
 	tokens := NewTokens(&memory{})
-	secret, _, err := tokens.Create(t.Context(), "ci", fleet.RoleViewer)
+	secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: "ci", Role: fleet.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +232,7 @@ func TestAWriteThatHangsKeepsNobodyOut(t *testing.T) {
 	recognised("before")
 	done := make(chan error)
 	go func() {
-		_, _, err := tokens.Create(t.Context(), "other", fleet.RoleViewer)
+		_, _, err := tokens.Create(t.Context(), fleet.Token{Name: "other", Role: fleet.RoleViewer})
 		done <- err
 	}()
 	<-store.entered
@@ -242,7 +265,7 @@ func (h *hanging) Tokens(ctx context.Context) ([]fleet.Token, error) {
 func TestAReadThatHangsKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hanging{}
-		secret, _, err := NewTokens(&store.memory).Create(t.Context(), "a", fleet.RoleOperator)
+		secret, _, err := NewTokens(&store.memory).Create(t.Context(), fleet.Token{Name: "a", Role: fleet.RoleOperator})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +343,7 @@ func TestALostAdministratorsTokenIsRenewed(t *testing.T) {
 	if err != nil || os.Remove(path) != nil {
 		t.Fatal(err)
 	}
-	other, _, err := NewTokens(store).Create(t.Context(), "other", fleet.RoleViewer)
+	other, _, err := NewTokens(store).Create(t.Context(), fleet.Token{Name: "other", Role: fleet.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 		return Principal{}, err
 	}
 	if ok {
+		a.tokens.used(p.Name, r)
 		return p, nil
 	}
 	return Principal{}, unauthorized("this token is not known: it is mistyped, or it was deleted")

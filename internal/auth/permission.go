@@ -52,8 +52,9 @@ func (p Permission) Needs() fleet.Role { return needs[p] }
 
 // Principal is whoever is asking.
 type Principal struct {
-	Name string // of the token
-	Role fleet.Role
+	Name  string // of the token
+	Role  fleet.Role
+	Scope fleet.Scope // the part of the fleet that they see and touch
 }
 
 // May tells whether the principal holds a permission.

@@ -19,12 +19,14 @@ import (
 // tokenPrefix makes a token recognisable, to people and to scanners for leaked secrets.
 const tokenPrefix = "muster_"
 
-// TokenStore keeps tokens. CreateToken answers conflict for a name that is taken, DeleteToken not_found for one that
-// is not.
+// TokenStore keeps tokens. CreateToken answers conflict for a name that is taken, DeleteToken and RotateToken not_found
+// for one that is not.
 type TokenStore interface {
 	Tokens(ctx context.Context) ([]fleet.Token, error)
 	CreateToken(ctx context.Context, token fleet.Token) error
+	RotateToken(ctx context.Context, token fleet.Token) error
 	DeleteToken(ctx context.Context, name string) error
+	TokensUsed(ctx context.Context, uses map[string]fleet.TokenUse) error
 }
 
 // Tokens issues, revokes and recognises tokens. It holds all of them in memory, so that recognising one costs a hash
@@ -34,13 +36,16 @@ type Tokens struct {
 	writes sync.Mutex // one change at a time, or two could delete the last two administrators
 
 	mu      sync.Mutex
-	byHash  map[string]fleet.Token // guarded by mu, never changed; nil until read
-	fresh   bool                   // guarded by mu; byHash is what the store has
-	changes int                    // guarded by mu; how often it was not any more
+	byHash  map[string]fleet.Token    // guarded by mu, never changed; nil until read
+	fresh   bool                      // guarded by mu; byHash is what the store has
+	changes int                       // guarded by mu; how often it was not any more
+	uses    map[string]fleet.TokenUse // guarded by mu; by name, those that the store does not have yet
 }
 
 // NewTokens reads nothing yet.
-func NewTokens(store TokenStore) *Tokens { return &Tokens{store: store} }
+func NewTokens(store TokenStore) *Tokens {
+	return &Tokens{store: store, uses: map[string]fleet.TokenUse{}}
+}
 
 // List is all tokens by name.
 func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
@@ -49,26 +54,30 @@ func (t *Tokens) List(ctx context.Context) ([]fleet.Token, error) {
 		return nil, err
 	}
 	slices.SortFunc(tokens, func(a, b fleet.Token) int { return strings.Compare(a.Name, b.Name) })
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, token := range tokens {
+		if use, ok := t.uses[token.Name]; ok && use.At.After(token.CreatedAt) {
+			tokens[i].LastUse = use
+		}
+	}
 	return tokens, nil
 }
 
-// Create makes a token and is the only place where its text is ever seen.
-func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secret string, token fleet.Token,
-	err error) {
-	if err := fleet.ValidateTokenName(name); err != nil {
-		return "", fleet.Token{}, err
-	}
-	if _, err := fleet.ParseRole(string(role)); err != nil {
+// Create makes a token with the name, role, scope and expiry of wanted. Its text is in this answer and nowhere else.
+func (t *Tokens) Create(ctx context.Context, wanted fleet.Token) (secret string, token fleet.Token, err error) {
+	if err := wanted.Validate(); err != nil {
 		return "", fleet.Token{}, err
 	}
 	secret = newSecret()
 	t.writes.Lock()
 	defer t.writes.Unlock()
-	token = newToken(name, role, secret)
+	token = newToken(wanted.Name, wanted.Role, secret)
+	token.Scope, token.ExpiresAt = wanted.Scope, wanted.ExpiresAt.UTC().Truncate(time.Millisecond)
 	switch err := t.store.CreateToken(ctx, token); {
 	case fleet.CodeOf(err) == fleet.CodeConflict:
 		return "", fleet.Token{}, &fleet.Error{Code: fleet.CodeConflict,
-			Message: fmt.Sprintf("there is a token %q already", name),
+			Message: fmt.Sprintf("there is a token %q already", wanted.Name),
 			Hint:    "Choose another name, or revoke that one first.", Err: err}
 	case err != nil:
 		return "", fleet.Token{}, err
@@ -77,7 +86,8 @@ func (t *Tokens) Create(ctx context.Context, name string, role fleet.Role) (secr
 	return secret, token, nil
 }
 
-// Delete revokes a token at once. The last one of an administrator stays: without it nobody could make another.
+// Delete revokes a token at once. The last one of an administrator that has not expired stays: without it nobody could
+// make another.
 func (t *Tokens) Delete(ctx context.Context, name string) error {
 	t.writes.Lock()
 	defer t.writes.Unlock()
@@ -85,7 +95,10 @@ func (t *Tokens) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	admins := slices.DeleteFunc(tokens, func(token fleet.Token) bool { return token.Role != fleet.RoleAdmin })
+	now := time.Now()
+	admins := slices.DeleteFunc(tokens, func(token fleet.Token) bool {
+		return token.Role != fleet.RoleAdmin || token.Expired(now)
+	})
 	if len(admins) == 1 && admins[0].Name == name {
 		return &fleet.Error{
 			Code: fleet.CodeConflict, Message: "this is the last token of an administrator",
@@ -113,7 +126,26 @@ func (t *Tokens) stale(deleted string) {
 	}
 }
 
-// Principal is whose token this is; ok is false for a token that nobody has.
+// replace has a rotated token recognised at once, also while the tokens cannot be read.
+func (t *Tokens) replace(token fleet.Token) {
+	t.stale(token.Name)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byHash != nil {
+		t.byHash = maps.Clone(t.byHash)
+		addToken(t.byHash, token)
+	}
+}
+
+// addToken makes a token known by its text, and by the one before its last rotation.
+func addToken(byHash map[string]fleet.Token, token fleet.Token) {
+	byHash[token.Hash] = token
+	if token.OldHash != "" {
+		byHash[token.OldHash] = token
+	}
+}
+
+// Principal is whose token this is; ok is false for a token that nobody has. One that has ended is unauthorized.
 func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok bool, err error) {
 	hash := hashOf(secret)
 	byHash, err := t.all(ctx, hash)
@@ -123,10 +155,31 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	// The look-up compares hashes of what was sent: its time says nothing about a token. The comparison is for readers
 	// who do not want to think about that.
 	token, found := byHash[hash]
-	if !found || subtle.ConstantTimeCompare([]byte(token.Hash), []byte(hash)) != 1 {
+	present := subtle.ConstantTimeCompare([]byte(token.Hash), []byte(hash)) == 1
+	before := subtle.ConstantTimeCompare([]byte(token.OldHash), []byte(hash)) == 1
+	if !found || !present && !before {
 		return Principal{}, false, nil
 	}
-	return Principal{Name: token.Name, Role: token.Role}, true, nil
+	if err := ended(token, before); err != nil {
+		return Principal{}, false, err
+	}
+	return Principal{Name: token.Name, Role: token.Role, Scope: token.Scope}, true, nil
+}
+
+// ended is the error about a token that expired, or about the text of a token before its last rotation.
+func ended(token fleet.Token, before bool) error {
+	now := time.Now()
+	switch {
+	case token.Expired(now):
+		return &fleet.Error{Code: fleet.CodeUnauthorized,
+			Message: "this token expired on " + token.ExpiresAt.Format(time.RFC3339),
+			Hint:    "Ask an administrator to rotate it: `muster token rotate`."}
+	case before && !now.Before(token.OldUntil):
+		return &fleet.Error{Code: fleet.CodeUnauthorized,
+			Message: "this token was rotated, and its text of before ended on " + token.OldUntil.Format(time.RFC3339),
+			Hint:    "Use the text that the rotation printed. If it is lost, have the token rotated again."}
+	}
+	return nil
 }
 
 // patience is how long somebody with a known token waits for the tokens to be read.
@@ -157,7 +210,7 @@ func (t *Tokens) all(ctx context.Context, hash string) (map[string]fleet.Token, 
 	}
 	byHash := make(map[string]fleet.Token, len(tokens))
 	for _, token := range tokens {
-		byHash[token.Hash] = token
+		addToken(byHash, token)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,8 +228,8 @@ func wellFormed(secret string) bool {
 }
 
 func newToken(name string, role fleet.Role, secret string) fleet.Token {
-	return fleet.Token{Name: name, Role: role, Hash: hashOf(secret),
-		CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	return fleet.Token{Name: name, Role: role, Hash: hashOf(secret), CreatedAt: now, IssuedAt: now}
 }
 
 func hashOf(secret string) string {

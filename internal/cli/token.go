@@ -1,21 +1,31 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"strconv"
+	"strings"
 	"text/tabwriter"
+	"time"
+
+	"muster/api"
 )
 
 type tokenCommand struct {
 	Create tokenCreateCommand `cmd:"" help:"Make a token; its text is printed once, alone on the last line."`
 	List   tokenListCommand   `cmd:"" help:"List tokens, without their texts."`
-	Revoke tokenRevokeCommand `cmd:"" help:"Withdraw a token at once."`
+	Rotate tokenRotateCommand `cmd:"" help:"Give a token another text, printed once, alone on the last line; the old one works until the overlap is over."`
+	Delete tokenDeleteCommand `cmd:"" aliases:"revoke" help:"Withdraw a token at once."`
 }
 
 type tokenCreateCommand struct {
 	connection
-	Role string `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
-	Name string `help:"Who or what uses it." required:"" placeholder:"NAME"`
+	Role     string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
+	Name     string   `help:"Who or what uses it." required:"" placeholder:"NAME"`
+	Expires  lifetime `env:"-" help:"How long it is good for, for example 90d, 12h." placeholder:"TIME"`
+	TagScope []string `env:"-" help:"A viewer or operator sees and touches only devices with this tag; may be given several times." sep:"none" placeholder:"TAG"`
 }
 
 func (c *tokenCreateCommand) Run(ctx context.Context, env *environment) error {
@@ -23,13 +33,72 @@ func (c *tokenCreateCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	made, err := server.CreateToken(ctx, c.Name, c.Role)
+	body := api.CreateToken{Name: &c.Name, Role: &c.Role, ExpiresInS: c.Expires.seconds()}
+	if len(c.TagScope) > 0 {
+		body.Tags = &c.TagScope
+	}
+	made, err := server.CreateTokenWith(ctx, body)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Err, "Token %q with role %s; it is not shown again:\n", made.Name, made.Role)
-	fmt.Fprintln(env.Out, made.Secret)
+	printSecret(env, made)
 	return nil
+}
+
+// printSecret prints the text of a token alone on the last line.
+func printSecret(env *environment, made api.NewToken) {
+	fmt.Fprintf(env.Err, "Token %q with role %s, for %s, expires %s; it is not shown again:\n", made.Name, made.Role,
+		scopeText(made.Tags), orNever(made.ExpiresAt))
+	if made.OldUntil != nil {
+		fmt.Fprintf(env.Err, "The old text works until %v.\n", *made.OldUntil)
+	}
+	fmt.Fprintln(env.Out, made.Secret)
+}
+
+func scopeText(tags []string) string {
+	if len(tags) == 0 {
+		return "the whole fleet"
+	}
+	return "devices tagged " + strings.Join(tags, ", ")
+}
+
+func orNever(at *api.Time) string {
+	if at == nil {
+		return "never"
+	}
+	return at.String()
+}
+
+// lifetime is a duration in which d is a day.
+type lifetime time.Duration
+
+const (
+	day     = 24 * time.Hour
+	maxDays = 3650
+)
+
+// UnmarshalText reads "90d" and everything that Go takes for a duration.
+func (l *lifetime) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if number, isDays := strings.CutSuffix(string(text), "d"); isDays {
+		var days int
+		if days, err = strconv.Atoi(number); err == nil && days <= maxDays {
+			d = time.Duration(days) * day
+		}
+	}
+	if err != nil || d < time.Second {
+		return fmt.Errorf("%q is no time: write 90d, 12h or 30m", text)
+	}
+	*l = lifetime(d)
+	return nil
+}
+
+// seconds is nil for no time at all.
+func (l lifetime) seconds() *int64 {
+	if l == 0 {
+		return nil
+	}
+	return new(int64(time.Duration(l) / time.Second))
 }
 
 type tokenListCommand struct{ connection }
@@ -43,20 +112,47 @@ func (c *tokenListCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tROLE\tCREATED")
+	return printTokens(env.Out, tokens)
+}
+
+func printTokens(out io.Writer, tokens []api.Token) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tROLE\tFOR\tCREATED\tEXPIRES\tLAST USED\tFROM")
 	for _, t := range tokens {
-		fmt.Fprintf(table, "%s\t%s\t%v\n", t.Name, t.Role, t.CreatedAt)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", t.Name, t.Role, scopeText(t.Tags), t.CreatedAt,
+			orNever(t.ExpiresAt), orNever(t.LastUsedAt), cmp.Or(t.LastUsedFrom, "-"))
 	}
 	return table.Flush()
 }
 
-type tokenRevokeCommand struct {
+type tokenRotateCommand struct {
+	connection
+	Name    string        `arg:"" help:"Name of the token."`
+	Overlap time.Duration `env:"-" help:"How long the old text works too; 0 ends it at once." default:"24h"`
+	Expires lifetime      `env:"-" help:"How long the new text is good for, for example 90d. Without it as long as the old one was." placeholder:"TIME"`
+}
+
+func (c *tokenRotateCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	made, err := server.RotateToken(ctx, c.Name, api.RotateToken{
+		OverlapS: new(int64(c.Overlap / time.Second)), ExpiresInS: c.Expires.seconds(),
+	})
+	if err != nil {
+		return err
+	}
+	printSecret(env, made)
+	return nil
+}
+
+type tokenDeleteCommand struct {
 	connection
 	Name string `arg:"" help:"Name of the token."`
 }
 
-func (c *tokenRevokeCommand) Run(ctx context.Context, env *environment) error {
+func (c *tokenDeleteCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {
 		return err
@@ -64,6 +160,6 @@ func (c *tokenRevokeCommand) Run(ctx context.Context, env *environment) error {
 	if err := server.DeleteToken(ctx, c.Name); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Out, "Revoked.")
+	fmt.Fprintln(env.Out, "Deleted.")
 	return nil
 }

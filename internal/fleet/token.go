@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -35,6 +36,9 @@ func (r Role) Includes(other Role) bool {
 // MaxTokenNameBytes is the longest name of a token.
 const MaxTokenNameBytes = 128
 
+// reservedNames would read in the audit and in causes as something that Muster does by itself.
+var reservedNames = []string{"muster", "daemon", "template"}
+
 // ValidateTokenName checks a name: short printable text without blanks around it.
 func ValidateTokenName(name string) error {
 	switch {
@@ -44,15 +48,46 @@ func ValidateTokenName(name string) error {
 		return Invalidf("name", "a token's name has at most %d bytes, this one has %d", MaxTokenNameBytes, len(name))
 	case !utf8.ValidString(name) || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unicode.IsControl):
 		return Invalidf("name", "a token's name is text without control characters and without blanks around it")
+	case slices.ContainsFunc(reservedNames, func(reserved string) bool { return strings.EqualFold(name, reserved) }):
+		return Invalidf("name", "the name %q is reserved: the audit uses it for what no person did. Choose another one", name)
 	}
 	return nil
 }
 
-// Token is a credential of a program or a person towards Muster. Only the hash of its text is kept.
+// Token is a credential of a program or a person towards Muster. Only the hashes of its texts are kept.
 type Token struct {
-	Name       string // unique
-	Role       Role
-	Hash       string // SHA-256 of the text, hex
-	CreatedAt  time.Time
-	LastUsedAt time.Time // zero: never
+	Name      string // unique
+	Role      Role
+	Scope     Scope  // of a viewer or an operator; the whole fleet for the others
+	Hash      string // SHA-256 of the text, hex
+	CreatedAt time.Time
+	IssuedAt  time.Time // when the text was made: with the token, or by its last rotation
+	ExpiresAt time.Time // from then on it is refused; zero: never
+	OldHash   string    // of the text before the last rotation; "": there is none
+	OldUntil  time.Time // from then on the text before is refused
+	LastUse   TokenUse  // zero: never used
 }
+
+// TokenUse is when and from where a token was used.
+type TokenUse struct {
+	At   time.Time
+	From string // address, without port
+}
+
+// Validate checks what a person asks of a new token.
+func (t Token) Validate() error {
+	if err := ValidateTokenName(t.Name); err != nil {
+		return err
+	}
+	if _, err := ParseRole(string(t.Role)); err != nil {
+		return err
+	}
+	if t.Role.Includes(RoleAuthor) && !t.Scope.Whole() {
+		return Invalidf("tags", "a token with the role %s has no tag scope: its templates are for the whole fleet. "+
+			"Use the role viewer or operator, or leave tags out", t.Role)
+	}
+	return nil
+}
+
+// Expired tells whether the token is refused by now.
+func (t Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }

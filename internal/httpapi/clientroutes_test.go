@@ -87,6 +87,9 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	},
 	"listTokens":  func(c *client.Client, ctx context.Context) { _, _ = c.Tokens(ctx) },
 	"createToken": func(c *client.Client, ctx context.Context) { _, _ = c.CreateToken(ctx, "n", "viewer") },
+	"rotateToken": func(c *client.Client, ctx context.Context) {
+		_, _ = c.RotateToken(ctx, "n", api.RotateToken{})
+	},
 	"deleteToken": func(c *client.Client, ctx context.Context) { _ = c.DeleteToken(ctx, "n") },
 	"listSecrets": func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
 	"putSecret": func(c *client.Client, ctx context.Context) {

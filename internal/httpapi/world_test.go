@@ -60,7 +60,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, store: kept, fakes: &fakes{}, tokens: map[fleet.Role]string{}, log: &bytes.Buffer{}}
 	tokens := auth.NewTokens(kept)
 	for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin} {
-		secret, _, err := tokens.Create(t.Context(), string(role), role)
+		secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: string(role), Role: role})
 		if err != nil {
 			t.Fatal(err)
 		}

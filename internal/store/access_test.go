@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -16,7 +18,8 @@ import (
 func TestTokensAreKeptByName(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
-		token := fleet.Token{Name: "ci", Role: fleet.RoleAuthor, Hash: strings.Repeat("0", 64), CreatedAt: seenAt}
+		token := fleet.Token{Name: "ci", Role: fleet.RoleAuthor, Hash: strings.Repeat("0", 64), CreatedAt: seenAt,
+			IssuedAt: seenAt}
 		if err := s.CreateToken(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
@@ -27,18 +30,58 @@ func TestTokensAreKeptByName(t *testing.T) {
 		if got := must(s.Tokens(t.Context()))(t); !slices.Equal(got, []fleet.Token{token}) {
 			t.Errorf("got %+v, want %+v", got, token)
 		}
-		for _, name := range []string{"ci", "nobody"} {
-			if err := s.TokenUsed(t.Context(), name); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := must(s.Tokens(t.Context()))(t); len(got) != 1 || got[0].LastUsedAt.IsZero() {
-			t.Errorf("got %+v, want one that was used", got)
-		}
+		wantUsesAndRotations(t, s, token)
 		if err := s.DeleteToken(t.Context(), "ci"); err != nil {
 			t.Fatal(err)
 		}
 		wantCode(t, s.DeleteToken(t.Context(), "ci"), fleet.CodeNotFound)
+	})
+}
+
+// wantUsesAndRotations uses and rotates the one token of the store.
+func wantUsesAndRotations(t *testing.T, s *Store, token fleet.Token) {
+	t.Helper()
+	use := fleet.TokenUse{At: seenAt.Add(time.Hour), From: "192.0.2.7"}
+	early := fleet.TokenUse{At: seenAt.Add(-time.Hour), From: "192.0.2.8"} // of a token of that name before
+	for _, uses := range []map[string]fleet.TokenUse{{"ci": use, "nobody": use}, {"ci": early}, {}} {
+		if err := s.TokensUsed(t.Context(), uses); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token.LastUse = use
+	if got := must(s.Tokens(t.Context()))(t); !slices.Equal(got, []fleet.Token{token}) {
+		t.Errorf("got %+v, want %+v", got, token)
+	}
+	token.OldHash, token.OldUntil, token.Hash = token.Hash, seenAt.Add(2*time.Hour), strings.Repeat("2", 64)
+	token.IssuedAt, token.ExpiresAt = seenAt.Add(time.Hour), seenAt.Add(3*time.Hour)
+	if err := s.RotateToken(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	if got := must(s.Tokens(t.Context()))(t); !slices.Equal(got, []fleet.Token{token}) {
+		t.Errorf("got %+v, want %+v", got, token)
+	}
+	wantCode(t, s.RotateToken(t.Context(), token), fleet.CodeNotFound) // its text of before is another by now
+}
+
+func TestATokenWhoseScopeCannotBeReadSeesNoDevice(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		scope := fleet.ScopeOf([]fleet.Tag{"a, b", "ö"})
+		for i, name := range []string{"kept", "broken", "empty"} {
+			token := fleet.Token{Name: name, Role: fleet.RoleViewer, Scope: scope, Hash: strings.Repeat(fmt.Sprint(i), 64)}
+			if err := s.CreateToken(t.Context(), token); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(write(t.Context(), s, "break scopes", func(t *tx) (none struct{}, err error) {
+			return none, errors.Join(t.exec(`UPDATE tokens SET tag_scope = '{' WHERE name = 'broken'`),
+				t.exec(`UPDATE tokens SET tag_scope = '[]' WHERE name = 'empty'`))
+		}))(t)
+		for _, token := range must(s.Tokens(t.Context()))(t) {
+			if token.Name == "kept" && token.Scope != scope || token.Name != "kept" && token.Scope != fleet.NoDevices {
+				t.Errorf("got %+v", token)
+			}
+		}
 	})
 }
 
@@ -124,7 +167,7 @@ func TestNobodyHasANameThatCannotBeKept(t *testing.T) {
 			wantCode(t, err, fleet.CodeNotFound)
 			wantCode(t, s.DeleteSecret(t.Context(), name), fleet.CodeNotFound)
 			wantCode(t, s.DeleteToken(t.Context(), name), fleet.CodeNotFound)
-			wantCode(t, s.TokenUsed(t.Context(), name), "")
+			wantCode(t, s.TokensUsed(t.Context(), map[string]fleet.TokenUse{name: {At: seenAt}}), "")
 			_, err = s.FolderSummaries(t.Context(), name)
 			wantCode(t, err, fleet.CodeNotFound)
 			_, err = s.DeleteTag(t.Context(), fleet.Tag(name), nil)

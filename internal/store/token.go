@@ -3,33 +3,116 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"muster/internal/fleet"
 )
 
+const tokenColumns = `name, role, tag_scope, hash, created_at, issued_at, expires_at, old_hash, old_until, last_used_at,
+	last_used_from`
+
 // Tokens are all of them.
 func (s *Store) Tokens(ctx context.Context) ([]fleet.Token, error) {
-	tokens, err := collect(ctx, pool{s.reads}, func(row scanner) (v fleet.Token, err error) {
-		var created, used sql.NullInt64
-		err = row.Scan(&v.Name, (*string)(&v.Role), &v.Hash, &created, &used)
-		v.CreatedAt, v.LastUsedAt = fromMillis(created), fromMillis(used)
-		return v, err
-	}, `SELECT name, role, hash, created_at, last_used_at FROM tokens`)
+	tokens, err := collect(ctx, pool{s.reads}, scanToken, `SELECT `+tokenColumns+` FROM tokens`)
 	return tokens, failure("read tokens", err)
+}
+
+func scanToken(row scanner) (v fleet.Token, err error) {
+	var created, issued, expires, oldUntil, used sql.NullInt64
+	var scope, oldHash sql.NullString
+	if err := row.Scan(&v.Name, (*string)(&v.Role), &scope, &v.Hash, &created, &issued, &expires, &oldHash, &oldUntil,
+		&used, &v.LastUse.From); err != nil {
+		return v, err
+	}
+	v.CreatedAt, v.IssuedAt, v.ExpiresAt = fromMillis(created), fromMillis(issued), fromMillis(expires)
+	v.OldHash, v.OldUntil, v.LastUse.At = oldHash.String, fromMillis(oldUntil), fromMillis(used)
+	if v.IssuedAt.IsZero() {
+		v.IssuedAt = v.CreatedAt
+	}
+	v.Scope = readScope(scope)
+	return v, nil
+}
+
+// readScope gives no device to a token whose scope cannot be read, never the whole fleet.
+func readScope(text sql.NullString) fleet.Scope {
+	if !text.Valid {
+		return fleet.Scope{}
+	}
+	var tags []fleet.Tag
+	if err := json.Unmarshal([]byte(text.String), &tags); err != nil || len(tags) == 0 {
+		return fleet.NoDevices
+	}
+	return fleet.ScopeOf(tags)
+}
+
+func scopeText(scope fleet.Scope) (any, error) {
+	if scope.Whole() {
+		return nil, nil //nolint:nilnil // NULL is the whole fleet
+	}
+	text, err := json.Marshal(scope.Tags())
+	return string(text), err
 }
 
 // CreateToken answers conflict for a name that is taken, and invalid for one that is none.
 func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
-	if err := fleet.ValidateTokenName(token.Name); err != nil {
+	if err := token.Validate(); err != nil {
 		return err
 	}
-	_, err := write(ctx, s, "create token", func(t *tx) (none struct{}, err error) {
+	scope, err := scopeText(token.Scope)
+	if err != nil {
+		return err
+	}
+	_, err = write(ctx, s, "create token", func(t *tx) (none struct{}, err error) {
 		if token.CreatedAt.IsZero() {
 			token.CreatedAt = t.now
 		}
-		t.record("token.create", token.Name, string(token.Role))
-		return none, t.exec(`INSERT INTO tokens (name, role, hash, created_at, last_used_at) VALUES ($1, $2, $3, $4, $5)`,
-			token.Name, string(token.Role), token.Hash, millis(token.CreatedAt), millis(token.LastUsedAt))
+		t.record("token.create", token.Name, describeToken(token))
+		return none, t.exec(`INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+			token.Name, string(token.Role), scope, token.Hash, millis(token.CreatedAt), millis(token.IssuedAt),
+			millis(token.ExpiresAt), textOrNull(token.OldHash), millis(token.OldUntil), millis(token.LastUse.At),
+			token.LastUse.From)
+	})
+	return err
+}
+
+// describeToken is for the audit.
+func describeToken(token fleet.Token) string {
+	text := string(token.Role)
+	if !token.Scope.Whole() {
+		text += ", only devices tagged " + token.Scope.String()
+	}
+	if !token.ExpiresAt.IsZero() {
+		text += ", until " + token.ExpiresAt.UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+func textOrNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// RotateToken gives a token the text with another hash. The text before counts until OldUntil. It answers not_found
+// when the token is gone, or was rotated meanwhile.
+func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
+	if !storable(token.Name, fleet.MaxTokenNameBytes) {
+		return noToken(token.Name)
+	}
+	_, err := write(ctx, s, "rotate token", func(t *tx) (none struct{}, err error) {
+		n, err := t.affect(`UPDATE tokens SET hash = $2, issued_at = $3, expires_at = $4, old_hash = $5, old_until = $6
+			WHERE name = $1 AND hash = $5`, token.Name, token.Hash, millis(token.IssuedAt), millis(token.ExpiresAt),
+			token.OldHash, millis(token.OldUntil))
+		if err == nil && n == 0 {
+			err = noToken(token.Name)
+		}
+		t.record("token.rotate", token.Name, describeToken(token))
+		return none, err
 	})
 	return err
 }
@@ -52,14 +135,21 @@ func (s *Store) DeleteToken(ctx context.Context, name string) error {
 
 func noToken(name string) error { return fleet.NotFoundf("there is no token %q", name) }
 
-// TokenUsed notes that a token was used now. Of one that is gone it notes nothing. Call it now and then, not for every
-// request.
-func (s *Store) TokenUsed(ctx context.Context, name string) error {
-	if !storable(name, fleet.MaxTokenNameBytes) {
-		return nil
-	}
-	_, err := write(ctx, s, "note the use of a token", func(t *tx) (none struct{}, err error) {
-		return none, t.exec(`UPDATE tokens SET last_used_at = $2 WHERE name = $1`, name, millis(t.now))
+// TokensUsed notes when and from where tokens were used last. Of one that is gone it notes nothing.
+func (s *Store) TokensUsed(ctx context.Context, uses map[string]fleet.TokenUse) error {
+	_, err := write(ctx, s, "note the use of tokens", func(t *tx) (none struct{}, err error) {
+		for _, name := range slices.Sorted(maps.Keys(uses)) {
+			if !storable(name, fleet.MaxTokenNameBytes) {
+				continue
+			}
+			use := uses[name]
+			if err := t.exec(`UPDATE tokens SET last_used_at = $2, last_used_from = $3
+				WHERE name = $1 AND created_at <= $2 AND (last_used_at IS NULL OR last_used_at < $2)`,
+				name, millis(use.At), plainText(use.From)); err != nil {
+				return none, err
+			}
+		}
+		return none, nil
 	})
 	return err
 }

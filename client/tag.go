@@ -26,3 +26,16 @@ func (c *Client) TagDevices(ctx context.Context, tag string, l List) ([]api.Devi
 func (c *Client) TagTemplates(ctx context.Context, tag string, l List) ([]api.Template, error) {
 	return list[api.Template](ctx, c, path("tags", tag, "templates"), l)
 }
+
+// TagProtected tells whether only an admin puts the tag on a device or takes it off.
+func (c *Client) TagProtected(ctx context.Context, tag string) (bool, error) {
+	is, err := get[api.TagProtection](ctx, c, path("tags", tag, "protection"))
+	return is.Protected, err
+}
+
+// ProtectTag sets it.
+func (c *Client) ProtectTag(ctx context.Context, tag string, protected bool) error {
+	_, err := send[api.TagProtection](ctx, c, http.MethodPut, path("tags", tag, "protection"),
+		api.PutTagProtection{Protected: &protected})
+	return err
+}

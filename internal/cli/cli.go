@@ -31,7 +31,8 @@ type commands struct {
 	Apply       applyCommand       `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
 	Consents    consentsCommand    `cmd:"" help:"Show what waits for an answer on any device, with the commands that answer it."`
 	Consent     consentCommand     `cmd:"" help:"Answer what waits, on all devices that have the same change."`
-	Token       tokenCommand       `cmd:"" help:"Make, list and withdraw tokens of a running Muster."`
+	Token       tokenCommand       `cmd:"" help:"Make, list, rotate and delete tokens of a running Muster."`
+	Tag         tagCommand         `cmd:"" help:"Protect tags, so that only an admin puts them on devices."`
 	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume      resumeCommand      `cmd:"" help:"Write to daemons again."`
 	Rollout     rolloutCommand     `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, approve, waves."`

@@ -11,6 +11,7 @@ type Registry struct {
 	Mode       Mode  // of the whole fleet
 	TagModes   map[Tag]Mode
 	Roots      map[Tag][]string // folder roots of tags, and under "" those of the fleet; sorted
+	Protected  map[Tag]bool     // only an admin puts these on a device or takes them off
 	Devices    map[DeviceID]*Registered
 	Templates  []TaggedTemplate // ascending priority, then ID: the order of the fold
 }

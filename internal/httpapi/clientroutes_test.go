@@ -58,6 +58,8 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	},
 	"getTagSettings":   func(c *client.Client, ctx context.Context) { _, _ = c.TagMode(ctx, "t") },
 	"putTagSettings":   func(c *client.Client, ctx context.Context) { _, _ = c.SwitchTagMode(ctx, "t", "on") },
+	"getTagProtection": func(c *client.Client, ctx context.Context) { _, _ = c.TagProtected(ctx, "t") },
+	"putTagProtection": func(c *client.Client, ctx context.Context) { _ = c.ProtectTag(ctx, "t", true) },
 	"getConfigurator":  func(c *client.Client, ctx context.Context) { _, _ = c.Mode(ctx) },
 	"putConfigurator":  func(c *client.Client, ctx context.Context) { _, _ = c.SwitchMode(ctx, "on") },
 	"listTemplates":    func(c *client.Client, ctx context.Context) { _, _ = c.Templates(ctx, client.List{}) },

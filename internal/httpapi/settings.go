@@ -26,6 +26,9 @@ type Settings interface {
 	PutFolderRoots(
 		ctx context.Context, tag fleet.Tag, roots []string, check func(current *[]string) error,
 	) ([]string, error)
+	// ProtectTag says whether only an admin puts a tag on a device or takes it off. It also takes a tag that nobody
+	// carries yet.
+	ProtectTag(ctx context.Context, tag fleet.Tag, protected bool) error
 	// DatedStop is a mode that keeps Muster from writing with who set it and when, as far as that is known.
 	DatedStop(ctx context.Context, stop fleet.ModeStop) fleet.ModeStop
 }

@@ -11,6 +11,7 @@ import (
 
 func (s *server) rootRoutes() []route {
 	const roots, tag = Prefix + "/folder-roots", Prefix + "/tags/{tag}/settings"
+	const protection = Prefix + "/tags/{tag}/protection"
 	return []route{
 		{method: http.MethodGet, path: roots, name: "getFolderRoots",
 			summary: "Directories below which templates of authors may put folders", permission: auth.Read,
@@ -26,6 +27,12 @@ func (s *server) rootRoutes() []route {
 			summary: "Change settings of the devices with a tag; what is left out stays", permission: auth.Stop,
 			body: reflect.TypeFor[api.PutTagSettings](), reply: reflect.TypeFor[api.TagSettingsStored](),
 			handle: s.putTagSettings},
+		{method: http.MethodGet, path: protection, name: "getTagProtection",
+			summary: "Whether only an admin puts the tag on a device or takes it off", permission: auth.Read,
+			reply: reflect.TypeFor[api.TagProtection](), handle: s.getTagProtection},
+		{method: http.MethodPut, path: protection, name: "putTagProtection", summary: "Set whether it is so",
+			permission: auth.WriteSettings, body: reflect.TypeFor[api.PutTagProtection](),
+			reply: reflect.TypeFor[api.TagProtection](), handle: s.putTagProtection},
 	}
 }
 
@@ -116,4 +123,34 @@ func (s *server) putTagSettings(r *request) (reply, error) {
 		out.FolderRoots = wireRoots(stored)
 	}
 	return show(out)
+}
+
+func (s *server) getTagProtection(r *request) (reply, error) {
+	tag, err := r.tag()
+	if err != nil {
+		return reply{}, err
+	}
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.TagProtection{Protected: registry.Protected[tag]})
+}
+
+func (s *server) putTagProtection(r *request) (reply, error) {
+	tag, err := r.tag()
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := decode[api.PutTagProtection](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"protected": body.Protected == nil}); err != nil {
+		return reply{}, err
+	}
+	if err := s.Settings.ProtectTag(r.Context(), tag, *body.Protected); err != nil {
+		return reply{}, err
+	}
+	return show(api.TagProtection{Protected: *body.Protected})
 }

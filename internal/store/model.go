@@ -16,6 +16,7 @@ type contents struct {
 	mode       fleet.Mode
 	tagModes   map[fleet.Tag]fleet.Mode
 	roots      map[fleet.Tag][]string
+	protected  map[fleet.Tag]bool
 	devices    map[fleet.DeviceID]*fleet.Registered
 	templates  map[int64]*fleet.TaggedTemplate
 }
@@ -107,7 +108,8 @@ func (m *model) current() *view {
 func newView(c contents) *view {
 	registry := &fleet.Registry{
 		Generation: c.generation, Mode: c.mode,
-		TagModes: maps.Clone(c.tagModes), Roots: maps.Clone(c.roots), Devices: maps.Clone(c.devices),
+		TagModes: maps.Clone(c.tagModes), Roots: maps.Clone(c.roots), Protected: maps.Clone(c.protected),
+		Devices:   maps.Clone(c.devices),
 		Templates: make([]fleet.TaggedTemplate, 0, len(c.templates)),
 	}
 	for _, t := range c.templates {
@@ -128,10 +130,11 @@ func (s *Store) Registry(context.Context) (*fleet.Registry, error) {
 func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 	c := contents{
 		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{}, roots: map[fleet.Tag][]string{},
+		protected: map[fleet.Tag]bool{},
 		devices: map[fleet.DeviceID]*fleet.Registered{}, templates: map[int64]*fleet.TaggedTemplate{},
 	}
 	for _, read := range []func(context.Context, querier, *contents) error{
-		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadGeneration,
+		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadProtected, s.loadGeneration,
 	} {
 		if err := read(ctx, q, &c); err != nil {
 			return contents{}, err

@@ -95,6 +95,9 @@ func (t *tx) changeTag(of carriers, id any, name string, tag fleet.Tag, carried 
 	if slices.Contains(before, tag) == carried {
 		return before, nil
 	}
+	if err := t.mayChangeTag(of, tag, before); err != nil {
+		return nil, err
+	}
 	verb, text, after := "tag", `INSERT INTO `+of.table+` (`+of.column+`, tag) VALUES ($1, $2)`, addTag(before, tag)
 	if !carried {
 		verb, text, after = "untag", `DELETE FROM `+of.table+` WHERE `+of.column+` = $1 AND tag = $2`, dropTag(before, tag)
@@ -143,6 +146,9 @@ func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current
 			return nil, fleet.NotFoundf("nothing carries the tag %q", tag)
 		}
 		if err := ask(check, &all); err != nil {
+			return nil, err
+		}
+		if err := t.mayChangeTag(deviceTags, tag, nil); err != nil {
 			return nil, err
 		}
 		generation, err := t.generation(fmt.Sprintf("tag deleted: %q", tag))

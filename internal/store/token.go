@@ -57,7 +57,8 @@ func scopeText(scope fleet.Scope) (any, error) {
 	return string(text), err
 }
 
-// CreateToken answers conflict for a name that is taken, and invalid for one that is none.
+// CreateToken answers conflict for a name that is taken, and invalid for one that is none. The tags of its scope are
+// protected from then on: who puts them on a device gives the token power over it.
 func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 	if err := token.Validate(); err != nil {
 		return err
@@ -71,6 +72,11 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 			token.CreatedAt = t.now
 		}
 		t.record("token.create", token.Name, describeToken(token))
+		for _, tag := range token.Scope.Tags() {
+			if err := t.protectTag(tag, true); err != nil {
+				return none, err
+			}
+		}
 		return none, t.exec(`INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			token.Name, string(token.Role), scope, token.Hash, millis(token.CreatedAt), millis(token.IssuedAt),
 			millis(token.ExpiresAt), textOrNull(token.OldHash), millis(token.OldUntil), millis(token.LastUse.At),

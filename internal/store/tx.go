@@ -19,6 +19,7 @@ type tx struct {
 	ctx     context.Context //nolint:containedctx // of the batch: a tx does not outlive it
 	now     time.Time
 	who     string
+	role    fleet.Role // "": Muster by itself
 	effects effects
 }
 

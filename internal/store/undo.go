@@ -264,6 +264,9 @@ func (t *tx) tagBack(of carriers, id any, name string, tag fleet.Tag, carried bo
 	if err != nil || slices.Contains(before, tag) == carried {
 		return err
 	}
+	if err := t.mayChangeTag(of, tag, before); err != nil {
+		return err
+	}
 	verb, text, after := "tag", `INSERT INTO `+of.table+` (`+of.column+`, tag) VALUES ($1, $2)`, addTag(before, tag)
 	if !carried {
 		verb, text, after = "untag", `DELETE FROM `+of.table+` WHERE `+of.column+` = $1 AND tag = $2`, dropTag(before, tag)

@@ -49,6 +49,7 @@ type request struct {
 	during string
 	do     func(*tx) error // nil: that a transaction can be committed is all that matters
 	who    string
+	role   fleet.Role
 	taken  atomic.Bool // by the writer, or by the caller who gave up: whoever is first
 	answer chan error  // holds one
 }
@@ -64,7 +65,7 @@ func newWriter(s *Store, committed func(fleet.Committed)) *writer {
 func write[T any](ctx context.Context, s *Store, during string, do func(*tx) (T, error)) (T, error) {
 	var none, result T
 	err := s.writer.submit(ctx, &request{
-		during: during, who: fleet.ActorOf(ctx), answer: make(chan error, 1),
+		during: during, who: fleet.ActorOf(ctx), role: fleet.RoleOf(ctx), answer: make(chan error, 1),
 		do: func(t *tx) (err error) {
 			result, err = do(t)
 			return err
@@ -236,7 +237,8 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 		if b.request.do == nil {
 			continue
 		}
-		t := &tx{store: w.store, session: w.session, ctx: ctx, now: now, who: b.request.who}
+		t := &tx{store: w.store, session: w.session, ctx: ctx, now: now, who: b.request.who,
+			role: b.request.role}
 		err := t.savepoint(b)
 		if b.err == nil {
 			effects.merge(t.effects)

@@ -1,0 +1,11 @@
+package api
+
+// TagProtection says whether only an admin puts a tag on a device or takes it off.
+type TagProtection struct {
+	Protected bool `json:"protected"`
+}
+
+// PutTagProtection is the body of a PUT of it.
+type PutTagProtection struct {
+	Protected *bool `json:"protected"`
+}

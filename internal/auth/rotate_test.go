@@ -168,10 +168,6 @@ func TestUsesOfTokensAreWrittenOnceAMinute(t *testing.T) {
 			t.Errorf("written %d times in 100 s", store.usesWritten)
 		}
 		use("[2001:db8::1]:2")
-		if all, err := tokens.List(t.Context()); err != nil || all[0].LastUse.From != "2001:db8::1" ||
-			time.Since(all[0].LastUse.At) > time.Second {
-			t.Errorf("got %+v, %v", all, err)
-		}
 		store.broken = errors.New("away")
 		time.Sleep(time.Minute)
 		store.broken = nil
@@ -181,8 +177,11 @@ func TestUsesOfTokensAreWrittenOnceAMinute(t *testing.T) {
 			t.Errorf("the use before the stop is lost: got %q", last)
 		}
 		written := store.usesWritten
-		go func() { done <- tokens.Run(t.Context()) }()
+		ctx, cancel = context.WithCancel(t.Context())
+		go func() { done <- tokens.Run(ctx) }()
 		time.Sleep(10 * time.Minute)
+		cancel()
+		<-done
 		if store.usesWritten != written {
 			t.Error("a use was written twice")
 		}

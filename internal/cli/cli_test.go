@@ -91,7 +91,8 @@ func TestServeRefusesFlagsThatMakeNoSense(t *testing.T) {
 
 func TestEveryCommandExplainsItselfAndItsFlags(t *testing.T) {
 	for _, command := range []string{
-		"", "serve", "enroll", "plan", "status", "apply", "token create", "token list", "token rotate", "token delete", "tag protect", "tag unprotect", "stop", "resume",
+		"", "serve", "enroll", "plan", "status", "apply", "token create", "token list",
+		"token rotate", "token delete", "tag protect", "tag unprotect", "stop", "resume",
 		"rollout list", "rollout show",
 		"rollout approve", "rollout waves", "consents", "consent", "pending accept", "secret put", "sim", "version",
 	} {

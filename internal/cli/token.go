@@ -41,12 +41,12 @@ func (c *tokenCreateCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	printSecret(env, made)
+	printToken(env, made)
 	return nil
 }
 
-// printSecret prints the text of a token alone on the last line.
-func printSecret(env *environment, made api.NewToken) {
+// printToken prints the text of a token alone on the last line.
+func printToken(env *environment, made api.NewToken) {
 	fmt.Fprintf(env.Err, "Token %q with role %s, for %s, expires %s; it is not shown again:\n", made.Name, made.Role,
 		scopeText(made.Tags), orNever(made.ExpiresAt))
 	if made.OldUntil != nil {
@@ -143,7 +143,7 @@ func (c *tokenRotateCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	printSecret(env, made)
+	printToken(env, made)
 	return nil
 }
 

@@ -131,7 +131,7 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 	c := contents{
 		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{}, roots: map[fleet.Tag][]string{},
 		protected: map[fleet.Tag]bool{},
-		devices: map[fleet.DeviceID]*fleet.Registered{}, templates: map[int64]*fleet.TaggedTemplate{},
+		devices:   map[fleet.DeviceID]*fleet.Registered{}, templates: map[int64]*fleet.TaggedTemplate{},
 	}
 	for _, read := range []func(context.Context, querier, *contents) error{
 		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadProtected, s.loadGeneration,

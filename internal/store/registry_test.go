@@ -22,6 +22,7 @@ type reference struct {
 	mode         fleet.Mode
 	tagModes     map[fleet.Tag]fleet.Mode
 	roots        map[fleet.Tag][]string
+	protected    map[fleet.Tag]bool
 	generation   int64
 	lastID       int64
 }
@@ -32,6 +33,7 @@ func newReference() *reference {
 		templates:  map[int64]fleet.Template{},
 		deviceTags: map[fleet.DeviceID]map[fleet.Tag]bool{}, templateTags: map[int64]map[fleet.Tag]bool{},
 		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{}, roots: map[fleet.Tag][]string{},
+		protected: map[fleet.Tag]bool{},
 	}
 }
 
@@ -41,7 +43,8 @@ func (r *reference) registry() *fleet.Registry {
 	}
 	want := &fleet.Registry{
 		Generation: r.generation, Mode: r.mode, TagModes: maps.Clone(r.tagModes), Roots: maps.Clone(r.roots),
-		Devices: map[fleet.DeviceID]*fleet.Registered{}, Templates: []fleet.TaggedTemplate{},
+		Protected: maps.Clone(r.protected), Devices: map[fleet.DeviceID]*fleet.Registered{},
+		Templates: []fleet.TaggedTemplate{},
 	}
 	for id, d := range r.devices {
 		want.Devices[id] = &fleet.Registered{Device: d, Tags: sorted(r.deviceTags[id]), Settings: r.settings[id]}
@@ -60,14 +63,14 @@ func TestRegistryIsWhatTheDatabaseHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		rapid.Check(t, func(rt *rapid.T) {
-			run := &registryRun{store: s, ctx: t.Context(), want: newReference(), past: map[int64]*fleet.Registry{}}
+			run := &registryRun{store: s, ctx: as(t, fleet.RoleAdmin), want: newReference(), past: map[int64]*fleet.Registry{}}
 			run.wipe(rt)
 			rt.Repeat(map[string]func(*rapid.T){
 				"put device": run.putDevice, "delete device": run.deleteDevice, "settings": run.putSettings,
 				"create template": run.createTemplate, "put template": run.putTemplate, "delete template": run.deleteTemplate,
 				"tag device": run.tagDevice, "tag template": run.tagTemplate, "delete tag": run.deleteTag, "mode": run.putMode,
-				"roots": run.putRoots,
-				"":      run.compare,
+				"roots": run.putRoots, "protect": run.protect,
+				"": run.compare,
 			})
 			run.compareHistory(rt)
 		})
@@ -97,6 +100,9 @@ func (r *registryRun) wipe(t *rapid.T) {
 	for tag := range registry.Roots {
 		_, err := r.store.PutFolderRoots(r.ctx, tag, nil, nil)
 		r.ok(t, err)
+	}
+	for tag := range registry.Protected {
+		r.ok(t, r.store.ProtectTag(r.ctx, tag, false))
 	}
 	r.want.generation = r.registry(t).Generation
 }
@@ -348,6 +354,14 @@ func (r *registryRun) putRoots(t *rapid.T) {
 	}
 	if len(roots) == 3 && !slices.Equal(stored, []string{"/srv/a", "/srv/b"}) {
 		t.Fatalf("got %q", stored)
+	}
+}
+
+func (r *registryRun) protect(t *rapid.T) {
+	tag, protected := rapid.SampledFrom(someTags).Draw(t, "tag"), rapid.Bool().Draw(t, "protected")
+	r.ok(t, r.store.ProtectTag(r.ctx, tag, protected))
+	if delete(r.want.protected, tag); protected {
+		r.want.protected[tag] = true
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -33,12 +32,12 @@ func scanToken(row scanner) (v fleet.Token, err error) {
 	if v.IssuedAt.IsZero() {
 		v.IssuedAt = v.CreatedAt
 	}
-	v.Scope = readScope(scope)
+	v.Scope = readTokenScope(scope)
 	return v, nil
 }
 
-// readScope gives no device to a token whose scope cannot be read, never the whole fleet.
-func readScope(text sql.NullString) fleet.Scope {
+// readTokenScope gives no device to a token whose scope cannot be read, never the whole fleet.
+func readTokenScope(text sql.NullString) fleet.Scope {
 	if !text.Valid {
 		return fleet.Scope{}
 	}

@@ -20,17 +20,14 @@ import (
 // the calls that app wires, from the room that calls to the room that is called. The test finds them in the source of
 // app; a call that is new or gone has to be written down here.
 var wired = map[string][]string{
-	"internal/discovery": {"internal/mirror", "internal/syncthing"},
-	"internal/mirror": {"internal/discovery", "internal/health", "internal/pending", "internal/reconcile",
-		"internal/rollout",
-		"internal/store", "internal/syncthing"},
-	"internal/notify":  {"internal/health", "internal/mirror", "internal/store"},
-	"internal/pending": {"internal/mirror", "internal/reconcile", "internal/store", "internal/syncthing"},
-	"internal/reconcile": {"internal/health", "internal/mirror", "internal/rollout", "internal/sandbox", "internal/store",
-		"internal/syncthing"},
-	"internal/rollout": {"internal/event", "internal/health", "internal/mirror", "internal/reconcile", "internal/store"},
-	"internal/store": {"internal/discovery", "internal/health", "internal/mirror", "internal/pending",
-		"internal/reconcile",
+	"internal/discovery": {"internal/mirror"},
+	"internal/mirror": {"internal/discovery", "internal/health", "internal/reconcile", "internal/rollout",
+		"internal/store"},
+	"internal/notify": {"internal/health", "internal/mirror", "internal/store"},
+	"internal/reconcile": {"internal/health", "internal/mirror", "internal/rollout", "internal/sandbox",
+		"internal/store"},
+	"internal/rollout": {"internal/health", "internal/mirror", "internal/reconcile", "internal/store"},
+	"internal/store": {"internal/discovery", "internal/health", "internal/mirror", "internal/reconcile",
 		"internal/rollout"},
 	"internal/syncthing": {"internal/discovery"},
 }
@@ -40,12 +37,9 @@ var wired = map[string][]string{
 // two; those with the store come from its callback Committed.
 var callsBothWays = [][2]string{
 	{"internal/discovery", "internal/mirror"},
-	{"internal/discovery", "internal/syncthing"},
-	{"internal/mirror", "internal/pending"},
 	{"internal/mirror", "internal/reconcile"},
 	{"internal/mirror", "internal/rollout"},
 	{"internal/mirror", "internal/store"},
-	{"internal/pending", "internal/store"},
 	{"internal/reconcile", "internal/rollout"},
 	{"internal/reconcile", "internal/store"},
 	{"internal/rollout", "internal/store"},

@@ -2,46 +2,73 @@ package app
 
 import (
 	"context"
+	"io"
 
 	"muster/internal/fleet"
-	"muster/internal/plan"
+	"muster/internal/health"
+	"muster/internal/httpapi"
+	"muster/internal/mirror"
 	"muster/internal/reconcile"
 	"muster/internal/rollout"
+	"muster/internal/stconfig"
 	"muster/internal/store"
 )
 
-// whatIf answers what-if plans.
-type whatIf struct {
-	engine *reconcile.Engine
-	runner *rollout.Runner
+// These join rooms that answer one noun of the API together.
+
+// rollouts steers them.
+type rollouts struct {
+	*rollout.Runner
+	store *store.Store
 }
 
-func (w whatIf) NeedsApproval(ctx context.Context, now, then *fleet.Registry) string {
-	return w.runner.NeedsApproval(ctx, now, then)
+func (r rollouts) Difference(ctx context.Context, carries []int64) (fleet.Difference, error) {
+	return r.store.Difference(ctx, carries)
 }
 
-func (w whatIf) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
-	return w.engine.WhatIf(ctx, now, then, each)
-}
-
-// secrets tells the reconciler when one changed: what was sent with the old one is out of date.
-type secrets struct {
+// folders are listed from the roll-up, and shown one by one from the store, which has what daemons last told of them.
+type folders struct {
 	*store.Store
+	rollup *health.Rollup
+}
+
+func (f folders) Folders(context.Context) ([]fleet.FolderLabel, error) {
+	return f.rollup.Folders(), nil
+}
+
+// inbox is what is pending at daemons.
+type inbox struct {
+	*mirror.Mirror
 	engine *reconcile.Engine
 }
 
-func (s secrets) PutSecret(ctx context.Context, put fleet.PutSecret) (secret fleet.StoredSecret, created bool,
-	err error) {
-	if secret, created, err = s.Store.PutSecret(ctx, put); err == nil {
-		s.engine.SecretsChanged()
-	}
-	return secret, created, err
-}
-
-func (s secrets) DeleteSecret(ctx context.Context, name string) error {
-	err := s.Store.DeleteSecret(ctx, name)
+func (i inbox) Accept(ctx context.Context, asks fleet.Pending, name, path string) error {
+	err := i.engine.Accept(ctx, asks, name, path)
 	if err == nil {
-		s.engine.SecretsChanged()
+		i.PendingAnswered(asks)
 	}
 	return err
+}
+
+func (i inbox) Dismiss(ctx context.Context, asks fleet.Pending) error {
+	return i.engine.Dismiss(ctx, asks)
+}
+
+// masked shows the configurations that are kept with every secret masked. It holds one text of one at a time.
+type masked struct{ *store.Store }
+
+func (m masked) MaskedConfig(ctx context.Context, id fleet.DeviceID) (httpapi.Document, error) {
+	_, document, err := m.NewestDocument(ctx, id)
+	return m.document(document), err
+}
+
+func (m masked) MaskedRevision(
+	ctx context.Context, id fleet.DeviceID, number int64,
+) (fleet.Revision, httpapi.Document, error) {
+	revision, document, err := m.RevisionDocument(ctx, id, number)
+	return revision, m.document(document), err
+}
+
+func (m masked) document(document store.Document) httpapi.Document {
+	return func(w io.Writer) error { return stconfig.MaskTo(w, document.Open()) }
 }

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"muster/internal/auth"
@@ -21,11 +20,11 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/health"
 	"muster/internal/httpapi"
+	"muster/internal/listen"
 	"muster/internal/logkey"
 	"muster/internal/memlimit"
 	"muster/internal/mirror"
 	"muster/internal/notify"
-	"muster/internal/pending"
 	"muster/internal/reconcile"
 	"muster/internal/rollout"
 	"muster/internal/sandbox"
@@ -36,16 +35,6 @@ import (
 
 // stopLimit is how long everything may take to stop.
 const stopLimit = 10 * time.Second
-
-// Limits of the API's connections. Replies as a whole have none, as event streams last; see httpapi for their pieces.
-const (
-	headerTimeout  = 10 * time.Second
-	bodyTimeout    = 2 * time.Minute
-	idleTimeout    = 2 * time.Minute
-	pingAfter      = 15 * time.Second // of silence, over HTTP/2: a client that reads nothing does not answer
-	pingTimeout    = 15 * time.Second
-	maxHeaderBytes = 64 << 10
-)
 
 // bigAnswers is how many daemons may send more than 256 KiB at a time. One of them may take 16 MiB.
 const bigAnswers = 2
@@ -97,19 +86,15 @@ type App struct {
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
 	runner    *rollout.Runner
-	news      *news
+	ceiling   *ceiling
+	feed      *httpapi.Feed
 	notifier  *notify.Notifier
 	health    *health.Health
 	monitor   *health.Monitor
-	rollup    *rollup
-	inbox     *pending.Inbox
+	rollup    *health.Rollup
 	discovery *discovery.Discovery
 	listener  net.Listener
 	url       string
-
-	latest sync.Mutex // makes one step of looking at a snapshot and telling what is in it
-	// by the fleet or a tag, after the last commit; false before the first; for committed, of which one runs at a time
-	nonePaused bool
 }
 
 // New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts
@@ -128,12 +113,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.prepareHome(); err != nil {
 		return nil, err
 	}
-	var scheme string
-	if a.listener, scheme, err = listen(a.o, a.budget); err != nil {
+	if a.listener, a.url, err = listen.Listen(listen.Options{
+		Address: o.Listen, Home: a.o.Home, TLSOff: o.TLSOff, TLSCert: o.TLSCert, TLSKey: o.TLSKey, Names: o.AllowHosts,
+		Log: a.log, Clients: a.budget.API, Reserve: a.budget.APIReserve, Reserved: httpapi.WithoutStreams,
+	}); err != nil {
 		return nil, err
 	}
 	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.listener.Close()) })
-	a.url = urlOf(scheme, a.listener.Addr())
 	if err := a.openStore(ctx); err != nil {
 		return nil, err
 	}
@@ -184,78 +170,93 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	pool := sandbox.New(sandbox.Options{Command: a.o.Worker, Log: a.log})
 	memory := memlimit.New()
-	run := evaluator{pool, memory}
+	run := sandbox.Limited{Pool: pool, Memory: memory}
 	a.life.background("template workers", pool.Run, a.fail)
-	if err := a.store.DescribeTemplates(ctx, run.describe); err != nil { // they count as reading everything until then
+	if err := a.store.DescribeTemplates(ctx, run.DescribeSaved); err != nil { // they count as reading everything until then
 		a.log.Warn("what templates read is not known of all", logkey.Err(err))
 	}
 	if a.discovery, err = a.newDiscovery(); err != nil {
 		return err
 	}
-	a.news = a.newNews()
+	a.ceiling = &ceiling{Store: a.store, mode: a.o.Configurator}
+	a.feed = httpapi.NewFeed(httpapi.FeedOptions{
+		Registry: a.store.Registry, State: states{a}.State, Log: a.log,
+		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
+	})
 	if a.notifier, err = a.newNotifier(); err != nil {
 		return err
 	}
 	a.health = health.New()
-	a.rollup = &rollup{Rollup: health.NewRollup(), app: a}
+	a.rollup = health.NewRollup()
 	a.monitor = health.NewMonitor(a.log, a.checks(pool)...)
 	measured, err := a.newMetrics(pool)
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	big, places := make(chan struct{}, bigAnswers), a.budget.NewConnections()
-	dial := func(t mirror.Target) *syncthing.Client {
-		return syncthing.New(t, syncthing.Options{
-			Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: places,
-		})
-	}
 	a.mirror = mirror.New(mirror.Options{
-		Dial:     func(t mirror.Target) mirror.Daemon { return dial(t) },
-		Resolver: resolver{a.discovery}, Sink: sink{a.store}, Log: a.log, Seed: seed, Changed: a.mirrored,
-		ConfigKept: a.configKept, ConfigSeen: func(id fleet.DeviceID, c fleet.ObservedConfig) { a.engine.ConfigKept(id, c) },
-		Event: func(id fleet.DeviceID, e fleet.DaemonEvent) { a.inbox.Event(id, e) },
-		Between: func(ctx context.Context, id fleet.DeviceID, d mirror.Daemon) {
-			a.inbox.Between(ctx, id, d.(*syncthing.Client).Pending)
+		Dial: func(t mirror.Target) mirror.Daemon {
+			return client{syncthing.New(t, syncthing.Options{
+				Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: places,
+			})}
 		},
+		Resolver: a.discovery, Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
+		Changed: a.mirrored, ConfigKept: a.configKept,
+		ConfigSeen: func(id fleet.DeviceID, c fleet.ObservedConfig) { a.engine.ConfigKept(id, c) },
 	})
-	daemons := daemons{a.mirror, a.store, dial}
+	daemons := daemons{a.mirror, a.store}
 	if a.runner, err = a.newRunner(ctx, run); err != nil {
 		return err
 	}
 	a.engine = reconcile.New(reconcile.Options{
-		Store: &ceiling{Store: a.store, mode: a.o.Configurator}, Daemon: daemons, Access: daemons, Evaluator: run,
+		Store: a.ceiling, Daemon: daemons, Access: daemons, Evaluator: run,
 		Secrets:   a.store,
 		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
 		Found: a.found, Passed: func(id fleet.DeviceID) { a.runner.DeviceChanged(id) },
 	})
-	a.inbox = a.newInbox(daemons)
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: observed{a.store}, Folders: folders{a.store, a.rollup.Rollup}, States: states{a}, Plans: a.engine,
-		Consents: consents{a.engine, a.store},
-		Trust:    trust{a.store, a.mirror},
-		WhatIf:   whatIf{a.engine, a.runner}, Audit: a.store, Events: a.news.hub,
-		Memory: memory, Checker: checker{run, a.engine}, Evaluator: evaluations{a.engine},
+		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup}, States: states{a}, Plans: a.engine,
+		Consents: struct {
+			*reconcile.Engine
+			*store.Store
+		}{a.engine, a.store},
+		Trust: struct {
+			*store.Store
+			*mirror.Mirror
+		}{a.store, a.mirror},
+		WhatIf: struct {
+			*reconcile.Engine
+			*rollout.Runner
+		}{a.engine, a.runner},
+		Checker: struct {
+			sandbox.Limited
+			*reconcile.Engine
+		}{run, a.engine},
+		Audit: a.store, Events: a.feed.Hub, Memory: memory, Evaluator: a.engine,
 		Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
-		Rollouts: rollouts{a.runner, a.store}, Revisions: revisions{a.store, a.engine},
-		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: a.inbox,
-		Notifications: a.notifier, Secrets: secrets{a.store, a.engine}, Metrics: measured.Handler(),
+		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
+			masked
+			*reconcile.Engine
+		}{masked{a.store}, a.engine},
+		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: inbox{a.mirror, a.engine},
+		Notifications: a.notifier, Secrets: a.store, Metrics: measured.Handler(),
 		Measured: measured.Served, Sealing: a.sealing,
 	})
 	return a.start(ctx, run, handler)
 }
 
 // start starts what runs for long, the API last. It stops in reverse: first the API, last the workers.
-func (a *App) start(ctx context.Context, run evaluator, handler http.Handler) error {
+func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handler) error {
 	if a.o.Demo > 0 {
 		farm, err := startDemo(ctx, a.store, a.o.Demo)
 		if err != nil {
 			return err
 		}
-		if err := a.store.DescribeTemplates(ctx, run.describe); err != nil {
+		if err := a.store.DescribeTemplates(ctx, run.DescribeSaved); err != nil {
 			return errors.Join(err, farm.Close())
 		}
 		a.life.onStop("simulated daemons", func(context.Context) error { return farm.Close() })
@@ -266,26 +267,23 @@ func (a *App) start(ctx context.Context, run evaluator, handler http.Handler) er
 	}
 	for id, device := range registry.Devices {
 		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
-		a.rollup.seed(id)
+		a.count(id)
+		if s := a.mirror.Snapshot(id); s != nil {
+			a.rollup.SetFolders(id, s.Folders)
+			a.rollup.SetSummaries(id, s.Summaries)
+		}
 	}
-	a.life.background("events", a.news.Run, a.fail)
+	a.life.background("events", a.feed.Run, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
-	a.life.background("pending", a.inbox.Run, a.fail)
 	a.life.background("old revisions", a.forgetOld, a.fail)
 	a.life.background("rotation of the seal key", a.sealing.run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
-	server := &http.Server{
-		Handler: closeWhenCrowded(handler), ConnContext: withConn,
-		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
-			WriteByteTimeout: pingTimeout},
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
-	}
-	server.RegisterOnShutdown(a.news.hub.Close) // ends the event streams, for which Shutdown would wait
+	server := listen.Server(handler, a.log)
+	server.RegisterOnShutdown(a.feed.Hub.Close) // ends the event streams, for which Shutdown would wait
 	a.life.onStop("api", func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
 		return errors.Join(err, server.Close())

@@ -7,21 +7,92 @@ import (
 	"muster/internal/budget"
 	"muster/internal/fleet"
 	"muster/internal/health"
+	"muster/internal/logkey"
+	"muster/internal/notify"
+	"muster/internal/plan"
 	"muster/internal/sandbox"
 )
 
+// registry is the newest one, with the mode of the server on top; nil where it cannot be read.
+func (a *App) registry() *fleet.Registry {
+	registry, err := a.ceiling.Registry(context.Background())
+	if err != nil {
+		a.log.Warn("the registry is not readable", logkey.Err(err))
+		return nil
+	}
+	return registry
+}
+
+// facts are what health needs of others to tell how a device stands.
+func (a *App) facts(id fleet.DeviceID) health.Facts {
+	return health.Facts{
+		Registry: a.registry(), Snapshot: a.mirror.Snapshot(id), Shortage: a.budget.Reason(),
+		LockLost: a.store.LockLost() != nil,
+	}
+}
+
+// states answers how devices stand, and what trouble there is.
+type states struct{ app *App }
+
+func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
+	return s.app.health.State(id, s.app.facts(id))
+}
+
+func (s states) Report(ctx context.Context) (fleet.ProblemReport, error) {
+	registry, err := s.app.store.Registry(ctx)
+	if err != nil {
+		return fleet.ProblemReport{}, err
+	}
+	return s.app.health.Report(registry, s.app.facts), nil
+}
+
+// found passes on what reconcile found out about a device.
+func (a *App) found(id fleet.DeviceID, f plan.Findings) {
+	if a.health.Found(id, f) {
+		a.runner.DeviceChanged(id)
+		a.stateChanged(id)
+	}
+}
+
+// rolledOut passes on how a rollout stands.
+func (a *App) rolledOut(r fleet.Rollout) {
+	for _, id := range a.health.Rollout(r) {
+		a.stateChanged(id)
+	}
+	a.feed.RolloutChanged(r, a.registry())
+}
+
+// stateChanged tells those who follow the states of devices that one changed.
+func (a *App) stateChanged(id fleet.DeviceID) {
+	a.feed.DeviceChanged(id, fleet.PlanChanged)
+	a.count(id)
+}
+
+// count counts how a device stands now.
+func (a *App) count(id fleet.DeviceID) { a.rollup.Count(id, a.health, a.facts) }
+
+func (a *App) newNotifier() (*notify.Notifier, error) {
+	senders, err := a.o.Notify.Senders()
+	if err != nil {
+		return nil, err
+	}
+	after, every := a.o.Notify.Times()
+	return notify.New(notify.Options{
+		Source: states{a}, Store: a.store, Senders: senders, After: after, Every: every, Log: a.log,
+	}), nil
+}
+
 // checks are what this server's health depends on.
 func (a *App) checks(pool *sandbox.Pool) []health.Check {
+	blocking := func(part fleet.Part, ready func(context.Context) error) health.Check {
+		return health.Check{Part: part, Run: func(ctx context.Context) *fleet.Impairment {
+			return health.Blocking(part, ready(ctx))
+		}}
+	}
 	return []health.Check{
-		{Part: fleet.PartDatabase, Run: func(ctx context.Context) *fleet.Impairment {
-			return health.Blocking(fleet.PartDatabase, a.store.Ready(ctx))
-		}},
-		{Part: fleet.PartLock, Run: func(context.Context) *fleet.Impairment {
-			return health.Blocking(fleet.PartLock, a.store.LockLost())
-		}},
-		{Part: fleet.PartWorkers, Run: func(ctx context.Context) *fleet.Impairment {
-			return health.Blocking(fleet.PartWorkers, pool.Ready(ctx))
-		}},
+		blocking(fleet.PartDatabase, a.store.Ready),
+		blocking(fleet.PartLock, func(context.Context) error { return a.store.LockLost() }),
+		blocking(fleet.PartWorkers, pool.Ready),
 		{Part: fleet.PartDescriptors, Run: func(context.Context) *fleet.Impairment { return a.checkDescriptors() }},
 	}
 }
@@ -35,5 +106,15 @@ func (a *App) checkDescriptors() *fleet.Impairment {
 	return &fleet.Impairment{
 		Part: fleet.PartDescriptors, Reason: a.budget.Shortage(),
 		Next: budget.Advice(len(a.mirror.Snapshots()), runtime.NumCPU()),
+	}
+}
+
+// logBudget says how the limits of the process are shared out.
+func (a *App) logBudget() {
+	log := a.log.With(logkey.Component, "budget")
+	log.Info("open files are shared out", logkey.Limit, a.budget.Limit,
+		"followedDaemons", a.budget.Kept, "clients", a.budget.API)
+	if heap := budget.SetMemory(); heap > 0 {
+		log.Info("the memory of the container is limited", "heapBytes", heap)
 	}
 }

@@ -12,12 +12,13 @@ import (
 
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/listen"
 	"muster/internal/logkey"
 	"muster/internal/seal"
 )
 
 // homeFiles are what Muster keeps in its home, for its own user only. Names may go on after them.
-var homeFiles = []string{"muster.db", "muster.lock", seal.FileName, auth.AdminTokenFile, CertificateFile}
+var homeFiles = []string{"muster.db", "muster.lock", seal.FileName, auth.AdminTokenFile, listen.CertificateFile}
 
 // prepareHome makes the home folder, or takes from others what they may do there. A demo without one gets a folder
 // that goes with it.

@@ -179,27 +179,6 @@ func TestAHomeThatOthersMayWriteIsRefusedWithTheCommandThatMendsIt(t *testing.T)
 	}
 }
 
-// The key of the certificate lies outside of the home, and was used however open it lay.
-func TestATLSKeyThatOthersMayReadIsRefused(t *testing.T) {
-	home := t.TempDir()
-	path := filepath.Join(home, "own.pem")
-	if _, err := generateCertificate(path, nil); err != nil {
-		t.Fatal(err)
-	}
-	o := Options{TLSCert: path, TLSKey: path}
-	if _, err := serverCertificate(o, ""); err != nil {
-		t.Fatal(err)
-	}
-	for mode, want := range map[fs.FileMode]string{0o604: "may read", 0o620: "may write"} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := serverCertificate(o, ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%o: got %v", mode, err)
-		}
-	}
-}
-
 func wantMode(t *testing.T, path string, want fs.FileMode) {
 	t.Helper()
 	info, err := os.Stat(path)

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"muster/client"
-	"muster/internal/app"
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/listen"
 )
 
 // callLimit is how long one answer of the server may take.
@@ -56,7 +56,7 @@ func (c *connection) client() (*client.Client, error) {
 func (c *connection) trusted() (*x509.CertPool, error) {
 	file := c.CA
 	if file == "" {
-		file = filepath.Join(c.MusterHome, app.CertificateFile)
+		file = filepath.Join(c.MusterHome, listen.CertificateFile)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

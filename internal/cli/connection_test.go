@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"muster/api"
-	"muster/internal/app"
 	"muster/internal/auth"
+	"muster/internal/listen"
 )
 
 func write(t *testing.T, dir, name, text string) string {
@@ -40,7 +40,7 @@ func TestAGeneratedCertificateIsTrustedWhereItsHomeIs(t *testing.T) {
 	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("of nobody's business")}))
 	with, without := t.TempDir(), t.TempDir()
 	write(t, with, auth.AdminTokenFile, "mine\n")
-	write(t, with, app.CertificateFile, text+key)
+	write(t, with, listen.CertificateFile, text+key)
 	write(t, without, auth.AdminTokenFile, "mine\n")
 	certificate, nothing := write(t, without, "server.pem", text), write(t, without, "empty.pem", "")
 	for name, test := range map[string]struct {

@@ -47,13 +47,8 @@ type Neighbours interface {
 	Connections(ctx context.Context, daemon fleet.DeviceID) ([]byte, error)
 }
 
-// Candidate is a place where a device may be. The API's port comes from the device's record.
-type Candidate struct {
-	Host          string // name or IP
-	By            string // ByRecord, ByLocal, ByFleet or ByGlobal
-	Introduced    fleet.Introduction
-	SyncAddresses []string // "tcp://host:port": where the device can prove itself, those on this host first
-}
+// Candidate is a place where a device may be; see fleet.
+type Candidate = fleet.Candidate
 
 // How a candidate was found.
 const (

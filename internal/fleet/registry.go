@@ -124,8 +124,14 @@ type Committed struct {
 	Generation bool // templates or tags changed, in one or more new generations
 	Modes      bool // of the fleet or of a tag
 	Roots      bool // folder roots of the fleet or of a tag
+	Secrets    bool
 
 	Admitted []DeviceID // are planned from another generation now
+}
+
+// Empty tells whether nothing changed.
+func (c Committed) Empty() bool {
+	return !c.Registry && !c.Secrets && len(c.Devices)+len(c.Admitted) == 0
 }
 
 // Merge adds what another transaction changed.
@@ -134,6 +140,7 @@ func (c *Committed) Merge(other Committed) {
 	c.Generation = c.Generation || other.Generation
 	c.Modes = c.Modes || other.Modes
 	c.Roots = c.Roots || other.Roots
+	c.Secrets = c.Secrets || other.Secrets
 	c.Admitted = append(c.Admitted, other.Admitted...)
 	for id := range other.Devices {
 		if c.Devices == nil {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"net"
 	"slices"
 	"time"
 )
@@ -31,10 +32,33 @@ type Snapshot struct {
 	ConfigAt  time.Time     // when that configuration was last read and found to be the current one
 	Unkept    bool          // the sink has not taken that configuration yet
 	TooOld    bool          // the daemon has no /rest/config: mirrored, never written
+	Pending   []Pending     // in no order
 }
+
+// Aspect says what of a device changed. Values are or-ed together.
+type Aspect uint8
+
+// The first five are of a Snapshot.
+const (
+	ConnectionChanged Aspect = 1 << iota // state, reason or address
+	StatusChanged                        // status or version were read
+	FoldersChanged                       // a summary
+	ConfigChanged                        // another digest
+	PendingChanged                       // another device or folder is pending, or one less
+	PlanChanged                          // the plan, or the state of the configuration
+)
 
 // Answers tells whether the daemon can be asked something now.
 func (s *Snapshot) Answers() bool { return s.Connection == Online && !s.Restarting }
+
+// Host is that of the address last used; "" when none is known.
+func (s *Snapshot) Host() string {
+	host, _, err := net.SplitHostPort(s.Address)
+	if err != nil {
+		return ""
+	}
+	return host
+}
 
 // FolderErrors are the folders in error with the reason, and whether every folder has a summary.
 func (s *Snapshot) FolderErrors() (errors map[string]string, all bool) {

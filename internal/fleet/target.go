@@ -10,3 +10,11 @@ type Target struct {
 	AllowPlain    bool         // plain HTTP although the address is not loopback
 	SyncAddresses []string     // of the sync protocol, "tcp://host:port", as announced; what can prove the device
 }
+
+// Candidate is a place where a device may be. The port of the API comes from the device's record.
+type Candidate struct {
+	Host          string       // name or IP
+	By            string       // "record", "local", "fleet" or "global": how it was found
+	Introduced    Introduction // by whom
+	SyncAddresses []string     // "tcp://host:port": where the device can prove itself, those on this host first
+}

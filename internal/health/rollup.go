@@ -25,6 +25,8 @@ type FolderCounts struct {
 // Rollup is the fleet in numbers, kept as it changes: reading it costs the same for ten devices and ten thousand. It
 // may be used by several goroutines at once.
 type Rollup struct {
+	latest sync.Mutex // makes one step of asking and counting; comes before mu
+
 	mu             sync.Mutex // guards the rest
 	devices        map[fleet.DeviceID]*device
 	connections    map[fleet.Connection]int
@@ -90,8 +92,12 @@ func NewRollup() *Rollup {
 }
 
 // Count counts how a device stands, and forgets one that is registered no more. Nothing changes where the registry
-// cannot be read, and for a device that is not watched yet.
-func (r *Rollup) Count(id fleet.DeviceID, h *Health, f Facts) {
+// cannot be read, and for a device that is not watched yet. now is asked in one step with the counting, so that the
+// last of several callers has the latest.
+func (r *Rollup) Count(id fleet.DeviceID, h *Health, now func(fleet.DeviceID) Facts) {
+	r.latest.Lock()
+	defer r.latest.Unlock()
+	f := now(id)
 	switch {
 	case f.Registry == nil:
 		return
@@ -180,6 +186,15 @@ func (r *Rollup) SetFolders(id fleet.DeviceID, folders []fleet.FolderLabel) {
 		}
 	}
 	d.folders = now
+}
+
+// Summarise counts the folders by their summaries. now is asked in one step with that, as in Count.
+func (r *Rollup) Summarise(id fleet.DeviceID, now func(fleet.DeviceID) *fleet.Snapshot) {
+	r.latest.Lock()
+	defer r.latest.Unlock()
+	if s := now(id); s != nil {
+		r.SetSummaries(id, s.Summaries)
+	}
 }
 
 // SetSummaries says how the folders of a device fare. Those that its configuration does not have are passed over.

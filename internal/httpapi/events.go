@@ -251,14 +251,14 @@ func (o *eventWriter) flush() error {
 	return o.conn.Flush()
 }
 
-// StateEvent is the data of a device or plan event.
-func StateEvent(state fleet.State) api.DeviceEvent {
+// stateEvent is the data of a device or plan event.
+func stateEvent(state fleet.State) api.DeviceEvent {
 	wire := wireState(state)
 	return api.DeviceEvent{State: &wire}
 }
 
-// StatusEvent is the data of a status event.
-func StatusEvent(status *fleet.Status, version *fleet.Version) (out api.StatusEvent) {
+// statusEvent is the data of a status event.
+func statusEvent(status *fleet.Status, version *fleet.Version) (out api.StatusEvent) {
 	if status != nil {
 		wire := wireStatus(*status)
 		out.Status = &wire
@@ -270,7 +270,7 @@ func StatusEvent(status *fleet.Status, version *fleet.Version) (out api.StatusEv
 	return out
 }
 
-// FolderEvent is the data of a folder event.
-func FolderEvent(f fleet.FolderSummary) api.FolderEvent {
+// folderEvent is the data of a folder event.
+func folderEvent(f fleet.FolderSummary) api.FolderEvent {
 	return api.FolderEvent{Summary: wireSummary(f), State: f.State, Error: f.Error}
 }

@@ -193,11 +193,6 @@ func wireTagDifferences(tags []fleet.TagDifference) []api.RolloutTag {
 	return out
 }
 
-// RolloutEvent is the data of a rollout event.
-func RolloutEvent(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
-	return wireRollout(rollout, registry)
-}
-
 // wireRollout names devices in its texts as the registry does; without one, by the first letters of their IDs.
 func wireRollout(rollout fleet.Rollout, registry *fleet.Registry) api.Rollout {
 	out := api.Rollout{

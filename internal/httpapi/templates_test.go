@@ -94,12 +94,12 @@ func TestWhatIsProbablyAMistakeIsWarnedOfWhenATemplateIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.fakes.warnings = func(t fleet.Template) []string {
 		if t.Key == "gui.password" {
-			return []string{"folders.Größe stands in clear", `"2"`, "3", "4", `"5"`, "6", "7"}
+			return []string{"folders.Größe is in clear", `"2"`, "3", "4", `"5"`, "6", "7"}
 		}
 		return nil
 	}
 	for key, want := range map[string]string{"gui.theme": "",
-		"gui.password": `folders.Gr\u00f6\u00dfe stands in clear; "2"; 3; 4; "5"; and 2 more`} {
+		"gui.password": `folders.Gr\u00f6\u00dfe is in clear; "2"; 3; 4; "5"; and 2 more`} {
 		body := `{"op":"set","key":"` + key + `","template":"\"x\""}`
 		made := w.do(call{method: http.MethodPost, path: Prefix + "/templates", body: body})
 		changed := w.do(call{method: http.MethodPut, path: made.Header.Get("Location"), body: body})

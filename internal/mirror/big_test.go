@@ -62,7 +62,7 @@ func heap() int64 {
 
 type discarding struct{}
 
-func (discarding) Observe(context.Context, []fleet.Observation) error { return nil }
+func (discarding) SaveObservations(context.Context, []fleet.Observation) error { return nil }
 
 func TestALongLabelIsListedShortened(t *testing.T) {
 	long := strings.Repeat("ü", maxLabelBytes)

@@ -7,8 +7,16 @@ import (
 	"muster/internal/fleet"
 )
 
-// Daemon is what a watcher asks of one daemon. Errors are *fleet.Error; their code decides the connection state.
+// Daemon is the connection to one daemon. Errors are *fleet.Error; their code decides the connection state.
 type Daemon interface {
+	Reader
+	Connection
+	Knowledge
+}
+
+// Reader is what a watcher reads of a daemon.
+type Reader interface {
+	ConfigReader
 	Status(ctx context.Context) (fleet.Status, error) // of the right device, or an error
 	Version(ctx context.Context) (fleet.Version, error)
 	// of the daemon's own files; none where it does not say
@@ -16,8 +24,11 @@ type Daemon interface {
 	// Home is the same of older daemons; "" when it is too late to ask.
 	Home(ctx context.Context) (string, error)
 	Summary(ctx context.Context, folder string) (fleet.FolderSummary, error) // not_found: no such folder
-	Config(ctx context.Context) ([]byte, error)                              // unsupported: too old
-	SystemConfig(ctx context.Context) ([]byte, error)                        // what those that are too old have instead
+	Pending(ctx context.Context) ([]fleet.Pending, error)                    // without Device
+}
+
+// Connection is how a daemon is followed.
+type Connection interface {
 	// Events asks with a mask that is always the same, for the limit newest events after since.
 	Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error)
 	// Shown is the certificate that the last connection showed; proven tells that the device answered behind it.
@@ -29,24 +40,28 @@ type Daemon interface {
 	Visit(ctx context.Context) error
 	CloseIdle() // ends Keep and Visit
 	Close()     // for good: nothing is kept any more
+	// Open opens a second connection, with its first call. Only one is in use at a time: Open waits for that.
+	Open(ctx context.Context) (Channel, error)
 }
 
-// ConfigReader is the part of a Daemon that reads its configuration.
+// Knowledge is what other rooms ask a daemon. The answers about other devices are raw.
+type Knowledge interface {
+	Ignores(ctx context.Context, folder string) ([]string, error)
+	Discovery(ctx context.Context) ([]byte, error)
+	Connections(ctx context.Context) ([]byte, error)
+}
+
+// ConfigReader reads the configuration of a daemon.
 type ConfigReader interface {
-	Config(ctx context.Context) ([]byte, error)
-	SystemConfig(ctx context.Context) ([]byte, error)
+	Config(ctx context.Context) ([]byte, error)       // unsupported: too old
+	SystemConfig(ctx context.Context) ([]byte, error) // what those that are too old have instead
 }
 
 // Target is a daemon to talk to; see fleet.
 type Target = fleet.Target
 
-// Found is where a device is.
-type Found struct {
-	Host          string             // name or IP; the port comes from the device's record
-	By            string             // "record", "global", "local", "fleet"
-	Introduced    fleet.Introduction // on whose word
-	SyncAddresses []string           // "tcp://host:port", what can prove the device there
-}
+// Found is where a device is; see fleet.
+type Found = fleet.Candidate
 
 // Resolver finds the daemon of a device. A device without any known address is CodeNotFound. Without a pin only
 // an address with an introduction by a person or a discovery server leads to the device.
@@ -56,7 +71,7 @@ type Resolver interface {
 
 // Sink keeps what was observed. It ignores devices that are no longer registered.
 type Sink interface {
-	Observe(ctx context.Context, observations []fleet.Observation) error
+	SaveObservations(ctx context.Context, observations []fleet.Observation) error
 }
 
 // Explicit resolves devices that have an address in their record, and nothing else.

@@ -31,6 +31,7 @@ type fake struct {
 	gate    map[string]chan struct{} // until it is closed
 	pin     string
 	crowded bool // there are too many connections to keep one
+	pending []fleet.Pending
 
 	events  []fleet.DaemonEvent
 	primed  bool // the ring starts with the first request
@@ -230,6 +231,37 @@ func (f *fake) Events(ctx context.Context, since int64, limit int, wait time.Dur
 	}
 }
 
+func (f *fake) Pending(ctx context.Context) ([]fleet.Pending, error) {
+	err := f.do(ctx, "pending")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.pending), err
+}
+
+func (f *fake) Ignores(context.Context, string) ([]string, error) { return nil, nil }
+func (f *fake) Discovery(context.Context) ([]byte, error)         { return nil, nil }
+func (f *fake) Connections(context.Context) ([]byte, error)       { return nil, nil }
+func (f *fake) Open(context.Context) (Channel, error)             { return channel{f}, nil }
+
+// channel is a second connection to the daemon.
+type channel struct{ f *fake }
+
+func (c channel) Config(ctx context.Context) ([]byte, error)        { return c.f.Config(ctx) }
+func (c channel) SystemConfig(ctx context.Context) ([]byte, error)  { return c.f.SystemConfig(ctx) }
+func (c channel) Ignores(context.Context, string) ([]string, error) { return nil, nil }
+func (c channel) SetIgnores(ctx context.Context, _ string, _ []string) error {
+	return c.f.do(ctx, "set ignores")
+}
+func (c channel) RestartRequired(context.Context) (bool, error) { return false, nil }
+func (c channel) Restart(ctx context.Context) error             { return c.f.do(ctx, "restart") }
+func (c channel) DismissPending(ctx context.Context, _ fleet.Pending) error {
+	return c.f.do(ctx, "dismiss")
+}
+func (c channel) Close() {}
+func (c channel) Write(ctx context.Context, _, path string, _ []byte) error {
+	return c.f.do(ctx, "write "+path)
+}
+
 func (f *fake) Shown() (fleet.Certificate, bool) { return fleet.Certificate{Fingerprint: f.pin}, true }
 func (f *fake) CloseIdle()                       {}
 
@@ -345,14 +377,13 @@ type world struct {
 	keptThen []int    // how many observations were kept when a configuration was announced
 	taken    []string // digests of the configurations that the sink took
 	changes  map[fleet.DeviceID]Aspect
-	heard    []string
 	resolve  func(fleet.Device) (Found, error)
 	unusable bool // no configuration makes sense
 	cancel   context.CancelFunc
 	done     chan error
 }
 
-func (w *world) Observe(ctx context.Context, observations []fleet.Observation) error {
+func (w *world) SaveObservations(ctx context.Context, observations []fleet.Observation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.sinkErr != nil {
@@ -410,11 +441,6 @@ func inWorld(t *testing.T, seed map[fleet.DeviceID]Snapshot, test func(t *testin
 				w.taken = append(w.taken, c.Digest)
 				w.mu.Unlock()
 			},
-			Event: func(_ fleet.DeviceID, e fleet.DaemonEvent) {
-				w.mu.Lock()
-				w.heard = append(w.heard, e.Type)
-				w.mu.Unlock()
-			},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		w.cancel = cancel
@@ -446,7 +472,6 @@ func (w *world) observations() []fleet.Observation {
 func (w *world) groupSizes() []int   { return look(w, func() []int { return slices.Clone(w.groups) }) }
 func (w *world) keptBefore() []int   { return look(w, func() []int { return slices.Clone(w.keptThen) }) }
 func (w *world) announced() []string { return look(w, func() []string { return slices.Clone(w.seen) }) }
-func (w *world) passedOn() []string  { return look(w, func() []string { return slices.Clone(w.heard) }) }
 func (w *world) dialled() []Target {
 	return look(w, func() []Target { return slices.Clone(w.targets) })
 }

@@ -68,7 +68,11 @@ func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 		return 0, err
 	}
 	w.update(w.connected)
-	return since, w.readSummaries(ctx, d, w.folders())
+	if err := w.readSummaries(ctx, d, w.folders()); err != nil {
+		return 0, err
+	}
+	w.pendingDue = false
+	return since, w.readPending(ctx, d)
 }
 
 // prime starts the daemon's buffer for our mask and gives the number of the newest event in it.
@@ -86,8 +90,7 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 	for {
 		left := statusEvery - time.Since(statusAt)
 		if left <= 0 {
-			before := w.snapshot.Load().Status
-			if _, err := w.readStatus(ctx, d, before); err != nil {
+			if err := w.readStatusAgain(ctx, d); err != nil {
 				return err
 			}
 			statusAt, left = time.Now(), statusEvery
@@ -117,13 +120,7 @@ func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Dur
 		return 0, err
 	}
 	w.seen()
-	if since, err = w.take(ctx, d, since, events); err != nil {
-		return 0, err
-	}
-	if w.m.o.Between != nil {
-		w.m.o.Between(ctx, w.device.ID, d)
-	}
-	return since, nil
+	return w.take(ctx, d, since, events)
 }
 
 // gather lets further events come to the one that has come: each answer of its own costs both sides as much as one
@@ -158,11 +155,7 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 		since = e.ID
 	}
 	w.takeFolders(events)
-	if w.m.o.Event != nil {
-		for _, e := range events {
-			w.m.o.Event(w.device.ID, e)
-		}
-	}
+	w.takePending(events, gap)
 	if !gap && !saved {
 		return since, nil
 	}

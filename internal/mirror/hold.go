@@ -4,21 +4,15 @@ import (
 	"context"
 	"time"
 
-	"muster/internal/fleet"
 	"muster/internal/stconfig"
 )
 
-// longestHold is how long a watcher waits for somebody who changes the configuration.
+// longestHold is how long a watcher waits for a caller that changes the configuration.
 const longestHold = 5 * time.Second
 
-// Hold says that somebody changes the configuration of a device and reads it back through ReadOver. What events
-// announce meanwhile is read only when that is over, and only if what was read back is older. One at a time for each
-// device.
-func (m *Mirror) Hold(id fleet.DeviceID) (release func()) {
-	w := m.watcher(id)
-	if w == nil {
-		return func() {}
-	}
+// hold says that a caller changes the configuration and reads it back through a Session. What events announce
+// meanwhile is read only when that is over, and only if what was read back is older. One at a time for each device.
+func (w *watcher) hold() (release func()) {
 	held := make(chan struct{})
 	w.mu.Lock()
 	w.held = held

@@ -20,12 +20,12 @@ func TestWhatIsReadBackIsNotReadTwice(t *testing.T) {
 			f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
 			synctest.Wait()
 			pass(time.Millisecond)
-			if _, err := w.m.ReadOver(t.Context(), d, f); err != nil {
+			if _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Fatal(err)
 			}
 		}, 1},
 		"read before the event": {func(t *testing.T, w *world, d fleet.DeviceID, f *fake) {
-			if _, err := w.m.ReadOver(t.Context(), d, f); err != nil {
+			if _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Fatal(err)
 			}
 			pass(time.Millisecond)
@@ -46,7 +46,7 @@ func TestWhatIsReadBackIsNotReadTwice(t *testing.T) {
 				f := newFake(1, "a")
 				d := w.put(1, f)
 				f.take()
-				release := w.m.Hold(d)
+				release := w.m.watcher(d).hold()
 				test.do(t, w, d, f)
 				release()
 				release() // twice is fine
@@ -91,8 +91,8 @@ func TestAConfigurationThatWasReadIsNotReadAgainBecauseItIsAnnounced(t *testing.
 		})
 		reads("announced while the configuration is read back", 1, func() {
 			f.change(fakeFolder{ID: "a", Label: "ours"})
-			release := w.m.Hold(d)
-			if _, err := w.m.ReadOver(t.Context(), d, f); err != nil {
+			release := w.m.watcher(d).hold()
+			if _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
 			pass(time.Millisecond)
@@ -101,8 +101,8 @@ func TestAConfigurationThatWasReadIsNotReadAgainBecauseItIsAnnounced(t *testing.
 			release()
 		})
 		reads("another change while the configuration is read back", 2, func() {
-			release := w.m.Hold(d)
-			if _, err := w.m.ReadOver(t.Context(), d, f); err != nil {
+			release := w.m.watcher(d).hold()
+			if _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
 			pass(time.Millisecond)

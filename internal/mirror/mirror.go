@@ -1,6 +1,7 @@
 // Package mirror follows every registered daemon: one watcher per device, which contacts the daemon, reads its state
 // once and then lives on its event stream. What it learns is an immutable snapshot for readers and a stream of
-// observations for the store, written behind. It never writes to a daemon and keeps no configuration in memory.
+// observations for the store, written behind. It writes nothing of its own to a daemon: a Session passes on what
+// reconcile writes. It keeps no configuration in memory.
 //
 // A watcher is one goroutine. Devices come and go by Put and Remove, at once.
 package mirror
@@ -35,12 +36,10 @@ type Options struct {
 	Changed func(fleet.DeviceID, Aspect)
 	// ConfigKept is called when the sink has kept a configuration other than the last one, whoever read it.
 	ConfigKept func(fleet.DeviceID, fleet.ObservedConfig)
-	// ConfigSeen is called after ConfigKept where a watcher read it, not the caller of ReadNow or ReadOver.
+	// ConfigSeen is called after ConfigKept where a watcher read it, not the caller of ReadNow or a Session.
 	ConfigSeen func(fleet.DeviceID, fleet.ObservedConfig)
-	// Event is called with every event of a daemon; a ConfigSaved has no data.
-	Event func(fleet.DeviceID, fleet.DaemonEvent)
-	// Between is called when a watcher's connection is free, after each poll: what is asked then costs no other one.
-	Between func(context.Context, fleet.DeviceID, Daemon)
+	// MayWrite is asked before every write of a Session, as another server may write to the same daemons. Nil: yes.
+	MayWrite func(context.Context) error
 	// Read makes sense of a configuration. Nil: ReadConfig.
 	Read func(own fleet.DeviceID, document []byte) (Reading, error)
 
@@ -65,6 +64,8 @@ type Mirror struct {
 	watchers sync.WaitGroup
 	visited  atomic.Int64 // watchers that visit their daemon instead of following it
 
+	someArePaused atomic.Bool // by the mode of the fleet or of a tag, by the last ModesChanged; true before the first
+
 	mu      sync.RWMutex             // guards what follows
 	launch  func(w, before *watcher) // set while Run runs: starts a watcher once the one before it has ended
 	devices map[fleet.DeviceID]*watcher
@@ -87,6 +88,7 @@ func New(o Options) *Mirror {
 		parsing: make(chan struct{}, 1), unread: semaphore.NewWeighted(maxUnread),
 		devices: map[fleet.DeviceID]*watcher{}, seed: maps.Clone(o.Seed),
 	}
+	m.someArePaused.Store(true)
 	m.outbox = newOutbox(o.Sink, m.log, o.ConfigSeen)
 	m.outbox.took = m.took
 	return m
@@ -163,10 +165,32 @@ func (m *Mirror) put(d fleet.Registered, paused bool) bool {
 	return true
 }
 
+// ModesChanged puts the devices anew that a mode of the fleet or of a tag stops from being watched, or no longer stops.
+// As long as no such mode pauses anything there is none; a device's own mode comes with the device.
+func (m *Mirror) ModesChanged(r *fleet.Registry) {
+	pausing := r.Mode == fleet.ModePaused || slices.Contains(slices.Collect(maps.Values(r.TagModes)), fleet.ModePaused)
+	if was := m.someArePaused.Swap(pausing); !was && !pausing {
+		return
+	}
+	for id, device := range r.Devices {
+		if paused := r.ModeOf(id) == fleet.ModePaused; paused != m.Paused(id) {
+			m.Put(*device, paused)
+		}
+	}
+}
+
 // Paused tells whether a device was put last so that it is not watched.
 func (m *Mirror) Paused(id fleet.DeviceID) bool {
 	w := m.watcher(id)
 	return w != nil && w.paused
+}
+
+// Certificates are the one behind which a device answered last, and the one that was shown last.
+func (m *Mirror) Certificates(id fleet.DeviceID) (proven fleet.Certificate, shown fleet.Shown) {
+	if s := m.Snapshot(id); s != nil {
+		return s.Proven, s.Shown
+	}
+	return proven, shown
 }
 
 // Remove ends everything about a device at once and forgets it.
@@ -215,32 +239,25 @@ func (m *Mirror) Snapshots() []*Snapshot {
 // Daemon is the connection to a device's daemon, to be shared with its watcher. It is an error while the daemon is not
 // online.
 func (m *Mirror) Daemon(id fleet.DeviceID) (Daemon, error) {
+	_, d, err := m.online(id)
+	return d, err
+}
+
+func (m *Mirror) online(id fleet.DeviceID) (*watcher, Daemon, error) {
 	w := m.watcher(id)
 	if w == nil {
-		return nil, fleet.NotFoundf("device %s is not registered", id)
+		return nil, nil, fleet.NotFoundf("device %s is not registered", id)
 	}
-	return w.online()
+	d, err := w.online()
+	return w, d, err
 }
 
 // ReadNow reads the configuration of a device, which becomes its observed one. ConfigSeen is not called for it: the
 // caller knows.
 func (m *Mirror) ReadNow(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
-	w := m.watcher(id)
-	if w == nil {
-		return fleet.ObservedConfig{}, fleet.NotFoundf("device %s is not registered", id)
-	}
-	d, err := w.online()
+	w, d, err := m.online(id)
 	if err != nil {
 		return fleet.ObservedConfig{}, err
-	}
-	return w.readConfig(ctx, d, false)
-}
-
-// ReadOver is ReadNow over a connection of the caller's to the same daemon.
-func (m *Mirror) ReadOver(ctx context.Context, id fleet.DeviceID, d ConfigReader) (fleet.ObservedConfig, error) {
-	w := m.watcher(id)
-	if w == nil {
-		return fleet.ObservedConfig{}, fleet.NotFoundf("device %s is not registered", id)
 	}
 	return w.readConfig(ctx, d, false)
 }

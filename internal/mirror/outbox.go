@@ -258,7 +258,7 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 	for i, w := range group {
 		observations[i] = w.Observation
 	}
-	if err := b.sink.Observe(ctx, observations); err != nil {
+	if err := b.sink.SaveObservations(ctx, observations); err != nil {
 		return err
 	}
 	b.kept(group)

@@ -33,6 +33,14 @@ func (w *watcher) readStatus(ctx context.Context, d Daemon, before *fleet.Status
 	return status, nil
 }
 
+// readStatusAgain reads the status of a daemon that is followed, and what is pending where that is not known.
+func (w *watcher) readStatusAgain(ctx context.Context, d Daemon) error {
+	if _, err := w.readStatus(ctx, d, w.snapshot.Load().Status); err != nil || !w.pendingDue {
+		return err
+	}
+	return w.readPending(ctx, d)
+}
+
 // newlyProven is the certificate behind which the device has just answered, when that is not known yet: on first use
 // it is the pin.
 func (w *watcher) newlyProven(d Daemon) (news *fleet.Certificate, firstUse bool) {

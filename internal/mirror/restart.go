@@ -18,14 +18,10 @@ const (
 	nextRestarting   = "It is followed again as soon as it answers."
 )
 
-// ExpectRestart says that the API of a device is about to restart because of what Muster sends. The device stays
+// expectRestart says that the API of the device is about to restart because of what Muster sends. The device stays
 // online while its API is away, for restartWindow at most. The returned function takes the expectation back: nothing
 // was changed.
-func (m *Mirror) ExpectRestart(id fleet.DeviceID) (cancel func()) {
-	w := m.watcher(id)
-	if w == nil {
-		return func() {}
-	}
+func (w *watcher) expectRestart() (cancel func()) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,7 +14,7 @@ func TestAnAPIThatRestartsBecauseOfUsIsNotUnreachable(t *testing.T) {
 		d := w.put(1, f)
 		pass(10 * time.Second)
 		since := w.snapshot(d).Since
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		f.set("status", errCut)
 		f.breakConnection()
 		synctest.Wait()
@@ -41,7 +41,7 @@ func TestAnAPIThatDoesNotComeBackIsUnreachable(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1)
 		d := w.put(1, f)
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		f.set("status", errCut)
 		f.breakConnection()
 		pass(restartWindow + lastRestartPause)
@@ -55,7 +55,7 @@ func TestARefusedChangeExpectsNoRestart(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1)
 		d := w.put(1, f)
-		w.m.ExpectRestart(d)()
+		w.m.watcher(d).expectRestart()()
 		f.breakConnection()
 		synctest.Wait()
 		w.wantConnection(d, fleet.Unreachable)
@@ -70,7 +70,7 @@ func TestAnotherDaemonDuringARestartIsSaidAtOnce(t *testing.T) {
 		inWorld(t, nil, func(t *testing.T, w *world) {
 			f := newFake(1)
 			d := w.put(1, f)
-			w.m.ExpectRestart(d)
+			w.m.watcher(d).expectRestart()
 			f.set("status", &fleet.Error{Code: code, Message: "why", Hint: "what to do"})
 			f.breakConnection()
 			pass(time.Second)
@@ -84,7 +84,7 @@ func TestARestartAfterARestartIsExpected(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1)
 		d := w.put(1, f)
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		f.breakConnection()
 		synctest.Wait()
 		gate := make(chan struct{})
@@ -92,7 +92,7 @@ func TestARestartAfterARestartIsExpected(t *testing.T) {
 		f.gate["status"] = gate
 		f.mu.Unlock()
 		pass(firstRestartPause)
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		close(gate)
 		synctest.Wait()
 		f.mu.Lock()
@@ -111,7 +111,7 @@ func TestAnotherKeyDuringARestartKeepsTheDeviceOnline(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1)
 		d := w.put(1, f)
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		f.set("status", errCut)
 		again := device(1)
 		again.APIKey = fleet.NewSecret("another")
@@ -132,7 +132,7 @@ func TestALossLongAfterAChangeIsNotExpected(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1)
 		d := w.put(1, f)
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		pass(restartBegins)
 		f.breakConnection()
 		synctest.Wait()
@@ -145,7 +145,7 @@ func TestAWrongKeyDuringARestartIsSaidAtOnce(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1)
 		d := w.put(1, f)
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		f.set("status", &fleet.Error{Code: fleet.CodeKeyRefused, Message: "why", Hint: "what to do"})
 		wrong := device(1)
 		wrong.APIKey = fleet.NewSecret("wrong")
@@ -160,7 +160,7 @@ func TestAKeyThatMusterChangesIsNotRefused(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		f := newFake(1)
 		d := w.put(1, f)
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		f.set("status", &fleet.Error{Code: fleet.CodeKeyRefused, Message: "why", Hint: "what to do"})
 		f.breakConnection()
 		synctest.Wait()
@@ -186,7 +186,7 @@ func TestAnExpectedRestartEndsTheLongPauses(t *testing.T) {
 			synctest.Wait()
 			pass(lastPause + lastPause/2)
 		}
-		w.m.ExpectRestart(d)
+		w.m.watcher(d).expectRestart()
 		f.breakConnection()
 		synctest.Wait()
 		pass(2 * firstRestartPause)

@@ -2,15 +2,15 @@ package mirror
 
 import "muster/internal/fleet"
 
-// Snapshot is what is known of one device at one moment; see fleet.
-type Snapshot = fleet.Snapshot
-
-// Aspect says what of a snapshot changed. Values are or-ed together.
-type Aspect uint8
+// The words of this room; see fleet.
+type (
+	Snapshot = fleet.Snapshot
+	Aspect   = fleet.Aspect
+)
 
 const (
-	ConnectionChanged Aspect = 1 << iota // state, reason or address
-	StatusChanged                        // status or version were read
-	FoldersChanged                       // a summary
-	ConfigChanged                        // another digest
+	ConnectionChanged = fleet.ConnectionChanged
+	StatusChanged     = fleet.StatusChanged
+	FoldersChanged    = fleet.FoldersChanged
+	ConfigChanged     = fleet.ConfigChanged
 )

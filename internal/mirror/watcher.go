@@ -37,6 +37,7 @@ type watcher struct {
 	rested       map[string]time.Time // by folder, when it came to rest; see noteScan
 	contactBegan time.Time            // of the visit under way
 	homeAsked    string               // the start time of the daemon at which it was asked for its home
+	pendingDue   bool                 // what is pending is to be read with the next status
 
 	snapshot atomic.Pointer[Snapshot] // stored under mu
 

@@ -15,13 +15,6 @@ import (
 // A person's own change of one device's configuration, which no template asks for, goes through the same queue and the
 // same pipeline as the plans of templates: read, plan, guard, intent, fresh read, narrow writes, read back, outcome.
 
-// Amendment changes a document as a person asks, for example to accept what is pending.
-type Amendment struct {
-	What   string // for the record: "accept of device ..."
-	Cause  string // of the revision that it makes
-	Change func(doc stconfig.Value) (stconfig.Value, error)
-}
-
 // The words of this room; see plan.
 type (
 	RestoreRequest = plan.RestoreRequest
@@ -99,10 +92,11 @@ func (e *Engine) restorable(ctx context.Context, j *job, number int64) (stconfig
 
 // Amend makes a person's change. What is so already is no error. It is a conflict where the change would have to wait
 // for consent, where nothing is written to the device, and where templates would take it back.
-func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, a Amendment) error {
+func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, what string,
+	to func(stconfig.Value) (stconfig.Value, error)) error {
 	_, err := e.await(ctx, id, &request{change: &change{
-		what: a.What, cause: a.Cause, done: a.What, amends: true, role: fleet.RoleOf(ctx),
-		target: func(_ context.Context, j *job) (stconfig.Value, error) { return a.Change(j.doc) },
+		what: what, cause: fleet.CauseAccept, done: what, amends: true, role: fleet.RoleOf(ctx),
+		target: func(_ context.Context, j *job) (stconfig.Value, error) { return to(j.doc) },
 	}})
 	return err
 }

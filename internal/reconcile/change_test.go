@@ -55,7 +55,7 @@ func asAdmin(t *testing.T) context.Context { return fleet.WithRole(t.Context(), 
 
 func (b *bench) share() error {
 	share := func(doc stconfig.Value) (stconfig.Value, error) { return sharedWith(doc, friend), nil }
-	return b.engine.Amend(asAdmin(b.t), b.id, reconcile.Amendment{What: "share", Cause: fleet.CauseAccept, Change: share})
+	return b.engine.Amend(asAdmin(b.t), b.id, "share", share)
 }
 
 func (b *bench) restore(ctx context.Context, request reconcile.RestoreRequest) (reconcile.Restored, error) {
@@ -223,8 +223,8 @@ func TestAChangeThatTemplatesTakeBackIsAConflict(t *testing.T) {
 		b.start()
 		defer b.stop()
 		set := func(key string, to stconfig.Value) error {
-			return b.engine.Amend(asAdmin(t), b.id, reconcile.Amendment{What: "edit", Cause: fleet.CauseAccept,
-				Change: func(doc stconfig.Value) (stconfig.Value, error) { return edited(doc, key, to), nil }})
+			return b.engine.Amend(asAdmin(t), b.id, "edit",
+				func(doc stconfig.Value) (stconfig.Value, error) { return edited(doc, key, to), nil })
 		}
 		before := len(b.daemon.written())
 		err := set(folder+".label", stconfig.Text("Other"))

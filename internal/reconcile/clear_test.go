@@ -32,7 +32,7 @@ func TestASecretInClearIsWarnedOf(t *testing.T) {
 				}
 				var warned []string
 				for _, warning := range made.Warnings {
-					if key, _, clear := strings.Cut(warning, " stands in clear"); clear {
+					if key, _, clear := strings.Cut(warning, " is in clear"); clear {
 						warned = append(warned, key)
 					}
 					if strings.Contains(warning, "letmein") {

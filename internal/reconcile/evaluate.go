@@ -16,38 +16,35 @@ import (
 	"muster/internal/template"
 )
 
-// Evaluation is what evaluating a template on one device gives, with secrets in clear; see template.
-type Evaluation = template.Evaluation
-
 // Evaluate runs a template for an example device, over the configuration as the templates before it leave it: the
 // given device, or one that carries a tag of the template, else the first online one, else the first, else a sample.
-// An error is the body's; whatever is wrong with what it makes is a warning.
-func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fleet.DeviceID) (Evaluation, error) {
+// An error is the body's; whatever is wrong with what it makes is a warning. Secrets are masked.
+func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fleet.DeviceID) (template.Evaluation, error) {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
-		return Evaluation{}, err
+		return template.Evaluation{}, err
 	}
 	if device != "" && registry.Devices[device] == nil {
-		return Evaluation{}, fleet.NotFoundf("there is no device %s", device)
+		return template.Evaluation{}, fleet.NotFoundf("there is no device %s", device)
 	}
 	if device == "" {
 		device = e.example(registry, t.Tags)
 	}
 	x := evaluating{Engine: e, t: t.Template, secrets: e.newSecrets(ctx)}
 	if err := x.over(ctx, device); err != nil {
-		return Evaluation{}, err
+		return template.Evaluation{}, err
 	}
 	start := time.Now()
 	r, err := e.o.Evaluator.Evaluate(ctx, t.Text, x.input(x.config))
 	if err != nil {
-		return Evaluation{}, err
+		return template.Evaluation{}, err
 	}
 	x.out.Took = time.Since(start)
 	x.out.Language, x.out.Value, x.out.Output, x.out.Steps = r.Language, r.Value, r.Output, r.Steps
 	if err := x.lay(ctx, r); err != nil {
-		return Evaluation{}, err
+		return template.Evaluation{}, err
 	}
-	return x.out, nil
+	return x.out.Masked(t.Key), nil
 }
 
 // example picks the device that a template is evaluated for.
@@ -74,10 +71,6 @@ func (e *Engine) example(r *fleet.Registry, tags []fleet.Tag) fleet.DeviceID {
 	return best
 }
 
-// SampleFacts are what templates see of the sample device.
-var SampleFacts = template.Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort,
-	OS: "linux", Arch: "amd64", Version: "v2.1.3"}
-
 var sampleSystem = fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/sample"}
 
 // evaluating is one evaluation under way.
@@ -90,7 +83,7 @@ type evaluating struct {
 	facts   template.Facts
 	fleet   *template.Fleet
 	config  stconfig.Value // so far in the fold
-	out     Evaluation
+	out     template.Evaluation
 }
 
 // maxWarnings is as many as a person reads.
@@ -113,7 +106,7 @@ func (x *evaluating) input(config stconfig.Value) template.Input {
 // over prepares the device that the template is evaluated for.
 func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 	x.own, x.config = stconfig.SampleID, stconfig.Sample()
-	x.facts = SampleFacts
+	x.facts = template.SampleFacts
 	if device == "" {
 		x.warn("no device is registered: evaluated for a sample device, over a sample configuration")
 		return nil
@@ -191,9 +184,8 @@ func (x *evaluating) soFar(ctx context.Context) error {
 // lay applies the value at the template's key and says what would come of it. What is wrong with it is a warning.
 func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 	if key, err := stconfig.ParseKey(x.t.Key); err == nil {
-		for _, at := range stconfig.SecretsIn(key, evaluated.Value) {
-			x.warn("%s stands in clear in the template: keep it as a secret, and write secret(\"name\") or \"${secret:name}\"",
-				at)
+		for _, clear := range desired.ClearSecrets(key, evaluated.Value) {
+			x.warn("%s", clear)
 		}
 	}
 	var label func(fleet.DeviceID) (string, bool)

@@ -268,16 +268,17 @@ func (s *store) outcomes() []fleet.Outcome {
 
 // daemon is one Syncthing, as far as configurations go.
 type daemon struct {
-	mu      sync.Mutex
-	id      fleet.DeviceID
-	store   *store
-	doc     stconfig.Value
-	ignores map[string][]string
-	online  bool
-	known   reconcile.Known
-	calls   []string // writes that arrived
-	busy    bool     // a session is open
-	reads   int
+	mu        sync.Mutex
+	id        fleet.DeviceID
+	store     *store
+	doc       stconfig.Value
+	ignores   map[string][]string
+	online    bool
+	known     reconcile.Known
+	calls     []string // writes that arrived
+	dismissed []fleet.Pending
+	busy      bool // a session is open
+	reads     int
 
 	restarts         bool // it says that it has to start anew
 	asked, restarted int
@@ -372,6 +373,13 @@ func (s *session) SetIgnores(ctx context.Context, folder string, lines []string)
 
 func (s *session) Write(ctx context.Context, method, path string, body []byte) error {
 	return s.d.Write(ctx, s.d.id, method, path, body)
+}
+
+func (s *session) DismissPending(_ context.Context, asks fleet.Pending) error {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	s.d.dismissed = append(s.d.dismissed, asks)
+	return nil
 }
 
 func (s *session) RestartRequired(context.Context) (bool, error) {

@@ -115,7 +115,7 @@ type history struct {
 	wrote     map[string]time.Time     // folders that were written to a moment ago
 
 	restart restarting
-	pass    Pass // the last finished one; not to be changed
+	pass    fleet.Pass // the last finished one; not to be changed
 
 	overConsents []int64 // that the store has open still
 

@@ -313,7 +313,7 @@ func TestSecretsChange(t *testing.T) {
 }
 
 func TestEvaluate(t *testing.T) {
-	evaluate := func(t *testing.T, b *bench, tt fleet.TaggedTemplate) reconcile.Evaluation {
+	evaluate := func(t *testing.T, b *bench, tt fleet.TaggedTemplate) template.Evaluation {
 		t.Helper()
 		ev, err := b.engine.Evaluate(t.Context(), tt, "")
 		if err != nil {

@@ -1,43 +1,19 @@
 package reconcile
 
 import (
-	"slices"
 	"strings"
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
 )
 
-// Pass is the result of the last finished pass over a device, for those who judge the device by it.
-type Pass struct {
-	Generation int64  // of the templates and tags that the device was planned from
-	Observed   string // digest of the document that it was planned from; "" before the first pass
-	Failed     string // why no plan can be made of the templates, for a person; "" when there is one
-	Unsent     string // the first of the changes that are still to be sent; "" when there is none
-	Waiting    []WaitingChange
-}
-
-// WaitingChange is a change that is not sent by itself: it is held, refused, or its key is stopped.
-type WaitingChange struct {
-	Wish    string // keyed digest of what it asks for, see plan.Wish
-	Key     string
-	Reason  string // for a person
-	Stopped bool
-}
-
-// Same tells whether two passes had the same result.
-func (p Pass) Same(o Pass) bool {
-	return p.Generation == o.Generation && p.Observed == o.Observed && p.Failed == o.Failed && p.Unsent == o.Unsent &&
-		slices.Equal(p.Waiting, o.Waiting)
-}
-
 // LastPass is the result of the last finished pass over a device. It asks no daemon.
-func (e *Engine) LastPass(id fleet.DeviceID) Pass {
+func (e *Engine) LastPass(id fleet.DeviceID) fleet.Pass {
 	e.mu.Lock()
 	m := e.items[id]
 	e.mu.Unlock()
 	if m == nil {
-		return Pass{}
+		return fleet.Pass{}
 	}
 	m.history.mu.Lock()
 	defer m.history.mu.Unlock()
@@ -45,14 +21,14 @@ func (e *Engine) LastPass(id fleet.DeviceID) Pass {
 }
 
 // passOf is the result of the job's plan.
-func (e *Engine) passOf(j *job) Pass {
-	p := Pass{Generation: j.view.registry.Generation, Observed: j.digest}
+func (e *Engine) passOf(j *job) fleet.Pass {
+	p := fleet.Pass{Generation: j.view.registry.Generation, Observed: j.digest}
 	for _, c := range j.plan.Changes {
 		switch {
 		case c.Sendable() && p.Unsent == "":
 			p.Unsent = c.Key.String()
 		case c.Class != plan.Skipped && !c.Sendable() && len(p.Waiting) < maxWaiting:
-			p.Waiting = append(p.Waiting, WaitingChange{Wish: c.Wish().Keyed(e.o.DigestKey), Key: c.Key.String(),
+			p.Waiting = append(p.Waiting, fleet.WaitingChange{Wish: c.Wish().Keyed(e.o.DigestKey), Key: c.Key.String(),
 				Reason:  shortened(c.Reason),
 				Stopped: c.Stopped})
 		}
@@ -61,7 +37,7 @@ func (e *Engine) passOf(j *job) Pass {
 }
 
 // passed keeps the result of a pass, and tells those who follow when it is another one.
-func (e *Engine) passed(m *item, p Pass) {
+func (e *Engine) passed(m *item, p fleet.Pass) {
 	m.history.mu.Lock()
 	same := m.history.pass.Same(p)
 	m.history.pass = p

@@ -336,7 +336,7 @@ func (e *Engine) planFailed(j *job, err error) error {
 	e.held.put(j.m.id, nil)
 	e.report(j.m.id, plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(err), Next: known.Hint})
 	j.m.history.done(j)
-	e.passed(j.m, Pass{Generation: j.view.registry.Generation, Observed: j.digest, Failed: fleet.Reason(err)})
+	e.passed(j.m, fleet.Pass{Generation: j.view.registry.Generation, Observed: j.digest, Failed: fleet.Reason(err)})
 	return err
 }
 

@@ -60,6 +60,7 @@ type Session interface {
 	// RestartRequired tells whether something takes effect only when the daemon starts anew; Restart has it do so.
 	RestartRequired(ctx context.Context) (bool, error)
 	Restart(ctx context.Context) error
+	DismissPending(ctx context.Context, asks fleet.Pending) error
 	Close() // twice is fine
 }
 

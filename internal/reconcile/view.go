@@ -96,9 +96,7 @@ func (v *view) facts(id fleet.DeviceID) template.Facts {
 	if d == nil {
 		return template.Facts{}
 	}
-	version := v.known(id).Version
-	return template.Facts{DeviceID: id, Label: d.Label, Tags: d.Tags, APIAddress: d.APIAddress, APIPort: d.APIPort,
-		OS: version.OS, Arch: version.Arch, Version: version.Version}
+	return template.FactsOf(d, v.known(id).Version)
 }
 
 // label is that of a registered device.

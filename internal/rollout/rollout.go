@@ -50,39 +50,12 @@ type Fleet interface {
 	Facts(r *fleet.Registry) []template.Facts
 }
 
-// Standing is how a device stands: what its watcher saw last, and the result of the last pass of reconcile.
-type Standing struct {
-	Gone       bool // registered no more
-	TooOld     bool // to be written to
-	Tried      bool // since Muster began to watch it; else it is not known whether it can be reached
-	Online     bool
-	Mode       fleet.Mode
-	Digest     string            // of the newest configuration that was seen
-	Errors     map[string]string // folders in error, with the reason
-	Summarised bool              // every folder of that configuration has a summary
-
-	Configuration fleet.Configuration
-	Reason        string // of that state, or of the connection
-
-	Pass Pass
-}
-
-// Pass is the result of the last finished pass of reconcile.
-type Pass struct {
-	Generation int64  // that the device was planned from
-	Observed   string // digest of the configuration that it was planned from; "" before the first pass
-	Failed     string // why no plan can be made of the templates; "" when there is one
-	Unsent     string // the first key that is still to be sent; "" when there is none
-	Waiting    []Waiting
-}
-
-// Waiting is a change that is not sent by itself: it is held, refused, or its key is stopped.
-type Waiting struct {
-	Wish    string // keyed digest of what it asks for
-	Key     string
-	Reason  string // for a person
-	Stopped bool
-}
+// The words of this room; see fleet.
+type (
+	Standing = fleet.Standing
+	Pass     = fleet.Pass
+	Waiting  = fleet.WaitingChange
+)
 
 // Evaluator runs a template's program.
 type Evaluator interface {

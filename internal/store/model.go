@@ -78,7 +78,7 @@ func (m *model) replace(fresh contents) fleet.Committed {
 			changed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
 		}
 	}
-	changed.Registry, changed.Generation, changed.Modes, changed.Roots = true, true, true, true
+	changed.Merge(fleet.Committed{Registry: true, Generation: true, Modes: true, Roots: true, Secrets: true})
 	m.now, m.view = fresh, nil
 	return changed
 }

@@ -111,6 +111,7 @@ func sortedSet[T cmp.Ordered](list []T) []T {
 func (t *tx) putSecret(secret fleet.StoredSecret, value fleet.Secret, created bool) error {
 	keys, tags := textOf(secret.Scope.Keys), textOf(secret.Scope.Tags)
 	t.record("secret.put", secret.Name, "keys "+keys+", tags "+tags)
+	t.effects.committed.Merge(fleet.Committed{Secrets: true})
 	if created {
 		if err := t.exec(`INSERT INTO secrets (name, value, created_at, updated_at) VALUES ($1, $2, $3, $3)`,
 			secret.Name, []byte{}, millis(t.now)); err != nil {
@@ -152,6 +153,7 @@ func (s *Store) DeleteSecret(ctx context.Context, name string) error {
 		}
 		t.forget()
 		t.record("secret.delete", name, "")
+		t.effects.committed.Merge(fleet.Committed{Secrets: true})
 		return none, err
 	})
 	return err

@@ -50,8 +50,7 @@ func (e *effects) takeBack() {
 }
 
 func (e *effects) empty() bool {
-	return len(e.model) == 0 && !e.committed.Registry &&
-		len(e.committed.Devices)+len(e.committed.Admitted)+len(e.after) == 0
+	return len(e.model)+len(e.after) == 0 && e.committed.Empty()
 }
 
 // savepoint runs one write. The error it returns is one of the transaction as a whole.

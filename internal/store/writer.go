@@ -279,7 +279,7 @@ func (w *writer) begin(ctx context.Context) error {
 func (w *writer) tell(committed fleet.Committed) {
 	w.telling.Lock()
 	defer w.telling.Unlock()
-	if w.committed != nil && (committed.Registry || len(committed.Devices)+len(committed.Admitted) > 0) {
+	if w.committed != nil && !committed.Empty() {
 		w.committed(committed)
 	}
 }

@@ -27,6 +27,16 @@ type Facts struct {
 	Version    string         `json:"version"` // "v2.1.3"
 }
 
+// FactsOf are those of a registered device whose daemon has a version; zero where it is not known.
+func FactsOf(d *fleet.Registered, v fleet.Version) Facts {
+	return Facts{DeviceID: d.ID, Label: d.Label, Tags: d.Tags, APIAddress: d.APIAddress, APIPort: d.APIPort,
+		OS: v.OS, Arch: v.Arch, Version: v.Version}
+}
+
+// SampleFacts are what templates see of the sample device.
+var SampleFacts = Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort,
+	OS: "linux", Arch: "amd64", Version: "v2.1.3"}
+
 var factNames = []string{"deviceID", "label", "tags", "apiAddress", "apiPort", "os", "arch", "version"}
 
 // AppendDigest appends the named facts, all of them when the program passes its device on, in a form that differs

@@ -26,7 +26,7 @@ type watch struct {
 	configs map[fleet.DeviceID]int
 }
 
-func (w *watch) Observe(_ context.Context, o []fleet.Observation) error {
+func (w *watch) SaveObservations(_ context.Context, o []fleet.Observation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept = append(w.kept, o...)
@@ -39,13 +39,18 @@ func (w *watch) configsSeen(id fleet.DeviceID) int {
 	return w.configs[id]
 }
 
+// client follows a daemon and changes nothing there.
+type client struct{ *syncthing.Client }
+
+func (client) Open(context.Context) (mirror.Channel, error) { panic("the daemon is not to be changed") }
+
 func start(t *testing.T) *watch {
 	t.Helper()
 	w := &watch{t: t, configs: map[fleet.DeviceID]int{}}
 	w.Mirror = mirror.New(mirror.Options{
 		Sink: w,
 		Dial: func(target mirror.Target) mirror.Daemon {
-			return syncthing.New(syncthing.Target(target), syncthing.Options{})
+			return client{syncthing.New(target, syncthing.Options{})}
 		},
 		ConfigSeen: func(id fleet.DeviceID, _ fleet.ObservedConfig) {
 			w.mu.Lock()

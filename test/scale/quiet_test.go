@@ -19,7 +19,14 @@ type discard struct {
 	statuses map[fleet.DeviceID]int
 }
 
-func (d *discard) Observe(_ context.Context, observations []fleet.Observation) error {
+// unchanged follows a daemon and changes nothing there.
+type unchanged struct{ *syncthing.Client }
+
+func (unchanged) Open(context.Context) (mirror.Channel, error) {
+	panic("the daemon is not to be changed")
+}
+
+func (d *discard) SaveObservations(_ context.Context, observations []fleet.Observation) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, o := range observations {
@@ -48,7 +55,7 @@ func TestAQuietHourNeedsOneConnectionPerDaemon(t *testing.T) {
 		defer farm.Close()
 		sink := &discard{statuses: map[fleet.DeviceID]int{}}
 		m := mirror.New(mirror.Options{Sink: sink, Dial: func(target mirror.Target) mirror.Daemon {
-			return syncthing.New(syncthing.Target(target), syncthing.Options{Dial: farm.Dial})
+			return unchanged{syncthing.New(target, syncthing.Options{Dial: farm.Dial})}
 		}})
 		for _, d := range farm.Daemons() {
 			m.Put(fleet.Registered{Device: fleet.Device{

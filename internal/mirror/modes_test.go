@@ -1,4 +1,4 @@
-package app
+package mirror
 
 import (
 	"maps"
@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"muster/internal/fleet"
-	"muster/internal/mirror"
 )
 
 func TestWatchersFollowTheModesOfTheFleetAndOfTags(t *testing.T) {
 	put := map[fleet.DeviceID]bool{}
-	a := &App{mirror: mirror.New(mirror.Options{Changed: func(id fleet.DeviceID, _ mirror.Aspect) { put[id] = true }})}
+	m := New(Options{Changed: func(id fleet.DeviceID, _ Aspect) { put[id] = true }})
 	registry := func(mode fleet.Mode, tags map[fleet.Tag]fleet.Mode, ofA ...fleet.Tag) *fleet.Registry {
 		device := func(id fleet.DeviceID, mode fleet.Mode, tags ...fleet.Tag) *fleet.Registered {
 			return &fleet.Registered{Device: fleet.Device{ID: id}, Tags: tags, Settings: fleet.DeviceSettings{Mode: mode}}
@@ -23,7 +22,7 @@ func TestWatchersFollowTheModesOfTheFleetAndOfTags(t *testing.T) {
 	}
 	away := map[fleet.Tag]fleet.Mode{"away": fleet.ModePaused}
 	for id, device := range registry(fleet.ModeOn, nil).Devices {
-		a.mirror.Put(*device, id == "c")
+		m.Put(*device, id == "c")
 	}
 	for _, step := range []struct {
 		what     string
@@ -32,8 +31,8 @@ func TestWatchersFollowTheModesOfTheFleetAndOfTags(t *testing.T) {
 		paused   []fleet.DeviceID
 	}{
 		{"nothing pauses", registry(fleet.ModeOn, nil), nil, []fleet.DeviceID{"c"}},
-		{"a tag that nobody carries pauses", registry(fleet.ModeOn, away), nil, []fleet.DeviceID{"c"}},
-		{"somebody carries it", registry(fleet.ModeOn, away, "away"), []fleet.DeviceID{"a"}, []fleet.DeviceID{"a", "c"}},
+		{"a tag that no device carries pauses", registry(fleet.ModeOn, away), nil, []fleet.DeviceID{"c"}},
+		{"a device carries it", registry(fleet.ModeOn, away, "away"), []fleet.DeviceID{"a"}, []fleet.DeviceID{"a", "c"}},
 		{"and no more", registry(fleet.ModeOn, away), []fleet.DeviceID{"a"}, []fleet.DeviceID{"c"}},
 		{"and again", registry(fleet.ModeObserve, away, "away"), []fleet.DeviceID{"a"}, []fleet.DeviceID{"a", "c"}},
 		{"the tag resumes", registry(fleet.ModeOn, nil, "away"), []fleet.DeviceID{"a"}, []fleet.DeviceID{"c"}},
@@ -46,12 +45,12 @@ func TestWatchersFollowTheModesOfTheFleetAndOfTags(t *testing.T) {
 		{"the tag resumes, too", registry(fleet.ModeOn, nil), []fleet.DeviceID{"b"}, []fleet.DeviceID{"c"}},
 	} {
 		clear(put)
-		a.pauseOrResume(step.registry)
+		m.ModesChanged(step.registry)
 		if got := slices.Sorted(maps.Keys(put)); !slices.Equal(got, step.put) {
 			t.Errorf("%s: %v were put, want %v", step.what, got, step.put)
 		}
 		for id := range step.registry.Devices {
-			if got := a.mirror.Paused(id); got != slices.Contains(step.paused, id) {
+			if got := m.Paused(id); got != slices.Contains(step.paused, id) {
 				t.Errorf("%s: %s is paused: %v", step.what, id, got)
 			}
 		}
@@ -59,36 +58,11 @@ func TestWatchersFollowTheModesOfTheFleetAndOfTags(t *testing.T) {
 }
 
 func TestThePausedAreWatchedAgainAfterARestart(t *testing.T) {
-	a := &App{mirror: mirror.New(mirror.Options{})}
+	m := New(Options{})
 	d := fleet.Registered{Device: fleet.Device{ID: "a"}}
-	a.mirror.Put(d, true) // by the fleet's mode at the start
-	a.pauseOrResume(&fleet.Registry{Mode: fleet.ModeOn, Devices: map[fleet.DeviceID]*fleet.Registered{"a": &d}})
-	if a.mirror.Paused("a") {
+	m.Put(d, true) // by the fleet's mode at the start
+	m.ModesChanged(&fleet.Registry{Mode: fleet.ModeOn, Devices: map[fleet.DeviceID]*fleet.Registered{"a": &d}})
+	if m.Paused("a") {
 		t.Error("it is still paused")
 	}
-}
-
-func TestNothingOlderIsToldAfterTheLatest(t *testing.T) {
-	a := &App{mirror: mirror.New(mirror.Options{})}
-	d := fleet.Registered{Device: fleet.Device{ID: "a"}}
-	a.mirror.Put(d, false)
-	var told *mirror.Snapshot
-	second := make(chan struct{})
-	a.withLatest("a", func(s *mirror.Snapshot) {
-		a.mirror.Put(d, true)
-		go func() {
-			defer close(second)
-			a.withLatest("a", func(s *mirror.Snapshot) { told = s })
-		}()
-		if a.latest.TryLock() { // then the second does not wait for the first
-			a.latest.Unlock()
-			<-second
-		}
-		told = s
-	})
-	<-second
-	if told != a.mirror.Snapshot("a") {
-		t.Errorf("told last: %+v", told)
-	}
-	a.withLatest("b", func(*mirror.Snapshot) { t.Error("told of a device that is not watched") })
 }

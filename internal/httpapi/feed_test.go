@@ -1,4 +1,4 @@
-package app
+package httpapi
 
 import (
 	"context"
@@ -15,36 +15,34 @@ import (
 	"muster/api"
 	"muster/internal/event"
 	"muster/internal/fleet"
-	"muster/internal/mirror"
 )
 
-// newsroom is news about a fleet that the test changes.
-type newsroom struct {
-	news *news
+// feeding is a feed about a fleet that the test changes.
+type feeding struct {
+	feed *Feed
 
 	mu        sync.Mutex // guards what follows
 	reg       *fleet.Registry
-	snapshots map[fleet.DeviceID]*mirror.Snapshot
+	snapshots map[fleet.DeviceID]*fleet.Snapshot
 	states    map[fleet.DeviceID]fleet.State
 }
 
-func newNewsroom() *newsroom {
-	r := &newsroom{reg: &fleet.Registry{}, snapshots: map[fleet.DeviceID]*mirror.Snapshot{},
+func newFeeding() *feeding {
+	r := &feeding{reg: &fleet.Registry{}, snapshots: map[fleet.DeviceID]*fleet.Snapshot{},
 		states: map[fleet.DeviceID]fleet.State{}}
-	r.news = &news{
-		hub: event.NewHub(event.Options{}), log: slog.New(slog.DiscardHandler), wake: make(chan struct{}, 1),
-		marks: map[fleet.DeviceID]mark{}, told: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
-		registry: func(context.Context) (*fleet.Registry, error) {
+	r.feed = NewFeed(FeedOptions{
+		Log: slog.New(slog.DiscardHandler),
+		Registry: func(context.Context) (*fleet.Registry, error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			return r.reg, nil
 		},
-		snapshot: func(id fleet.DeviceID) *mirror.Snapshot {
+		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			return r.snapshots[id]
 		},
-		state: func(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
+		State: func(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			if r.reg.Devices[id] == nil {
@@ -52,12 +50,12 @@ func newNewsroom() *newsroom {
 			}
 			return r.states[id], nil
 		},
-	}
+	})
 	return r
 }
 
 // put registers a device with tags; without any it deletes it.
-func (r *newsroom) put(id fleet.DeviceID, tags ...fleet.Tag) {
+func (r *feeding) put(id fleet.DeviceID, tags ...fleet.Tag) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}
@@ -65,12 +63,12 @@ func (r *newsroom) put(id fleet.DeviceID, tags ...fleet.Tag) {
 	delete(next.Devices, id)
 	if len(tags) > 0 {
 		next.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id}, Tags: tags}
-		r.snapshots[id] = &mirror.Snapshot{Device: id}
+		r.snapshots[id] = &fleet.Snapshot{Device: id}
 	}
 	r.reg = &next
 }
 
-func (r *newsroom) seen(id fleet.DeviceID, change func(*mirror.Snapshot, *fleet.State)) {
+func (r *feeding) seen(id fleet.DeviceID, change func(*fleet.Snapshot, *fleet.State)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next, state := *r.snapshots[id], r.states[id]
@@ -82,10 +80,10 @@ func (r *newsroom) seen(id fleet.DeviceID, change func(*mirror.Snapshot, *fleet.
 	r.snapshots[id], r.states[id] = &next, state
 }
 
-// follow runs the news and collects what is published, until the test asks for it.
-func (r *newsroom) follow(t *testing.T, f event.Filter) (published func() []string) {
+// follow runs the feed and collects what is published, until the test asks for it.
+func (r *feeding) follow(t *testing.T, f event.Filter) (published func() []string) {
 	t.Helper()
-	events, err := r.news.hub.Subscribe(f, event.Latest)
+	events, err := r.feed.Hub.Subscribe(f, event.Latest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,12 +97,12 @@ func (r *newsroom) follow(t *testing.T, f event.Filter) (published func() []stri
 			}
 			mu.Lock()
 			for _, e := range batch {
-				got = append(got, told(e))
+				got = append(got, inShort(e))
 			}
 			mu.Unlock()
 		}
 	}()
-	go func() { _ = r.news.Run(t.Context()) }()
+	go func() { _ = r.feed.Run(t.Context()) }()
 	synctest.Wait()
 	return func() []string {
 		time.Sleep(time.Second) // of the bubble's clock
@@ -117,14 +115,13 @@ func (r *newsroom) follow(t *testing.T, f event.Filter) (published func() []stri
 	}
 }
 
-// busy lets the news be between two rounds: what happens now is told together, in one round.
-func (r *newsroom) busy() {
-	r.news.rouse()
+// busy lets the feed be between two rounds: what happens now is published together, in one round.
+func (r *feeding) busy() {
+	r.feed.rouse()
 	synctest.Wait()
 }
 
-// told is an event in short.
-func told(e *event.Event) string {
+func inShort(e *event.Event) string {
 	var data struct {
 		Deleted bool
 		State   json.RawMessage
@@ -149,7 +146,7 @@ func told(e *event.Event) string {
 
 func TestWhatPeopleDoToDevicesIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newNewsroom()
+		r := newFeeding()
 		r.put("A", "x")
 		published := r.follow(t, event.Filter{})
 		for _, step := range []struct {
@@ -167,8 +164,8 @@ func TestWhatPeopleDoToDevicesIsTold(t *testing.T) {
 			r.mu.Unlock()
 			r.busy()
 			r.put("A", step.tags...)
-			r.news.committed()
-			r.news.mirrored("A", mirror.ConnectionChanged)
+			r.feed.RegistryChanged()
+			r.feed.DeviceChanged("A", fleet.ConnectionChanged)
 			got := published()
 			if step.name == "as it was" {
 				got = slices.DeleteFunc(got, func(s string) bool { return s == "device A[x] online" }) // the mirror's
@@ -182,12 +179,12 @@ func TestWhatPeopleDoToDevicesIsTold(t *testing.T) {
 
 func TestABurstAboutADeviceIsToldInFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newNewsroom()
+		r := newFeeding()
 		r.put("A", "x")
 		published := r.follow(t, event.Filter{Types: []event.Type{event.TypeStatus}})
 		for i := range 10_000 {
-			r.seen("A", func(s *mirror.Snapshot, _ *fleet.State) { s.Status = &fleet.Status{Uptime: int64(i)} })
-			r.news.mirrored("A", mirror.StatusChanged)
+			r.seen("A", func(s *fleet.Snapshot, _ *fleet.State) { s.Status = &fleet.Status{Uptime: int64(i)} })
+			r.feed.DeviceChanged("A", fleet.StatusChanged)
 		}
 		got := published()
 		if len(got) > 3 || len(got) == 0 || got[len(got)-1] != "status A[x] 9999" {
@@ -198,31 +195,31 @@ func TestABurstAboutADeviceIsToldInFew(t *testing.T) {
 
 func TestEachAspectIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newNewsroom()
+		r := newFeeding()
 		r.put("A", "x")
 		r.put("B", "x")
 		published := r.follow(t, event.Filter{Devices: []fleet.DeviceID{"A"}})
-		r.seen("A", func(s *mirror.Snapshot, state *fleet.State) {
+		r.seen("A", func(s *fleet.Snapshot, state *fleet.State) {
 			s.Digest, state.Connection = "d1", fleet.Online
 			s.Summaries["f"], s.Summaries["g"] = fleet.FolderSummary{Folder: "f"}, fleet.FolderSummary{Folder: "g"}
 		})
 		r.busy()
-		r.news.mirrored("B", mirror.ConnectionChanged)
-		r.news.mirrored("A", mirror.ConfigChanged|mirror.FoldersChanged)
-		r.news.mirrored("A", mirror.ConnectionChanged)
+		r.feed.DeviceChanged("B", fleet.ConnectionChanged)
+		r.feed.DeviceChanged("A", fleet.ConfigChanged|fleet.FoldersChanged)
+		r.feed.DeviceChanged("A", fleet.ConnectionChanged)
 		if got, want := published(), []string{"device A[x] online", "config A[x] d1", "folder A[x] f",
 			"folder A[x] g"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 
-		r.seen("A", func(s *mirror.Snapshot, state *fleet.State) {
+		r.seen("A", func(s *fleet.Snapshot, state *fleet.State) {
 			state.Configuration = fleet.ConfigHeld
 			s.Summaries["f"] = fleet.FolderSummary{Folder: "f", UpdatedAt: time.Now()} // read again, and the same
 			s.Summaries["g"] = fleet.FolderSummary{Folder: "g", NeedBytes: 7}
 		})
 		r.busy()
-		r.news.mirrored("A", mirror.FoldersChanged)
-		r.news.planned("A")
+		r.feed.DeviceChanged("A", fleet.FoldersChanged)
+		r.feed.DeviceChanged("A", fleet.PlanChanged)
 		if got, want := published(), []string{"folder A[x] g", "plan A[x] onlineheld"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -231,20 +228,20 @@ func TestEachAspectIsToldOnce(t *testing.T) {
 
 func TestWhoAsksToBeLetInIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newNewsroom()
+		r := newFeeding()
 		r.put("A", "x")
-		r.news.pending = func(fleet.DeviceID) []fleet.Pending {
-			return []fleet.Pending{{Device: "A", From: "B"}, {Device: "A", From: "C", Folder: "f"},
+		r.seen("A", func(s *fleet.Snapshot, _ *fleet.State) {
+			s.Pending = []fleet.Pending{{Device: "A", From: "B"}, {Device: "A", From: "C", Folder: "f"},
 				{Device: "A", From: "D", Folder: "f"}}
-		}
-		events, err := r.news.hub.Subscribe(event.Filter{Types: []event.Type{event.TypePending}}, event.Latest)
+		})
+		events, err := r.feed.Hub.Subscribe(event.Filter{Types: []event.Type{event.TypePending}}, event.Latest)
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() { _ = r.news.Run(t.Context()) }()
+		go func() { _ = r.feed.Run(t.Context()) }()
 		synctest.Wait()
 		for range 1000 {
-			r.news.asked("A")
+			r.feed.DeviceChanged("A", fleet.PendingChanged)
 		}
 		batch, err := events.Next(t.Context())
 		if err != nil || string(batch[0].Data) != `{"devices":1,"folders":2}` ||
@@ -256,20 +253,20 @@ func TestWhoAsksToBeLetInIsCounted(t *testing.T) {
 
 func TestOfADeletedDeviceNothingIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newNewsroom()
+		r := newFeeding()
 		r.put("A", "x")
 		published := r.follow(t, event.Filter{})
-		r.seen("A", func(s *mirror.Snapshot, _ *fleet.State) { s.Summaries["f"] = fleet.FolderSummary{Folder: "f"} })
-		r.news.mirrored("A", mirror.FoldersChanged)
+		r.seen("A", func(s *fleet.Snapshot, _ *fleet.State) { s.Summaries["f"] = fleet.FolderSummary{Folder: "f"} })
+		r.feed.DeviceChanged("A", fleet.FoldersChanged)
 		published()
 		r.put("A")
-		r.news.committed()
-		r.news.mirrored("A", mirror.FoldersChanged) // from a watcher that is about to end
+		r.feed.RegistryChanged()
+		r.feed.DeviceChanged("A", fleet.FoldersChanged) // from a watcher that is about to end
 		if got, want := published(), []string{"device A[x] deleted"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if len(r.news.told)+len(r.news.marks)+len(r.news.order) > 0 {
-			t.Errorf("left: %v, %v, %v", r.news.told, r.news.marks, r.news.order)
+		if len(r.feed.published)+len(r.feed.marks)+len(r.feed.order) > 0 {
+			t.Errorf("left: %v, %v, %v", r.feed.published, r.feed.marks, r.feed.order)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package app
+package discovery
 
 import (
 	"errors"
@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/mirror"
 )
 
 // crowd is a fleet of n devices that are online and one, "lost", that is not.
 type crowd struct {
-	snapshots []*mirror.Snapshot
+	snapshots []*fleet.Snapshot
 	registry  fleet.Registry
 	now       time.Time
 	walked    int
@@ -28,17 +27,17 @@ func newCrowd(n int) *crowd {
 	return c
 }
 
-func (c *crowd) add(id fleet.DeviceID, connection fleet.Connection, tags ...fleet.Tag) *mirror.Snapshot {
-	s := &mirror.Snapshot{Device: id, Connection: connection}
+func (c *crowd) add(id fleet.DeviceID, connection fleet.Connection, tags ...fleet.Tag) *fleet.Snapshot {
+	s := &fleet.Snapshot{Device: id, Connection: connection}
 	c.snapshots = append(c.snapshots, s)
 	c.registry.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id}, Tags: tags}
 	return s
 }
 
-func (c *crowd) nearby() *nearby {
-	return &nearby{
-		snapshots: func() []*mirror.Snapshot { c.walked++; return c.snapshots },
-		registry:  func() (*fleet.Registry, error) { return &c.registry, nil }, now: func() time.Time { return c.now },
+func (c *crowd) nearby() *Nearby {
+	return &Nearby{
+		Snapshots: func() []*fleet.Snapshot { c.walked++; return c.snapshots },
+		Registry:  func() (*fleet.Registry, error) { return &c.registry, nil }, now: func() time.Time { return c.now },
 	}
 }
 
@@ -49,7 +48,7 @@ func TestThoseThatShareSomethingAreAskedFirst(t *testing.T) {
 	c.snapshots[321].Folders = folder
 	c.registry.Devices["D0123"].Tags = []fleet.Tag{"site:lima"}
 	c.registry.Devices["D0124"].Tags = []fleet.Tag{"site:osaka"}
-	got := c.nearby().of("lost")
+	got := c.nearby().Online("lost")
 	if len(got) != mostNearby || got[0] != "D0321" || got[1] != "D0123" || slices.Contains(got, "lost") {
 		t.Errorf("got %v", got)
 	}
@@ -64,7 +63,7 @@ func TestADeviceIsNotAskedAboutItself(t *testing.T) {
 	for _, s := range c.snapshots {
 		s.Folders = []fleet.FolderLabel{{Folder: "photos"}}
 	}
-	if got := c.nearby().of("D0001"); len(got) != 2 || slices.Contains(got, "D0001") {
+	if got := c.nearby().Online("D0001"); len(got) != 2 || slices.Contains(got, "D0001") {
 		t.Errorf("got %v", got)
 	}
 }
@@ -73,7 +72,7 @@ func TestInTimeEverybodyIsAsked(t *testing.T) {
 	c := newCrowd(500)
 	n, asked := c.nearby(), map[fleet.DeviceID]bool{}
 	for range 500/mostNearby + 1 {
-		for _, id := range n.of("lost") {
+		for _, id := range n.Online("lost") {
 			asked[id] = true
 		}
 		c.now = c.now.Add(nearbyShift)
@@ -87,14 +86,14 @@ func TestTheFleetIsWalkedOnceASecond(t *testing.T) {
 	c := newCrowd(100)
 	n := c.nearby()
 	for range 1000 {
-		n.of("lost")
+		n.Online("lost")
 	}
 	if c.walked != 1 {
 		t.Errorf("the fleet was walked %d times", c.walked)
 	}
 	c.snapshots[7].Connection = fleet.Unreachable
 	c.now = c.now.Add(nearbyLife)
-	if got := n.of("lost"); c.walked != 2 || slices.Contains(got, "D0007") {
+	if got := n.Online("lost"); c.walked != 2 || slices.Contains(got, "D0007") {
 		t.Errorf("walked %d times, got %v", c.walked, got)
 	}
 }
@@ -102,8 +101,8 @@ func TestTheFleetIsWalkedOnceASecond(t *testing.T) {
 func TestWithoutARegistryThereAreStillNeighbours(t *testing.T) {
 	c := newCrowd(2)
 	n := c.nearby()
-	n.registry = func() (*fleet.Registry, error) { return nil, errors.New("not readable") }
-	if got := n.of("lost"); len(got) != 2 {
+	n.Registry = func() (*fleet.Registry, error) { return nil, errors.New("not readable") }
+	if got := n.Online("lost"); len(got) != 2 {
 		t.Errorf("got %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package app
+package discovery
 
 import (
 	"slices"
@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/mirror"
 )
 
 const (
 	mostNearby  = 64          // daemons that are named for one device
 	nearbyLife  = time.Second // how long the fleet is not walked again
-	nearbyShift = time.Minute // then others come first, so that in time everybody is asked
+	nearbyShift = time.Minute // then others come first, so that in time every daemon is asked
 )
 
-// nearby knows which daemons to ask about a device. Thousands of devices without an address ask all the time: the
+// Nearby knows which daemons to ask about a device. Thousands of devices without an address ask all the time: the
 // fleet is walked once a second for all of them, and each gets a short list.
-type nearby struct {
-	snapshots func() []*mirror.Snapshot
-	registry  func() (*fleet.Registry, error)
-	now       func() time.Time
+type Nearby struct {
+	Snapshots func() []*fleet.Snapshot
+	Registry  func() (*fleet.Registry, error)
+
+	now func() time.Time // nil: the clock; for tests
 
 	mu   sync.Mutex // guards what follows
 	made *groups
@@ -36,9 +36,9 @@ type groups struct {
 	devices  map[fleet.DeviceID]*fleet.Registered
 }
 
-// of lists daemons that are online: those that have a folder of the device come first, then those that carry one of
+// Online lists daemons that are online: those that have a folder of the device come first, then those that carry one of
 // its tags, then any.
-func (n *nearby) of(about fleet.DeviceID) []fleet.DeviceID {
+func (n *Nearby) Online(about fleet.DeviceID) []fleet.DeviceID {
 	g := n.groups()
 	chosen, seen := make([]fleet.DeviceID, 0, mostNearby), map[fleet.DeviceID]bool{about: true}
 	take := func(from []fleet.DeviceID) {
@@ -61,26 +61,28 @@ func (n *nearby) of(about fleet.DeviceID) []fleet.DeviceID {
 	return chosen
 }
 
-func (n *nearby) groups() *groups {
+func (n *Nearby) groups() *groups {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	now := n.now()
+	now := time.Now()
+	if n.now != nil {
+		now = n.now()
+	}
 	if n.made == nil || now.Sub(n.made.at) >= nearbyLife {
 		n.made = n.walk(now)
 	}
 	return n.made
 }
 
-// walk puts the fleet into groups. Which daemons come first is the same for everybody, as their answers serve
-// everybody.
-func (n *nearby) walk(now time.Time) *groups {
+// walk puts the fleet into groups. The same daemons come first for every device, as their answers serve all devices.
+func (n *Nearby) walk(now time.Time) *groups {
 	g := &groups{at: now, byTag: map[fleet.Tag][]fleet.DeviceID{}, byFolder: map[string][]fleet.DeviceID{},
 		folders: map[fleet.DeviceID][]fleet.FolderLabel{}}
-	if registry, err := n.registry(); err == nil {
+	if registry, err := n.Registry(); err == nil {
 		g.devices = registry.Devices
 	}
-	var online []*mirror.Snapshot
-	for _, s := range n.snapshots() {
+	var online []*fleet.Snapshot
+	for _, s := range n.Snapshots() {
 		if s.Answers() {
 			online = append(online, s)
 		} else if len(s.Folders) > 0 {

@@ -1,6 +1,9 @@
-package app
+// Package listen is the socket of the API: its address, its certificate, the connections that clients may have at a
+// time, and how long each of them may take.
+package listen
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/netip"
@@ -21,7 +25,6 @@ import (
 	"syscall"
 	"time"
 
-	"muster/internal/budget"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 	"muster/internal/seal"
@@ -35,22 +38,38 @@ const (
 	certificateRenew = 30 * 24 * time.Hour // before its end a generated certificate is made anew, at start
 )
 
-// listen opens the API's socket: plain HTTP on loopback or with TLSOff, TLS everywhere else.
-func listen(o Options, descriptors budget.Descriptors) (listener net.Listener, scheme string, err error) {
-	host, _, err := net.SplitHostPort(o.Listen)
+// Options say where and how to listen.
+type Options struct {
+	Address         string // HOST:PORT
+	Home            string // folder of the generated certificate
+	TLSOff          bool
+	TLSCert, TLSKey string   // files; "": a certificate is generated where one is needed
+	Names           []string // that clients may address the server by, for the generated certificate
+	Log             *slog.Logger
+
+	Clients int // connections at a time
+	Reserve int // more of them, which last for a moment
+	// Reserved marks the requests of a connection of the reserve.
+	Reserved func(context.Context) context.Context
+}
+
+// Listen opens the API's socket: plain HTTP on loopback or with TLSOff, TLS everywhere else. url is where a person on
+// this machine reaches the server.
+func Listen(o Options) (listener net.Listener, url string, err error) {
+	host, _, err := net.SplitHostPort(o.Address)
 	if err != nil {
-		return nil, "", &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--listen %q is no HOST:PORT", o.Listen),
+		return nil, "", &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--listen %q is no HOST:PORT", o.Address),
 			Hint: "For example --listen 127.0.0.1:2525, or --listen :2525 for every address of this machine."}
 	}
-	plain, err := net.Listen("tcp", o.Listen)
+	plain, err := net.Listen("tcp", o.Address)
 	if err != nil {
-		return nil, "", &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("cannot listen on %s: %v", o.Listen,
+		return nil, "", &fleet.Error{Code: fleet.CodeUnavailable, Message: fmt.Sprintf("cannot listen on %s: %v", o.Address,
 			err),
 			Hint: listenHint(err), Err: err}
 	}
-	plain = boundClients(plain, descriptors.API, descriptors.APIReserve)
+	plain = boundClients(plain, o)
 	if o.TLSCert == "" && (o.TLSOff || isLoopback(host)) {
-		return plain, "http", nil
+		return plain, urlOf("http", plain.Addr()), nil
 	}
 	certificate, err := serverCertificate(o, host)
 	if err != nil {
@@ -59,7 +78,7 @@ func listen(o Options, descriptors budget.Descriptors) (listener net.Listener, s
 	}
 	return tls.NewListener(plain, &tls.Config{
 		Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-	}), "https", nil
+	}), urlOf("https", plain.Addr()), nil
 }
 
 // listenHint says what can be done about an address that cannot be listened on.
@@ -76,7 +95,7 @@ func listenHint(err error) string {
 	return "For example --listen 127.0.0.1:2525, or --listen :2525 for every address of this machine."
 }
 
-// urlOf is where a person on this machine reaches the server: a wildcard is no address to call.
+// urlOf is where a socket is reached on this machine: a wildcard is no address to call.
 func urlOf(scheme string, at net.Addr) string {
 	address, err := netip.ParseAddrPort(at.String())
 	if err == nil && address.Addr().IsUnspecified() {
@@ -106,7 +125,7 @@ func serverCertificate(o Options, host string) (tls.Certificate, error) {
 	path := filepath.Join(o.Home, CertificateFile)
 	certificate, err := tls.LoadX509KeyPair(path, path)
 	if err == nil && time.Until(certificate.Leaf.NotAfter) > certificateRenew {
-		for _, name := range o.AllowHosts {
+		for _, name := range o.Names {
 			if certificate.Leaf.VerifyHostname(name) != nil {
 				o.Log.Warn("the generated certificate does not name an allowed host: remove tls.pem from the home folder to "+
 					"have a new one made", logkey.Address, name)
@@ -120,7 +139,7 @@ func serverCertificate(o Options, host string) (tls.Certificate, error) {
 			Hint: "Remove tls.pem from the home folder to have a new one made; clients that trusted the old one must trust " +
 				"the new one."}
 	}
-	return generateCertificate(path, slices.Concat(addressesOf(host), o.AllowHosts))
+	return generateCertificate(path, slices.Concat(addressesOf(host), o.Names))
 }
 
 // addressesOf is the host that is listened on; of a wildcard, every address that this machine has now.

@@ -1,7 +1,8 @@
-package app
+package listen
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +10,13 @@ import (
 	"net/http"
 	"testing"
 	"time"
-
-	"muster/internal/httpapi"
 )
+
+type reservedKey struct{}
+
+func reserved(ctx context.Context) context.Context {
+	return context.WithValue(ctx, reservedKey{}, true)
+}
 
 // serveFew serves clients with two regular connections and one of the reserve.
 func serveFew(t *testing.T, handler http.HandlerFunc) (address string) {
@@ -21,7 +26,7 @@ func serveFew(t *testing.T, handler http.HandlerFunc) (address string) {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: closeWhenCrowded(handler), ConnContext: withConn, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(boundClients(plain, 2, 1)) }()
+	go func() { _ = server.Serve(boundClients(plain, Options{Clients: 2, Reserve: 1, Reserved: reserved})) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return plain.Addr().String()
 }
@@ -75,7 +80,7 @@ func TestRequestsAreAnsweredWhileStreamsHoldEveryConnection(t *testing.T) {
 func TestTheReserveCarriesNoStream(t *testing.T) {
 	marked := make(chan bool, 3)
 	address := serveFew(t, func(w http.ResponseWriter, r *http.Request) {
-		marked <- r.Context() != nil && httpapi.MayStream(r.Context()) != nil
+		marked <- r.Context().Value(reservedKey{}) != nil
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
@@ -95,7 +100,7 @@ func TestAClosedListenerAcceptsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := boundClients(plain, 1, 0)
+	l := boundClients(plain, Options{Clients: 1})
 	accepted := make(chan error, 2)
 	go func() {
 		for range 2 {

@@ -1,4 +1,4 @@
-package app
+package listen
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"muster/internal/httpapi"
 )
 
 // reservedLife is how long a connection of the reserve may last.
@@ -20,14 +18,15 @@ const reservedLife = 30 * time.Second
 type clientListener struct {
 	net.Listener
 	regular, reserve chan struct{} // hold a token for each connection
+	reserved         func(context.Context) context.Context
 	closed           chan struct{}
 	closing          sync.Once
 }
 
-func boundClients(l net.Listener, regular, reserve int) *clientListener {
+func boundClients(l net.Listener, o Options) *clientListener {
 	return &clientListener{
-		Listener: l, regular: make(chan struct{}, regular), reserve: make(chan struct{}, reserve),
-		closed: make(chan struct{}),
+		Listener: l, regular: make(chan struct{}, o.Clients), reserve: make(chan struct{}, o.Reserve),
+		reserved: o.Reserved, closed: make(chan struct{}),
 	}
 }
 
@@ -101,7 +100,7 @@ func withConn(ctx context.Context, conn net.Conn) context.Context {
 		return ctx
 	}
 	if !c.end.IsZero() {
-		ctx = httpapi.WithoutStreams(ctx)
+		ctx = c.listener.reserved(ctx)
 	}
 	return context.WithValue(ctx, connKey{}, c)
 }

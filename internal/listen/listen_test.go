@@ -1,17 +1,18 @@
-package app
+package listen
 
 import (
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
-	"muster/internal/budget"
 	"muster/internal/fleet"
 )
-
-var plenty = budget.Descriptors{API: 100, APIReserve: 10}
 
 func TestListenSpeaksPlainHTTPOnLoopbackOnlyUnlessToldSo(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -26,13 +27,13 @@ func TestListenSpeaksPlainHTTPOnLoopbackOnlyUnlessToldSo(t *testing.T) {
 		"behind a proxy":   {"0.0.0.0:0", true, "http"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			listener, scheme, err := listen(Options{Home: t.TempDir(), Listen: test.listen, TLSOff: test.off}, plenty)
+			listener, at, err := Listen(Options{Home: t.TempDir(), Address: test.listen, TLSOff: test.off, Clients: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer listener.Close()
-			if scheme != test.scheme {
-				t.Errorf("got %s, want %s", scheme, test.scheme)
+			if scheme, _, _ := strings.Cut(at, ":"); scheme != test.scheme {
+				t.Errorf("got %s, want %s", at, test.scheme)
 			}
 		})
 	}
@@ -66,14 +67,14 @@ func TestListenExplainsWhatIsWrong(t *testing.T) {
 		options Options
 		code    fleet.Code
 	}{
-		"no port":          {Options{Listen: "127.0.0.1"}, fleet.CodeInvalid},
-		"port in use":      {Options{Listen: taken.Addr().String()}, fleet.CodeUnavailable},
-		"not our address":  {Options{Listen: "192.0.2.1:0"}, fleet.CodeUnavailable},
-		"port too large":   {Options{Listen: "127.0.0.1:65536"}, fleet.CodeUnavailable},
-		"certificate gone": {Options{Listen: "127.0.0.1:0", TLSCert: "absent.pem", TLSKey: "absent.pem"}, fleet.CodeInvalid},
+		"no port":          {Options{Address: "127.0.0.1"}, fleet.CodeInvalid},
+		"port in use":      {Options{Address: taken.Addr().String()}, fleet.CodeUnavailable},
+		"not our address":  {Options{Address: "192.0.2.1:0"}, fleet.CodeUnavailable},
+		"port too large":   {Options{Address: "127.0.0.1:65536"}, fleet.CodeUnavailable},
+		"certificate gone": {Options{Address: "127.0.0.1:0", TLSCert: "absent.pem", TLSKey: "absent.pem"}, fleet.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := listen(test.options, plenty)
+			_, _, err := Listen(test.options)
 			var e *fleet.Error
 			if !errors.As(err, &e) || e.Code != test.code || e.Hint == "" {
 				t.Errorf("got %v, want code %s and what to do", err, test.code)
@@ -83,12 +84,12 @@ func TestListenExplainsWhatIsWrong(t *testing.T) {
 }
 
 func TestAWildcardIsNoAddressToCall(t *testing.T) {
-	listener, scheme, err := listen(Options{Home: t.TempDir(), Listen: ":0"}, plenty)
+	listener, at, err := Listen(Options{Home: t.TempDir(), Address: ":0", Clients: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	address, err := url.Parse(urlOf(scheme, listener.Addr()))
+	address, err := url.Parse(at)
 	if err != nil || address.Hostname() != "localhost" {
 		t.Fatalf("got %v, %v; want localhost", address, err)
 	}
@@ -112,6 +113,27 @@ func TestAWildcardIsNoAddressToCall(t *testing.T) {
 	for _, name := range append(addressesOf("0.0.0.0"), "localhost", "127.0.0.1") {
 		if err := shown.VerifyHostname(name); err != nil {
 			t.Errorf("the certificate does not name %s: %v", name, err)
+		}
+	}
+}
+
+// The key of the certificate lies outside of the home, and was used however open it lay.
+func TestATLSKeyThatOthersMayReadIsRefused(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, "own.pem")
+	if _, err := generateCertificate(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{TLSCert: path, TLSKey: path}
+	if _, err := serverCertificate(o, ""); err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[fs.FileMode]string{0o604: "may read", 0o620: "may write"} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := serverCertificate(o, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%o: got %v", mode, err)
 		}
 	}
 }

@@ -1,0 +1,236 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"muster/api"
+	"muster/internal/event"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// feedPause is the least time between two rounds of the feed: what happens to a device in between is one event of each
+// type. The first event of a burst waits for nothing.
+const feedPause = 50 * time.Millisecond
+
+// Feed publishes what the engines observe and do, as events in the words of the API. Its callers only mark a device.
+// What is published is how the device stands when its turn comes, so that a burst costs little and the last event is
+// true.
+type Feed struct {
+	FeedOptions
+	Hub  *event.Hub
+	log  *slog.Logger
+	wake chan struct{} // of capacity 1
+
+	mu         sync.Mutex // guards what follows
+	marks      map[fleet.DeviceID]fleet.Aspect
+	order      []fleet.DeviceID // of the marked ones, the one marked longest ago first
+	registered bool             // the registry may have changed
+
+	// Of the running goroutine:
+	before    *fleet.Registry
+	published map[fleet.DeviceID]map[string]fleet.FolderSummary
+}
+
+// FeedOptions say where a Feed reads.
+type FeedOptions struct {
+	Registry func(context.Context) (*fleet.Registry, error)
+	Snapshot func(fleet.DeviceID) *fleet.Snapshot // nil: not watched
+	State    func(context.Context, fleet.DeviceID) (fleet.State, error)
+	Log      *slog.Logger
+}
+
+// NewFeed makes a feed that publishes nothing before Run.
+func NewFeed(o FeedOptions) *Feed {
+	return &Feed{
+		FeedOptions: o, Hub: event.NewHub(event.Options{}), log: o.Log.With(logkey.Component, "events"),
+		wake: make(chan struct{}, 1), marks: map[fleet.DeviceID]fleet.Aspect{},
+		published: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
+	}
+}
+
+// DeviceChanged marks a device of which something changed.
+func (f *Feed) DeviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
+	if aspect == 0 {
+		return
+	}
+	f.mu.Lock()
+	if f.marks[id] == 0 {
+		f.order = append(f.order, id)
+	}
+	f.marks[id] |= aspect
+	f.mu.Unlock()
+	f.rouse()
+}
+
+// RegistryChanged says that devices, their tags or settings may have changed.
+func (f *Feed) RegistryChanged() {
+	f.mu.Lock()
+	f.registered = true
+	f.mu.Unlock()
+	f.rouse()
+}
+
+// RolloutChanged publishes how a rollout stands. names is the registry that has the devices' labels; it may be nil.
+func (f *Feed) RolloutChanged(r fleet.Rollout, names *fleet.Registry) {
+	f.publish(event.TypeRollout, "", nil, wireRollout(r, names))
+}
+
+func (f *Feed) rouse() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run publishes until ctx ends.
+func (f *Feed) Run(ctx context.Context) error {
+	var err error
+	if f.before, err = f.Registry(ctx); err != nil {
+		return err
+	}
+	pause := time.NewTimer(feedPause)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-f.wake:
+		}
+		f.round(ctx)
+		pause.Reset(feedPause)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pause.C:
+		}
+	}
+}
+
+// round publishes all that is new. What people did comes first: it is why much of the rest happened.
+func (f *Feed) round(ctx context.Context) {
+	f.mu.Lock()
+	marks, order, registered := f.marks, f.order, f.registered
+	f.marks, f.order, f.registered = map[fleet.DeviceID]fleet.Aspect{}, nil, false
+	f.mu.Unlock()
+	published := map[fleet.DeviceID]bool{} // with their state
+	if registered {
+		f.compare(ctx, published)
+	}
+	for _, id := range order {
+		if f.before.Devices[id] == nil {
+			continue // deleted, or so new that its commit has a round of its own
+		}
+		m := marks[id]
+		if published[id] {
+			m &^= fleet.ConnectionChanged
+		}
+		f.publishDevice(ctx, id, m)
+	}
+}
+
+// compare publishes the devices that were put, deleted, or got other tags or settings.
+func (f *Feed) compare(ctx context.Context, published map[fleet.DeviceID]bool) {
+	now, err := f.Registry(ctx)
+	if err != nil {
+		f.log.Warn("the registry is not readable", logkey.Err(err))
+		return
+	}
+	before := f.before
+	f.before = now
+	for id, was := range before.Devices {
+		if now.Devices[id] == nil {
+			delete(f.published, id)
+			f.publish(event.TypeDevice, id, was.Tags, api.DeviceEvent{Deleted: true})
+		}
+	}
+	for id, is := range now.Devices {
+		was := before.Devices[id]
+		if was == is || was != nil && was.Device == is.Device && was.Settings == is.Settings &&
+			slices.Equal(was.Tags, is.Tags) {
+			continue
+		}
+		tags := is.Tags
+		if was != nil { // those who follow a tag learn that the device no longer has it
+			tags = slices.Compact(slices.Sorted(slices.Values(slices.Concat(was.Tags, is.Tags))))
+		}
+		published[id] = true
+		f.publishState(ctx, event.TypeDevice, id, tags)
+	}
+}
+
+func (f *Feed) publishDevice(ctx context.Context, id fleet.DeviceID, m fleet.Aspect) {
+	s := f.Snapshot(id)
+	if s == nil {
+		return
+	}
+	tags := f.before.Devices[id].Tags
+	if m&fleet.ConnectionChanged != 0 {
+		f.publishState(ctx, event.TypeDevice, id, tags)
+	}
+	if m&fleet.StatusChanged != 0 {
+		f.publish(event.TypeStatus, id, tags, statusEvent(s.Status, s.Version))
+	}
+	if m&fleet.ConfigChanged != 0 {
+		f.publish(event.TypeConfig, id, tags, api.ConfigEvent{Digest: s.Digest})
+	}
+	if m&fleet.FoldersChanged != 0 {
+		f.publishFolders(s, tags)
+	}
+	if m&fleet.PlanChanged != 0 {
+		f.publishState(ctx, event.TypePlan, id, tags)
+	}
+	if m&fleet.PendingChanged != 0 {
+		f.publish(event.TypePending, id, tags, countPending(s.Pending))
+	}
+}
+
+func countPending(all []fleet.Pending) (counts api.OverviewOfPending) {
+	for _, asks := range all {
+		if asks.Folder == "" {
+			counts.Devices++
+		} else {
+			counts.Folders++
+		}
+	}
+	return counts
+}
+
+// publishState publishes how a device stands now.
+func (f *Feed) publishState(ctx context.Context, t event.Type, id fleet.DeviceID, tags []fleet.Tag) {
+	if state, err := f.State(ctx, id); err == nil { // an error: it was deleted in between
+		f.publish(t, id, tags, stateEvent(state))
+	}
+}
+
+// publishFolders publishes the summaries with new numbers. Snapshots share what did not change, so that remembering the
+// last one costs nothing.
+func (f *Feed) publishFolders(s *fleet.Snapshot, tags []fleet.Tag) {
+	before := f.published[s.Device]
+	f.published[s.Device] = s.Summaries
+	var fresh []string
+	for folder, summary := range s.Summaries {
+		if was, known := before[folder]; !known || !sameNumbers(was, summary) {
+			fresh = append(fresh, folder)
+		}
+	}
+	slices.Sort(fresh)
+	for _, folder := range fresh {
+		f.publish(event.TypeFolder, s.Device, tags, folderEvent(s.Summaries[folder]))
+	}
+}
+
+func sameNumbers(a, b fleet.FolderSummary) bool {
+	a.CreatedAt, a.UpdatedAt = b.CreatedAt, b.UpdatedAt
+	return a == b
+}
+
+func (f *Feed) publish(t event.Type, id fleet.DeviceID, tags []fleet.Tag, data any) {
+	if err := f.Hub.PublishTagged(t, id, tags, data); err != nil {
+		f.log.Warn("event not published", logkey.Device, id, logkey.Err(err))
+	}
+}

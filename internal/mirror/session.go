@@ -1,0 +1,132 @@
+package mirror
+
+import (
+	"context"
+	"net"
+	"strconv"
+
+	"muster/internal/fleet"
+)
+
+// Channel is a second connection to a daemon, beside its watcher's. It is for one goroutine.
+type Channel interface {
+	ConfigReader
+	Ignores(ctx context.Context, folder string) ([]string, error)
+	SetIgnores(ctx context.Context, folder string, lines []string) error
+	Write(ctx context.Context, method, path string, body []byte) error // a path below /rest/, escaped
+	RestartRequired(ctx context.Context) (bool, error)
+	Restart(ctx context.Context) error
+	DismissPending(ctx context.Context, asks fleet.Pending) error
+	Close() // twice is fine
+}
+
+// Session is a Channel for a caller that changes the daemon. The watcher knows the configurations that the caller
+// reads, and waits for the caller with what events announce.
+type Session struct {
+	Channel
+	w       *watcher
+	release func()
+}
+
+// Session opens a session. Until it is closed nothing else may wait for the daemon: close it soon.
+func (m *Mirror) Session(ctx context.Context, id fleet.DeviceID) (*Session, error) {
+	w, d, err := m.online(id)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := d.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{opened, w, w.hold()}, nil
+}
+
+// Close ends the session.
+func (s *Session) Close() {
+	s.Channel.Close()
+	s.release()
+}
+
+// Config reads the configuration, which becomes the device's observed one.
+func (s *Session) Config(ctx context.Context) (fleet.ObservedConfig, error) {
+	return s.w.readConfig(ctx, s.Channel, false)
+}
+
+// SetIgnores writes the ignore patterns of a folder.
+func (s *Session) SetIgnores(ctx context.Context, folder string, lines []string) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
+	return s.Channel.SetIgnores(ctx, folder, lines)
+}
+
+// Restart has the daemon start anew.
+func (s *Session) Restart(ctx context.Context) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
+	return s.Channel.Restart(ctx)
+}
+
+// DismissPending has the daemon forget a pending device or folder.
+func (s *Session) DismissPending(ctx context.Context, asks fleet.Pending) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
+	if err := s.Channel.DismissPending(ctx, asks); err != nil {
+		return err
+	}
+	s.w.m.PendingAnswered(asks)
+	return nil
+}
+
+const guiPath = "/rest/config/gui" // a write there restarts the daemon's API
+
+// Write sends one write, once.
+func (s *Session) Write(ctx context.Context, method, path string, body []byte) error {
+	if err := s.mayWrite(ctx); err != nil {
+		return err
+	}
+	if path != guiPath {
+		return s.Channel.Write(ctx, method, path, body)
+	}
+	cancel := s.w.expectRestart()
+	err := s.Channel.Write(ctx, method, path, body)
+	if fleet.CodeOf(err) == fleet.CodeRejected {
+		cancel()
+	}
+	return err
+}
+
+func (s *Session) mayWrite(ctx context.Context) error {
+	if s.w.m.o.MayWrite == nil {
+		return nil
+	}
+	return s.w.m.o.MayWrite(ctx)
+}
+
+// TryAccess asks the daemon of a device something with another API key or at another port, over a connection of its
+// own. It goes only to the certificate behind which the device answered last, or to the address in its record.
+func (m *Mirror) TryAccess(ctx context.Context, device *fleet.Registered, access fleet.Access) error {
+	host, s := device.APIAddress, m.Snapshot(device.ID)
+	if s != nil && s.Host() != "" {
+		host = s.Host()
+	}
+	if host == "" {
+		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "no address of the daemon is known yet"}
+	}
+	target := Target{
+		Device: device.ID, APIKey: access.Key, Address: net.JoinHostPort(host, strconv.Itoa(access.Port)),
+		Pin: device.Settings.Pin, AllowPlain: device.Settings.AllowPlain,
+	}
+	if target.Pin == "" && s != nil && device.Settings.PinOrigin != fleet.PinForgotten {
+		target.Pin = s.Proven.Fingerprint // the pin of the first use may not be kept yet
+	}
+	if device.APIAddress != "" {
+		target.Introduced = fleet.ByPerson
+	}
+	daemon := m.o.Dial(target)
+	defer daemon.Close()
+	_, err := daemon.Status(ctx)
+	return err
+}

@@ -393,7 +393,18 @@ func (w *world) othersSet(key stconfig.Key, value stconfig.Value) {
 			w.unshare(key.At(1).Name)
 		}
 	}
+	if isShare(key) && value.Exists() {
+		w.observed, w.alone = unignored(w.observed, key), unignored(w.alone, key)
+	}
 	w.tidy()
+}
+
+func isShare(key stconfig.Key) bool { return key.Len() == 4 && key.At(2).Name == "devices" }
+
+// unignored is a document after a share was added: a daemon ignores no folder of a device that it is shared with.
+func unignored(doc stconfig.Value, share stconfig.Key) stconfig.Value {
+	device := stconfig.Key{}.Child("devices").Child(share.At(3).Name)
+	return stconfig.Replace(doc, device.Child("ignoredFolders").Child(share.At(1).Name), stconfig.Value{})
 }
 
 // cameBack forgets that Muster took away what is there again: who takes it away then means it.
@@ -619,14 +630,14 @@ func (w *world) asModelled(rt *rapid.T) {
 // mended does what daemons do about a share that a person added: an untrusted device gets none in clear, and no folder
 // is both shared and ignored.
 func (w *world) mended(doc stconfig.Value, key stconfig.Key) stconfig.Value {
-	if key.Len() != 4 || key.At(2).Name != "devices" || !stconfig.Lookup(doc, key).Exists() {
+	if !isShare(key) || !stconfig.Lookup(doc, key).Exists() {
 		return doc
 	}
 	device := stconfig.Key{}.Child("devices").Child(key.At(3).Name)
 	if stconfig.Lookup(doc, device.Child("untrusted")).IsTrue() {
 		return stconfig.Replace(doc, key, stconfig.Value{})
 	}
-	return stconfig.Replace(doc, device.Child("ignoredFolders").Child(key.At(1).Name), stconfig.Value{})
+	return unignored(doc, key)
 }
 
 // named tells whether a template of the pool that applies says something of a place.

@@ -109,8 +109,11 @@ func (s *sequence) tags2() {
 func (s *sequence) fresh(place string) stconfig.Value {
 	s.values++
 	value := stconfig.Literal(fmt.Sprint(1000 + s.values))
-	if strings.HasSuffix(place, ".label") || strings.HasSuffix(place, ".name") {
+	switch {
+	case strings.HasSuffix(place, ".label"), strings.HasSuffix(place, ".name"):
 		value = stconfig.Text(value.Str())
+	case place == patternsPlace:
+		value = stconfig.List(stconfig.Text("*." + value.Str()))
 	}
 	return value
 }
@@ -122,7 +125,9 @@ func (s *sequence) places(wanted func(place string) bool) []string {
 
 // edits sets a leaf.
 func (s *sequence) edits() {
-	places := s.places(func(place string) bool { return !isMember(place) && !strings.HasSuffix(place, ".paused") })
+	places := s.places(func(place string) bool {
+		return !isMember(place) && !strings.HasSuffix(place, ".paused") && !strings.HasSuffix(place, ".untrusted")
+	})
 	place := rapid.SampledFrom(places).Draw(s.rt, "place")
 	s.change(stconfig.Replace(s.value, keyOf(place), s.fresh(place)))
 }
@@ -170,6 +175,9 @@ func (s *sequence) movesShare() {
 		s.change(stconfig.Replace(s.value, keyOf(share), stconfig.Value{}))
 		return
 	}
+	if s.doc["devices."+string(id)+".untrusted"] == "true" {
+		return // newer daemons do not take it
+	}
 	s.change(s.sharing(s.value, folder, id, ""))
 }
 
@@ -201,7 +209,7 @@ func (s *sequence) introduces() {
 func (s *sequence) putsBack() {
 	old := s.history[rapid.IntRange(0, len(s.history)-1).Draw(s.rt, "document")]
 	if old.Get("version").Equal(s.value.Get("version")) {
-		s.change(old)
+		s.change(old.With("ignores", s.value.Get("ignores"))) // patterns are not in it
 	}
 }
 
@@ -213,6 +221,11 @@ func (s *sequence) upgrades() {
 	}
 	if err := d.Upgrade(stsim.V2); err != nil {
 		s.rt.Fatal(err)
+	}
+	for place := range s.doc { // the daemon takes shares in clear from devices that are marked by then
+		if id, shared := sharedWith(place); shared && s.doc["devices."+id+".untrusted"] == "true" {
+			delete(s.rules.base, place)
+		}
 	}
 	s.settle()
 }

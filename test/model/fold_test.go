@@ -22,14 +22,15 @@ var registered = map[string]string{string(nora): nora.Short(), string(olga): olg
 type fold struct {
 	base     flat
 	defaults map[string]string // of the leaves of folders and devices, as "folders.label"
+	unshares bool              // the daemon takes shares in clear from devices that are marked untrusted
 	doc      flat
 	along    map[string]bool // devices that are there because a folder is shared with them
 	revoked  map[string]bool // devices that a template removed
 	asked    map[string]bool // places that a template says something of
 }
 
-func newFold(base flat, defaults map[string]string) *fold {
-	f := &fold{base: base, defaults: defaults, doc: flat{}, along: map[string]bool{}, revoked: map[string]bool{},
+func newFold(base flat, defaults map[string]string, unshares bool) *fold {
+	f := &fold{base: base, defaults: defaults, unshares: unshares, doc: flat{}, along: map[string]bool{}, revoked: map[string]bool{},
 		asked: map[string]bool{}}
 	for place, value := range base { // what people set in a member that Muster made counts where that is made
 		if parent(place) == "" || base[parent(place)] != "" {
@@ -114,11 +115,14 @@ func (f *fold) bringAlong() {
 	}
 }
 
-// finish takes out what cannot be: shares with devices that are not there, and devices brought along for nothing.
+// finish takes out what cannot be: shares with devices that are not there, or not trusted, and devices brought along
+// for nothing.
 func (f *fold) finish() {
 	shared := map[string]bool{}
 	for place := range maps.Clone(f.doc) {
-		if id, ok := sharedWith(place); ok && f.doc["devices."+id] == "" {
+		id, ok := sharedWith(place)
+		untrusted := f.unshares && f.doc["devices."+id+".untrusted"] == "true"
+		if ok && (untrusted || f.doc["devices."+id] == "") {
 			delete(f.doc, place)
 		} else if ok {
 			shared[id] = true
@@ -234,4 +238,6 @@ var kinds = []kind{
 	shares(70, "docs", nora, olga),
 	removes(80, "devices", string(storage), string(otto)),
 	sets(90, "folders.docs.rescanIntervalS", "70", "71"),
+	sets(92, patternsPlace, `["*.one"]`, `["*.two","*.three"]`),
+	sets(94, "devices."+string(storage)+".untrusted", "true", "false"),
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"muster/internal/stconfig"
+	"muster/internal/store/pgtest"
 	"muster/test/server"
 )
 
@@ -40,33 +41,53 @@ func TestMain(m *testing.M) {
 
 // The flag -rapid.checks is the number of sequences of all lanes together.
 func TestTheDaemonHasWhatTheRulesSay(t *testing.T) {
-	checks := flag.Lookup("rapid.checks")
-	all, err := strconv.Atoi(checks.Value.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer flag.Set("rapid.checks", fmt.Sprint(all))
+	all := checks(t)
 	for done := 0; done < all && !t.Failed(); done += round {
-		n := min(round, all-done)
-		if err := flag.Set("rapid.checks", fmt.Sprint((n+lanes-1)/lanes)); err != nil {
-			t.Fatal(err)
-		}
 		t.Run(fmt.Sprint("from ", done+1), func(t *testing.T) {
-			m := startMuster(t)
-			m.s.Register(nora, "switched off", "127.0.0.1", 1)
-			m.s.Register(olga, "switched off", "127.0.0.1", 1)
-			t.Run("lanes", func(t *testing.T) {
-				for lane := range min(lanes, n) {
-					t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
-						t.Parallel()
-						rapid.Check(t, func(rt *rapid.T) { run(rt, m) })
-					})
-				}
-			})
+			inLanes(t, min(round, all-done), server.Options{})
 			t.Logf("%d sequences of %d acts so far, of which %d had the device contended",
 				sequences.Load(), actsDone.Load(), goneOn.Load())
 		})
 	}
+}
+
+// The rules do not depend on the database: a few sequences over the other one.
+func TestTheDaemonHasWhatTheRulesSayOnPostgreSQL(t *testing.T) {
+	database, err := pgtest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = database.Stop() })
+	inLanes(t, max(checks(t)/50, 1), server.Options{Database: database.Database(t)})
+}
+
+// checks is the flag -rapid.checks, which inLanes changes until the test ends.
+func checks(t *testing.T) int {
+	checks := flag.Lookup("rapid.checks").Value.String()
+	t.Cleanup(func() { _ = flag.Set("rapid.checks", checks) })
+	all, err := strconv.Atoi(checks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// inLanes makes n sequences with one server.
+func inLanes(t *testing.T, n int, o server.Options) {
+	if err := flag.Set("rapid.checks", fmt.Sprint((n+lanes-1)/lanes)); err != nil {
+		t.Fatal(err)
+	}
+	m := startMuster(t, o)
+	m.s.Register(nora, "switched off", "127.0.0.1", 1)
+	m.s.Register(olga, "switched off", "127.0.0.1", 1)
+	t.Run("lanes", func(t *testing.T) {
+		for lane := range min(lanes, n) {
+			t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(rt *rapid.T) { run(rt, m) })
+			})
+		}
+	})
 }
 
 func run(rt *rapid.T, m *muster) {

@@ -12,12 +12,16 @@ import (
 type muster struct {
 	t *testing.T
 
+	options server.Options
+
 	mu sync.RWMutex // held for reading over each call, for writing while the server is killed and started again
 	s  *server.Server
 }
 
-func startMuster(t *testing.T) *muster {
-	return &muster{t: t, s: server.Start(t, server.Options{})}
+func startMuster(t *testing.T, o server.Options) *muster {
+	m := &muster{t: t, options: o, s: server.Start(t, o)}
+	m.options.Home = m.s.Home
+	return m
 }
 
 // kill ends the process at once, whatever it is doing for other sequences, and starts another one on the same home.
@@ -25,7 +29,7 @@ func (m *muster) kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.s.Kill()
-	m.s = server.Start(m.t, server.Options{Home: m.s.Home})
+	m.s = server.Start(m.t, m.options)
 }
 
 // call makes a request that no kill interrupts.

@@ -16,8 +16,23 @@ import (
 // leaves are the fields of interest of folders, devices and options.
 var leaves = map[string][]string{
 	"folders": {"label", "rescanIntervalS", "paused"},
-	"devices": {"name", "maxSendKbps"},
+	"devices": {"name", "maxSendKbps", "untrusted"},
 	"options": {"maxSendKbps", "maxRecvKbps"},
+}
+
+// patterned is the folder whose ignore patterns are of interest. It is there always: patterns stay in the directory of
+// a folder that is taken away.
+const patterned = "notes"
+
+const patternsPlace = "ignores." + patterned
+
+// has is the daemon's document, with the ignore patterns of the folder as Muster shows them.
+func (p *person) has() stconfig.Value {
+	lines := []stconfig.Value{}
+	for _, line := range p.daemon.Ignores(patterned) {
+		lines = append(lines, stconfig.Text(line))
+	}
+	return p.daemon.Config().With("ignores", stconfig.Obj(stconfig.Member{Name: patterned, Value: stconfig.List(lines...)}))
 }
 
 // project is a document as places and their values.
@@ -35,6 +50,9 @@ func project(doc stconfig.Value, own fleet.DeviceID) flat {
 		}
 	}
 	add("options", "options", doc.Get("options"))
+	if lines := doc.Get("ignores").Get(patterned); lines.Exists() {
+		f[patternsPlace] = string(lines.JSON())
+	}
 	for device := range doc.Get("devices").Values() {
 		if id := device.Get("deviceID").Str(); id != string(own) {
 			member("devices."+id, device)
@@ -81,16 +99,21 @@ type person struct {
 
 // save brings the daemon to a document: as a whole, or by narrow calls.
 func (p *person) save(rt *rapid.T, now, doc stconfig.Value) {
+	if patterns := doc.Get("ignores").Get(patterned); !patterns.Equal(now.Get("ignores").Get(patterned)) {
+		path := "/rest/db/ignores?folder=" + patterned
+		p.request(rt, http.MethodPost, path, stconfig.Obj(stconfig.Member{Name: "ignore", Value: patterns}))
+	}
+	now, doc = now.Without("ignores"), doc.Without("ignores")
 	if rapid.Bool().Draw(rt, "whole document") {
-		p.request(rt, http.MethodPut, "", doc)
+		p.request(rt, http.MethodPut, configPath, doc)
 		return
 	}
 	for _, list := range []string{"devices", "folders"} {
 		for member := range doc.Get(list).Values() {
-			place := list + "/" + idOf(member)
+			place := configPath + "/" + list + "/" + idOf(member)
 			switch was := memberOf(now, list, idOf(member)); {
 			case !was.Exists():
-				p.request(rt, http.MethodPost, list, member)
+				p.request(rt, http.MethodPost, configPath+"/"+list, member)
 			case was.Equal(member):
 			case rapid.Bool().Draw(rt, "patch"):
 				p.request(rt, http.MethodPatch, place, changed(was, member))
@@ -102,14 +125,16 @@ func (p *person) save(rt *rapid.T, now, doc stconfig.Value) {
 	for _, list := range []string{"folders", "devices"} {
 		for member := range now.Get(list).Values() {
 			if !memberOf(doc, list, idOf(member)).Exists() {
-				p.request(rt, http.MethodDelete, list+"/"+idOf(member), stconfig.Value{})
+				p.request(rt, http.MethodDelete, configPath+"/"+list+"/"+idOf(member), stconfig.Value{})
 			}
 		}
 	}
 	if options := changed(now.Get("options"), doc.Get("options")); options.Len() > 0 {
-		p.request(rt, http.MethodPatch, "options", options)
+		p.request(rt, http.MethodPatch, configPath+"/options", options)
 	}
 }
+
+const configPath = "/rest/config"
 
 // changed holds the members of an object that differ from another one's.
 func changed(from, to stconfig.Value) stconfig.Value {
@@ -133,10 +158,7 @@ func (p *person) request(rt *rapid.T, method, path string, body stconfig.Value) 
 	if body.Exists() {
 		text = body.JSON()
 	}
-	url := fmt.Sprintf("http://%s:%d/rest/config/%s", p.daemon.Host(), p.daemon.Port(), path)
-	if path == "" {
-		url = url[:len(url)-1]
-	}
+	url := fmt.Sprintf("http://%s:%d%s", p.daemon.Host(), p.daemon.Port(), path)
 	request, err := http.NewRequest(method, url, bytes.NewReader(text)) //nolint:noctx // the client has a timeout
 	if err != nil {
 		rt.Fatal(err)

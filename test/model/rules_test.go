@@ -39,13 +39,14 @@ func newRules(doc flat) *rules {
 
 // isMember tells a membership from a leaf: folders.ID, devices.ID, folders.ID.devices.ID.
 func isMember(place string) bool {
-	return strings.Count(place, ".")%2 == 1 && !strings.HasPrefix(place, "options")
+	inList := strings.HasPrefix(place, "folders.") || strings.HasPrefix(place, "devices.")
+	return inList && strings.Count(place, ".")%2 == 1
 }
 
 // parent is the member that a place lies in, "" when it lies in none.
 func parent(place string) string {
 	parts := strings.Split(place, ".")
-	if parts[0] == "options" || len(parts) < 3 {
+	if len(parts) < 3 {
 		return ""
 	}
 	return strings.Join(parts[:2], ".")

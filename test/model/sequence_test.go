@@ -83,8 +83,11 @@ func (s *sequence) begin() {
 			With("name", stconfig.Text("NAS"))
 		doc = doc.With("devices", stconfig.List(append(slices.Collect(doc.Get("devices").Values()), device)...))
 		folder := s.folder(doc, "docs", "Documents")
-		return doc.With("folders", stconfig.List(withShare(folder, string(storage), "")))
+		return doc.With("folders", stconfig.List(withShare(folder, string(storage), ""), s.folder(doc, patterned, "Notes")))
 	}); err != nil {
+		s.rt.Fatal(err)
+	}
+	if err := d.SetIgnores(patterned, "*.mine"); err != nil {
 		s.rt.Fatal(err)
 	}
 	key, host, port := d.APIKey(), d.Host(), int64(d.Port())
@@ -93,7 +96,7 @@ func (s *sequence) begin() {
 		return err
 	})
 	s.must(func(c *client.Client) error { _, err := c.TagDevice(ctx, s.id, s.tags[0]); return err })
-	s.value = d.Config()
+	s.value = s.person.has()
 	s.initial, s.doc, s.defaults = s.value, project(s.value, d.ID()), defaultsOf(s.value)
 	s.rules = newRules(s.doc)
 	s.settle()
@@ -140,7 +143,7 @@ func (s *sequence) accepted() {
 
 // folded is what the templates that apply make of the base.
 func (s *sequence) folded() *fold {
-	f := newFold(s.rules.base, s.defaults)
+	f := newFold(s.rules.base, s.defaults, stconfig.UnsharesUntrusted(s.value))
 	f.bringAlong()
 	var order []int
 	for at, t := range s.saved {
@@ -165,7 +168,11 @@ func (s *sequence) change(to stconfig.Value) {
 		s.reopen(place)
 	}
 	s.rules.edited(s.doc, after, func(place string) bool { return s.folded().asked[place] })
+	patterns := !sameAt(patternsPlace, s.doc, after)
 	s.doc, s.value = after, to
+	if patterns {
+		s.look()
+	}
 	s.settle()
 	s.record()
 }
@@ -182,7 +189,7 @@ func (s *sequence) reopen(place string) {
 // settle waits until Muster rests, takes what it wrote as Muster's, and compares.
 func (s *sequence) settle() {
 	s.waitRest()
-	s.value = s.person.daemon.Config()
+	s.value = s.person.has()
 	after := project(s.value, s.person.daemon.ID())
 	s.noVanished(s.doc, after)
 	s.rules.written(s.doc, after)
@@ -279,6 +286,23 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 // record has Muster look at the device once more, as a person does who applies a plan with nothing in it: when that is
 // answered, what people edited is recorded.
 func (s *sequence) record() { s.apply(api.ApplyPlan{}) }
+
+// look has Muster read the ignore patterns, of which no event tells: a person looks at the plan and applies it.
+func (s *sequence) look() {
+	s.poll(func() string {
+		_, err := call(s.m, func(c *client.Client) (api.AppliedPlan, error) {
+			plan, err := c.DevicePlan(ctx, s.id)
+			if err != nil {
+				return api.AppliedPlan{}, err
+			}
+			return c.ApplyPlan(ctx, s.id, api.ApplyPlan{Digest: &plan.Digest})
+		})
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
 
 // apply sends a person's answers. The plan may be another by now, of a later generation: the questions are the same.
 func (s *sequence) apply(request api.ApplyPlan) {

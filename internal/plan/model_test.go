@@ -607,7 +607,7 @@ func (w *world) bring(rt *rapid.T) {
 func (w *world) asModelled(rt *rapid.T) {
 	model := *w.scene
 	model.observed, model.entries = w.alone, nil
-	r, _, err := model.plan(w.templates)
+	r, _, err := model.plan(append(slices.Clone(w.templates), w.shares()...))
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -625,6 +625,17 @@ func (w *world) asModelled(rt *rapid.T) {
 	for _, c := range stconfig.Diff(want, w.observed) {
 		rt.Errorf("%s is %s, want %s", c.Key, shown(c.To), shown(c.From))
 	}
+}
+
+// shares are, as templates, the shares that people and introducers made in the folder that Muster made: a device is
+// brought along for these, too.
+func (w *world) shares() []fleet.Template {
+	const list = "folders.new.devices"
+	place := list + "." + nora
+	if !w.inside[place].Exists() || w.named(place) {
+		return nil
+	}
+	return []fleet.Template{{ID: 100, Priority: 100, Op: fleet.OpMerge, Key: list, Text: `[{"deviceID": "` + nora + `"}]`}}
 }
 
 // mended does what daemons do about a share that a person added: an untrusted device gets none in clear, and no folder

@@ -26,7 +26,7 @@ type Rollout struct {
 // RolloutHalt says who or what halted a rollout.
 type RolloutHalt struct {
 	By     string `json:"by" doc:"A token's name; muster for a gate"`
-	Gate   string `json:"gate" doc:"api, plan, folders or soak; blank for a person"`
+	Gate   string `json:"gate" doc:"api, plan or folders; blank for a person"`
 	Device string `json:"device" doc:"At which the gate failed; blank for a person"`
 	Saw    string `json:"saw" doc:"What was seen there, for a person"`
 	At     Time   `json:"at" format:"date-time"`

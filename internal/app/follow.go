@@ -36,9 +36,10 @@ func (a *App) committed(changed fleet.Committed) {
 	if changed.Registry || len(changed.Devices) > 0 {
 		a.feed.RegistryChanged()
 	}
+	a.engine.ConsentsGiven(changed.Consented)
 	a.engine.AdmissionChanged(changed.Admitted)
 	for id := range changed.Devices {
-		a.runner.DeviceChanged(id)
+		a.runner.DevicePut(id)
 	}
 	if changed.Modes {
 		a.runner.AllChanged()

@@ -53,6 +53,11 @@ func (a *Admission) Past(generation int64) *Registry {
 	return a.pasts[generation]
 }
 
+// Same tells whether the same devices are held at the same generations, and the same generation is settled.
+func (a *Admission) Same(b *Admission) bool {
+	return a.settled.Generation == b.settled.Generation && maps.Equal(a.holds, b.holds)
+}
+
 // For is the registry of the generation that a device is admitted to, with the devices, settings and modes of current.
 // It gives the same pointer while neither changed.
 func (a *Admission) For(id DeviceID, current *Registry) *Registry {
@@ -67,7 +72,8 @@ func (a *Admission) For(id DeviceID, current *Registry) *Registry {
 type AdmissionChange struct {
 	Settled *Registry // nil: as before
 	Hold    []Hold
-	Release []DeviceID
+	Release []Hold              // a hold of another rollout stays
+	Gone    []DeviceID          // deleted devices
 	Pasts   map[int64]*Registry // of the generations in Hold that the snapshot does not have
 }
 
@@ -77,10 +83,15 @@ func (a *Admission) After(c AdmissionChange) *Admission {
 	if c.Settled != nil {
 		next.settled = c.Settled
 	}
-	if len(c.Hold) > 0 || len(c.Release) > 0 {
+	if len(c.Hold)+len(c.Release)+len(c.Gone) > 0 {
 		next.holds = maps.Clone(a.holds)
-		for _, id := range c.Release {
+		for _, id := range c.Gone {
 			delete(next.holds, id)
+		}
+		for _, h := range c.Release {
+			if next.holds[h.Device].Rollout == h.Rollout {
+				delete(next.holds, h.Device)
+			}
 		}
 		for _, h := range c.Hold {
 			next.holds[h.Device] = h

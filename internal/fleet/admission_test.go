@@ -37,9 +37,13 @@ func TestADeviceIsAdmittedToItsHoldOrToTheSettledGeneration(t *testing.T) {
 		t.Error("the same question has another registry as its answer")
 	}
 
-	released := a.After(AdmissionChange{Release: []DeviceID{"a"}})
+	released := a.After(AdmissionChange{Release: []Hold{a.holds["a"]}})
 	if got := released.For("a", current); got.Generation != 2 {
 		t.Errorf("the released device is planned from generation %d", got.Generation)
+	}
+	other := a.After(AdmissionChange{Release: []Hold{{Device: "a", Rollout: 8}}})
+	if got := other.For("a", current); got.Generation != 1 {
+		t.Errorf("another rollout released it to generation %d", got.Generation)
 	}
 	if a.For("a", current).Generation != 1 {
 		t.Error("a snapshot changed after it was handed out")

@@ -2,11 +2,14 @@ package fleet
 
 import "time"
 
+// ConsentTime is how long a consent counts while its device can be reached.
+const ConsentTime = 24 * time.Hour
+
 // Consent is a person's answer to a change that waits for one.
 type Consent struct {
 	ID     int64 // assigned by the store
 	Device DeviceID
-	Key    string
+	Key    string // "": the time in which a group consent with Removals counts for the device
 	Answer Answer
 	Change string // keyed digest of the change: the answer is to no other
 	By     string
@@ -41,8 +44,8 @@ func (c Consent) Reachable(reachable bool, now time.Time) Consent {
 
 // GroupConsent is a person's answer to equal held changes of the members of a rollout. Members that have such a change
 // now and members that get it later each use it once for each key. It counts for a member while the rollout speaks for
-// it: until a later change touches the member, and, without Removals, until GroupConsentTime after the rollout is
-// over.
+// it, that is, until a later change touches the member. It ends GroupConsentTime after the rollout is over; one with
+// Removals ends for each member when the member could be reached for ConsentTime.
 type GroupConsent struct {
 	ID       int64 // assigned by the store
 	Rollout  int64
@@ -60,7 +63,7 @@ type GroupConsent struct {
 
 // GroupConsentTime is how long a group consent counts after the end of its rollout. A device that nobody could reach
 // for so long asks again: what it has by then is not what the person answered.
-const GroupConsentTime = 24 * time.Hour
+const GroupConsentTime = ConsentTime
 
 // GivenConsent is an answer as it is shown afterwards.
 type GivenConsent struct {

@@ -126,12 +126,13 @@ type Committed struct {
 	Roots      bool // folder roots of the fleet or of a tag
 	Secrets    bool
 
-	Admitted []DeviceID // are planned from another generation now
+	Admitted  []DeviceID // are planned from another generation now
+	Consented []DeviceID // an undo gave them a consent
 }
 
 // Empty tells whether nothing changed.
 func (c Committed) Empty() bool {
-	return !c.Registry && !c.Secrets && len(c.Devices)+len(c.Admitted) == 0
+	return !c.Registry && !c.Secrets && len(c.Devices)+len(c.Admitted)+len(c.Consented) == 0
 }
 
 // Merge adds what another transaction changed.
@@ -142,6 +143,7 @@ func (c *Committed) Merge(other Committed) {
 	c.Roots = c.Roots || other.Roots
 	c.Secrets = c.Secrets || other.Secrets
 	c.Admitted = append(c.Admitted, other.Admitted...)
+	c.Consented = append(c.Consented, other.Consented...)
 	for id := range other.Devices {
 		if c.Devices == nil {
 			c.Devices = map[DeviceID]bool{}

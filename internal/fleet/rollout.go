@@ -35,7 +35,6 @@ const (
 	GateAPI     Gate = "api"     // the daemon answers after it was written to
 	GatePlan    Gate = "plan"    // a plan made from what was read back is empty
 	GateFolders Gate = "folders" // no folder is newly in error
-	GateSoak    Gate = "soak"    // nothing went wrong for a while
 )
 
 // Rollout brings a frozen set of devices to what an accepted change asks, wave by wave.
@@ -95,6 +94,9 @@ type RolloutMember struct {
 	From   int64         // the generation that it was admitted to before
 	Waived bool          // a person resumed the rollout although this device failed a gate
 
+	// Registered is when its device was registered. A device that is registered again under the ID is no member.
+	Registered time.Time
+
 	State  MemberState // as seen now; not kept
 	Reason string      // for a person; not kept
 }
@@ -136,8 +138,8 @@ type Hold struct {
 type RolloutWrite struct {
 	Settled  *Registry      // the newest generation of which it was decided who is admitted; nil: as before
 	Rollouts []Rollout      // put; one with ID 0 is created. Members are replaced where they are not nil
-	Hold     []Hold         // of rollouts that are there; Rollout 0 means the last one that is created
-	Release  []DeviceID     // whose hold ends
+	Hold     []Hold         // of members; Rollout 0 means the last one that is created
+	Release  []Hold         // that end; a hold of another rollout stays
 	Consents []GroupConsent // given with it; Rollout 0 means the first one that is created
 
 	Touched []DeviceID // by the generations that are settled: earlier rollouts do not speak for them any more

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"muster/internal/fleet"
@@ -21,8 +22,6 @@ import (
 // An intent uses a consent right before the write that carries the change. Where a crash, a lost answer or a failed
 // read back follows, the read back decides whether the change was made: one that is not there may have been made and
 // taken back by a person, who is asked again. A write that was answered with 5xx was not done: its consent counts on.
-
-const consentTime = 24 * time.Hour
 
 // ConsentStore keeps people's answers.
 type ConsentStore interface {
@@ -59,7 +58,7 @@ func (e *Engine) loadConsents(ctx context.Context) error {
 func (e *Engine) answer(ctx context.Context, j *job, c plan.Change, answer fleet.Answer) fleet.Consent {
 	now := time.Now()
 	return fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: answer, Change: e.consentDigest(j.m.id, c),
-		By: fleet.ActorOf(ctx), At: now, Until: now.Add(consentTime)}
+		By: fleet.ActorOf(ctx), At: now, Until: now.Add(fleet.ConsentTime)}
 }
 
 // consentDigest tells one change from another. It is kept, so it is keyed: no secret can be guessed from it. Fields
@@ -122,11 +121,57 @@ func (m *history) retimed(reachable bool, now time.Time) (changed []fleet.Consen
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, was := range m.consents {
-		if is := was.Reachable(reachable, now); is != was {
+		if is := was.Reachable(reachable, now); is != was && !was.Over(now) {
 			changed = append(changed, is)
 		}
 	}
 	return changed
+}
+
+// ConsentsGiven says that an undo gave devices consents.
+func (e *Engine) ConsentsGiven(devices []fleet.DeviceID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range devices {
+		m := e.item(id)
+		m.history.mu.Lock()
+		m.history.unreadConsents = true
+		m.history.mu.Unlock()
+		e.push(m)
+	}
+}
+
+// readConsents arms the consents that an undo gave the device, so that their time runs.
+func (e *Engine) readConsents(ctx context.Context, m *item) error {
+	m.history.mu.Lock()
+	unread := m.history.unreadConsents
+	m.history.unreadConsents = false
+	m.history.mu.Unlock()
+	if !unread {
+		return nil
+	}
+	_, err := e.armRecorded(ctx, m)
+	if err != nil {
+		m.history.mu.Lock()
+		m.history.unreadConsents = true
+		m.history.mu.Unlock()
+	}
+	return err
+}
+
+// armRecorded arms the answers that the store has and the memory has not.
+func (e *Engine) armRecorded(ctx context.Context, m *item) (found bool, err error) {
+	recorded, err := e.o.Store.OpenConsentsOf(ctx, m.id)
+	for _, c := range recorded {
+		m.history.mu.Lock()
+		known := m.history.consents[c.Key].ID >= c.ID || slices.Contains(m.history.overConsents, c.ID)
+		m.history.mu.Unlock()
+		if !known {
+			m.history.arm(c)
+			found = true
+		}
+	}
+	return found, err
 }
 
 func (m *history) hasConsents() bool {

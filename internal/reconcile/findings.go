@@ -39,9 +39,10 @@ func (m *history) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.endConsents(func(given fleet.Consent) bool {
-		return given.Over(time.Now()) || !slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
+		planned := given.Key == "" || slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
 			return c.Key.String() == given.Key && digestOf(c) == given.Change
 		})
+		return !planned || given.Over(time.Now())
 	})
 }
 

@@ -51,12 +51,8 @@ func (e *Engine) findAnswers(ctx context.Context, j *job) (found bool, err error
 	if !slices.ContainsFunc(j.plan.Changes, func(c plan.Change) bool { return e.waitsForAnswer(j.m, c) }) {
 		return false, nil
 	}
-	recorded, err := e.o.Store.OpenConsentsOf(ctx, j.m.id)
-	if err != nil {
+	if found, err = e.armRecorded(ctx, j.m); err != nil {
 		return false, err
-	}
-	for _, c := range recorded {
-		found = j.m.history.armRecorded(c) || found
 	}
 	e.timeConsents(ctx, j.m, j.known.Online)
 	if j.blocked() != "" {
@@ -73,17 +69,6 @@ func (e *Engine) findAnswers(ctx context.Context, j *job) (found bool, err error
 	return found || len(made) > 0, err
 }
 
-// armRecorded arms what the store has and the memory has not: an answer to a group.
-func (m *history) armRecorded(c fleet.Consent) bool {
-	m.mu.Lock()
-	known := m.consents[c.Key].ID >= c.ID || slices.Contains(m.overConsents, c.ID)
-	m.mu.Unlock()
-	if !known {
-		m.arm(c)
-	}
-	return !known
-}
-
 // fromGroups are the consents of the device that follow from group consents.
 func (e *Engine) fromGroups(j *job, groups []fleet.GroupConsent) []fleet.Consent {
 	var consents []fleet.Consent
@@ -98,7 +83,7 @@ func (e *Engine) fromGroups(j *job, groups []fleet.GroupConsent) []fleet.Consent
 		}
 		g := groups[i]
 		consents = append(consents, fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: g.Answer,
-			Change: e.consentDigest(j.m.id, c), By: g.By, At: g.At, Until: time.Now().Add(consentTime), Group: g.ID})
+			Change: e.consentDigest(j.m.id, c), By: g.By, At: g.At, Until: time.Now().Add(fleet.ConsentTime), Group: g.ID})
 	}
 	return consents
 }

@@ -198,7 +198,7 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.
 		devices = append(devices, device)
 		for _, c := range those {
 			consents = append(consents, fleet.Consent{Device: device, Key: c.key, Answer: a.Answer, Change: c.digest,
-				By: fleet.ActorOf(ctx), At: now, Until: now.Add(consentTime)})
+				By: fleet.ActorOf(ctx), At: now, Until: now.Add(fleet.ConsentTime)})
 		}
 	}
 	// An answer that names devices or a template is for those only, and not for members that come later.

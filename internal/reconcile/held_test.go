@@ -121,6 +121,44 @@ func TestAnAnswerToAGroupWaitsForADeviceThatIsAway(t *testing.T) {
 	})
 }
 
+// The time in which an undo's consent counts for a device is a record of its own, which no plan ends.
+func TestTheTimeOfAnUndosConsentRunsWhileTheDeviceCanBeReached(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, madeFolder)
+		b.start()
+		defer func() { b.stop() }()
+		b.want("folders.made.path", `"/home/one/made"`)
+		given := time.Now()
+		b.store.consents = []fleet.Consent{{ID: 1, Device: b.id, Answer: fleet.AnswerConsent, At: given,
+			Until: given.Add(fleet.ConsentTime), Group: 1}}
+		b.engine.ConsentsGiven([]fleet.DeviceID{b.id})
+		b.changed()
+		b.wantState(fleet.ConfigHeld, "remove it, or keep it")
+		b.daemon.online = false
+		b.engine.Offline(b.id)
+		synctest.Wait()
+		if b.store.consents[0].UnreachableSince.IsZero() {
+			t.Error("its time runs while the device is away")
+		}
+		<-time.After(72 * time.Hour)
+		b.daemon.online = true
+		b.engine.Online(b.id)
+		synctest.Wait()
+		c := b.store.consents[0]
+		if want := given.Add(72*time.Hour + fleet.ConsentTime); !c.Until.Equal(want) || !c.UnreachableSince.IsZero() {
+			t.Errorf("got until %v, want %v", c.Until, want)
+		}
+		if len(b.store.closed) != 0 {
+			t.Errorf("%v closed", b.store.closed)
+		}
+		<-time.After(fleet.ConsentTime)
+		b.wake()
+		if !slices.Contains(b.store.closed, 1) {
+			t.Error("it is open after a day in which the device could be reached")
+		}
+	})
+}
+
 func TestAnAnswerToAGroupOutlivesAKillBeforeTheIntent(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := askedAboutFolder(t)

@@ -117,7 +117,8 @@ type history struct {
 	restart restarting
 	pass    fleet.Pass // the last finished one; not to be changed
 
-	overConsents []int64 // that the store has open still
+	overConsents   []int64 // that the store has open still
+	unreadConsents bool    // an undo gave consents that are not in consents yet
 
 	unfinished []fleet.Intent // left open by a crash or a lost connection
 }

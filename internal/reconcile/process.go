@@ -75,6 +75,9 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 	if j.device == nil || !e.isOf(m, j.device) {
 		return e.forget(j, r)
 	}
+	if err := e.readConsents(ctx, m); err != nil {
+		return during("read consents", err)
+	}
 	e.timeConsents(ctx, m, j.known.Online)
 	switch {
 	case j.mode == fleet.ModePaused:

@@ -52,6 +52,9 @@ func (r *Runner) act(ctx context.Context, id int64, what string,
 	do func(fleet.Rollout) (fleet.Rollout, command, error)) (fleet.Rollout, error) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
+	if err := r.reload(ctx); err != nil {
+		return fleet.Rollout{}, err
+	}
 	l := r.live[id]
 	if l == nil {
 		kept, err := r.o.Store.Rollout(ctx, id)

@@ -33,7 +33,9 @@ type memoryStore struct {
 	consents   []fleet.GroupConsent
 	woken      []fleet.DeviceID
 	touched    map[fleet.DeviceID]int64 // the newest generation of which something was sent
-	broken     error
+	broken     error                    // of writes that are not kept
+	refused    int                      // writes that were not kept
+	lost       error                    // of the next write, which is kept
 	writes     int
 }
 
@@ -81,8 +83,16 @@ func (m *memoryStore) Rollout(_ context.Context, id int64) (fleet.Rollout, error
 
 func (m *memoryStore) PutRollouts(_ context.Context, w fleet.RolloutWrite) (created []int64, err error) {
 	if m.broken != nil {
+		if m.refused++; m.refused > 1000 {
+			panic("the store is asked again and again")
+		}
 		return nil, m.broken
 	}
+	defer func() {
+		if m.lost != nil {
+			created, err, m.lost = nil, m.lost, nil
+		}
+	}()
 	m.writes++
 	for _, id := range w.Touched {
 		for r := range m.superseded {
@@ -92,6 +102,7 @@ func (m *memoryStore) PutRollouts(_ context.Context, w fleet.RolloutWrite) (crea
 	for _, r := range w.Rollouts {
 		if r.ID == 0 {
 			r.ID = int64(len(m.rollouts) + 1)
+			r.Members = slices.DeleteFunc(slices.Clone(r.Members), m.isDeleted)
 			created = append(created, r.ID)
 			m.rollouts, m.superseded[r.ID] = append(m.rollouts, r), map[fleet.DeviceID]bool{}
 			continue
@@ -99,6 +110,7 @@ func (m *memoryStore) PutRollouts(_ context.Context, w fleet.RolloutWrite) (crea
 		if r.Members == nil {
 			r.Members = m.rollouts[r.ID-1].Members
 		}
+		r.Members = slices.DeleteFunc(slices.Clone(r.Members), m.isDeleted)
 		m.rollouts[r.ID-1] = r
 	}
 	change := fleet.AdmissionChange{Settled: w.Settled, Release: w.Release, Pasts: map[int64]*fleet.Registry{}}
@@ -106,7 +118,7 @@ func (m *memoryStore) PutRollouts(_ context.Context, w fleet.RolloutWrite) (crea
 		if h.Rollout == 0 {
 			h.Rollout = created[len(created)-1]
 		}
-		if m.current().Devices[h.Device] != nil {
+		if _, is := m.rollouts[h.Rollout-1].Member(h.Device); is {
 			change.Hold = append(change.Hold, h)
 		}
 		change.Pasts[h.Generation] = m.history[h.Generation]
@@ -122,26 +134,58 @@ func (m *memoryStore) PutRollouts(_ context.Context, w fleet.RolloutWrite) (crea
 	return created, nil
 }
 
+func (m *memoryStore) isDeleted(member fleet.RolloutMember) bool {
+	return !isRegistered(m.current(), member)
+}
+
+// putDevices changes the devices without a generation.
+func (m *memoryStore) putDevices(change func(devices map[fleet.DeviceID]*fleet.Registered)) {
+	next := *m.current()
+	next.Devices = maps.Clone(next.Devices)
+	change(next.Devices)
+	m.history[len(m.history)-1] = &next
+}
+
+// deleteDevice deletes a device with what is kept of it.
+func (m *memoryStore) deleteDevice(id fleet.DeviceID) {
+	m.putDevices(func(devices map[fleet.DeviceID]*fleet.Registered) { delete(devices, id) })
+	m.admission = m.admission.After(fleet.AdmissionChange{Gone: []fleet.DeviceID{id}})
+	for i := range m.rollouts {
+		m.rollouts[i].Members = slices.DeleteFunc(slices.Clone(m.rollouts[i].Members), m.isDeleted)
+	}
+}
+
+// register registers a device without tags.
+func (m *memoryStore) register(id fleet.DeviceID, at time.Time) {
+	m.putDevices(func(devices map[fleet.DeviceID]*fleet.Registered) {
+		devices[id] = &fleet.Registered{Device: fleet.Device{ID: id, CreatedAt: at}}
+	})
+}
+
 // undone is a change that takes the tags of templates and devices back that some generations changed.
 func (m *memoryStore) undone(carries []int64) fleet.GenerationChange {
 	var back fleet.GenerationChange
 	before := m.history[carries[0]-1]
-	templates, devices := map[int64]bool{}, map[fleet.DeviceID]bool{}
+	templates, devices := map[int64]bool{}, map[fleet.DeviceTagChange]bool{}
 	for _, g := range carries {
 		for _, t := range m.changes[g-1].TemplateTags {
 			templates[t.Template] = true
 		}
 		for _, t := range m.changes[g-1].DeviceTags {
-			devices[t.Device] = true
+			devices[fleet.DeviceTagChange{Device: t.Device, Tag: t.Tag}] = true
 		}
 	}
 	for id := range templates {
 		back.TemplateTags = append(back.TemplateTags, fleet.TemplateTagChange{Template: id, Tag: "all",
 			Carried: slices.Contains(before.Templates[id-1].Tags, "all")})
 	}
-	for id := range devices {
-		back.DeviceTags = append(back.DeviceTags, fleet.DeviceTagChange{Device: id, Tag: "one",
-			Carried: slices.Contains(before.Devices[id].Tags, "one")})
+	for t := range devices {
+		if m.current().Devices[t.Device] == nil {
+			continue
+		}
+		was := before.Devices[t.Device]
+		t.Carried = was != nil && slices.Contains(was.Tags, t.Tag)
+		back.DeviceTags = append(back.DeviceTags, t)
 	}
 	return back
 }
@@ -195,6 +239,9 @@ func (m *memoryStore) next(c fleet.GenerationChange) (*fleet.Registry, fleet.Gen
 	}
 	next.Devices = maps.Clone(next.Devices)
 	for _, t := range c.DeviceTags {
+		if next.Devices[t.Device] == nil {
+			continue
+		}
 		d := *next.Devices[t.Device]
 		d.Tags = retagged(d.Tags, t.Tag, t.Carried)
 		next.Devices[t.Device] = &d
@@ -255,7 +302,8 @@ type site struct {
 	has, base map[string]string // values at keys; base: what was there before Muster wrote
 	away      bool
 	untried   bool
-	stuck     bool // nothing that is sent gets there
+	stuck     bool   // nothing that is sent gets there
+	fails     string // why no plan can be made of its templates
 	mode      fleet.Mode
 	errors    map[string]string
 	pass      Pass
@@ -343,7 +391,10 @@ func (d *daemons) pass(id fleet.DeviceID) {
 			wanted[t.Key] = ""
 		}
 	}
-	pass := Pass{Generation: admitted.Generation}
+	pass := Pass{Generation: admitted.Generation, Failed: s.fails}
+	if s.fails != "" {
+		wanted = nil
+	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		d.change(id, key, wanted[key], asked[key], admitted.Generation, &pass)
 	}

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -19,8 +20,9 @@ var generatedTemplates = []fleet.Template{
 	{Op: fleet.OpSet, Key: "options.y", Text: "1"},
 }
 
-// Whatever people do and whatever happens to devices, in every order: when all devices are back and people have
-// answered what waits, every device has what the newest generation wants. Few answers are enough.
+// Whatever people do and whatever happens to devices, in every order, also while answers of the database are lost: when
+// all devices are back and people have answered what waits, every device has what the newest generation wants, and no
+// rollout is open. Few answers are enough.
 func TestEveryOrderEndsWhereTheNewestGenerationWantsIt(t *testing.T) {
 	rapid.Check(t, generatedRun)
 }
@@ -54,12 +56,15 @@ func (g generated) step() {
 		if len(g.store.rollouts) == 0 {
 			return
 		}
-		if _, err := do(ctx, id); err != nil && fleet.CodeOf(err) != fleet.CodeConflict {
+		if _, err := do(ctx, id); err != nil && fleet.CodeOf(err) != fleet.CodeConflict && !errors.Is(err, errLost) {
 			g.t.Fatalf("%v", err)
 		}
 		g.changed()
 	}
-	switch rapid.IntRange(0, 17).Draw(g.t, "what") {
+	if rapid.IntRange(0, 9).Draw(g.t, "loses the answer to the next COMMIT") == 0 {
+		g.store.lost = errLost
+	}
+	switch rapid.IntRange(0, 20).Draw(g.t, "what") {
 	case 0, 1, 2, 3: // a change for all
 		template := rapid.IntRange(1, len(generatedTemplates)).Draw(g.t, "template")
 		carried := false
@@ -89,9 +94,21 @@ func (g generated) step() {
 		g.set(device, func(s *site) { s.mode = mode })
 	case 15:
 		g.restart()
+	case 16:
+		g.registerAgain(device)
+		g.store.change(fleet.GenerationChange{DeviceTags: []fleet.DeviceTagChange{{Device: device, Tag: "all",
+			Carried: rapid.Bool().Draw(g.t, "tagged")}}})
+		g.changed()
+	case 17:
+		if len(g.all) > 2 {
+			g.delete(device)
+		}
 	default:
 		g.after(time.Duration(rapid.IntRange(1, 30).Draw(g.t, "seconds")) * time.Second)
 	}
+	g.store.lost = nil
+	g.after(2 * saveAgain)
+	g.agrees()
 	g.check()
 }
 
@@ -138,7 +155,8 @@ func (g generated) finish() {
 		g.consent()
 		g.after(3 * time.Minute)
 		g.check()
-		if g.arrived() == nil && len(g.store.admission.Holds()) == 0 {
+		open, _ := g.store.OpenRollouts(ctx)
+		if g.arrived() == nil && len(g.store.admission.Holds())+len(open) == 0 {
 			return
 		}
 	}

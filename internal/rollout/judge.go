@@ -15,17 +15,16 @@ const (
 	factGood      factKind = iota // its plan is empty, every folder was summarised, and no folder is newly in error
 	factPending                   // something is still to be planned, sent or read
 	factHeld                      // something waits for a person
-	factUnwatched                 // it is not watched, because of its mode, or because Muster has only begun to
+	factPaused                    // it is not watched, because of its mode
+	factUnwatched                 // it is not watched yet
 	factAbsent                    // it does not answer, and nothing was sent to it
 	factAway                      // it does not answer, and something was sent to it, or may have been
 	factFailed                    // a gate is not passed
-	factGone                      // it is registered no more
 	factKinds
 )
 
 type fact struct {
 	kind   factKind
-	paused bool       // of factUnwatched: because of its mode
 	begun  bool       // something was applied to it, or is being applied
 	gate   fleet.Gate // of factFailed
 	reason string     // for a person
@@ -34,11 +33,9 @@ type fact struct {
 // judge says how an admitted member stands for a rollout.
 func judge(r *fleet.Rollout, m fleet.RolloutMember, s Standing) fact {
 	switch {
-	case s.Gone:
-		return fact{kind: factGone}
 	case s.Mode == fleet.ModePaused:
-		return fact{kind: factUnwatched, paused: true, reason: "its mode is paused: it is neither watched nor written to"}
-	case !s.Online && !s.Tried:
+		return fact{kind: factPaused, reason: "its mode is paused: it is neither watched nor written to"}
+	case s.Gone, !s.Online && !s.Tried:
 		return fact{kind: factUnwatched, reason: s.Reason}
 	case !s.Online:
 		return fact{kind: factAbsent, reason: s.Reason}

@@ -29,6 +29,12 @@ func (l *live) indexMembers() {
 	}
 }
 
+// isRegistered tells whether a member's device is still the one that was registered when the rollout began.
+func isRegistered(r *fleet.Registry, m fleet.RolloutMember) bool {
+	d := r.Devices[m.Device]
+	return d != nil && d.CreatedAt.Equal(m.Registered)
+}
+
 func (l *live) has(id fleet.DeviceID) bool {
 	_, is := l.index[id]
 	return is
@@ -65,7 +71,7 @@ func (l *live) judge(id fleet.DeviceID, s Standing, touched func(fleet.DeviceID)
 		return f, true
 	}
 	f = judge(&l.Rollout, l.Members[i], s)
-	if f.kind == factAbsent && (l.tally.facts[id].begun || touched(id)) {
+	if f.kind == factAbsent && l.Undoes == 0 && (l.tally.facts[id].begun || touched(id)) {
 		f.kind = factAway
 	}
 	return f, true
@@ -97,7 +103,7 @@ func (l *live) replace(next fleet.Rollout, c command, now time.Time) {
 	if newWave || resumed {
 		l.tally.restart(now)
 	}
-	if waits {
+	if waits || c.members {
 		l.waiting = readiness{}
 	}
 }

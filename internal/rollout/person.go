@@ -21,7 +21,8 @@ func pause(r fleet.Rollout, who string) (fleet.Rollout, command, error) {
 		return r, command{}, impossible(r, "paused")
 	}
 	r.Status = fleet.RolloutPaused
-	r.Reason, r.Next = "paused by "+who, "No further wave is admitted until it is resumed."
+	r.Reason, r.Next = "paused by "+who, fmt.Sprintf("No further wave is admitted until it is resumed: "+
+		"`muster rollout resume %d`.", r.ID)
 	return r, command{keep: true}, nil
 }
 

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -30,8 +31,9 @@ type Runner struct {
 	wake    chan struct{} // of capacity 1
 	changes changes
 
-	deciding sync.Mutex // held while anything is decided and kept; guards catalog
-	catalog  *catalog
+	deciding  sync.Mutex // held while anything is decided and kept; guards catalog and uncertain
+	catalog   *catalog
+	uncertain bool // a write failed: the store may have another state than the Runner
 
 	mu   sync.RWMutex    // guards live, for those that do not hold deciding
 	live map[int64]*live // rollouts that are not over
@@ -42,6 +44,7 @@ type changes struct {
 	mu       sync.Mutex              // guards the rest
 	followed map[fleet.DeviceID]bool // devices whose changes matter to some rollout
 	changed  map[fleet.DeviceID]bool
+	put      map[fleet.DeviceID]bool // devices that may have been deleted, or registered again
 }
 
 // New makes a Runner. Load comes next, then Run.
@@ -60,31 +63,16 @@ func New(o Options) *Runner {
 	}
 	return &Runner{
 		o: o, log: o.Log.With(logkey.Component, "rollout"), rules: rules{o.SoakTime, o.ProgressDeadline},
-		now: time.Now, wake: make(chan struct{}, 1), changes: changes{changed: map[fleet.DeviceID]bool{}},
-		live: map[int64]*live{},
+		now: time.Now, wake: make(chan struct{}, 1), live: map[int64]*live{},
+		changes: changes{changed: map[fleet.DeviceID]bool{}, put: map[fleet.DeviceID]bool{}},
 	}
 }
 
 // Load reads the rollouts that are not over.
 func (r *Runner) Load(ctx context.Context) error {
-	admission, err := r.o.Store.Admission(ctx)
-	if err != nil {
-		return err
-	}
-	open, err := r.o.Store.OpenRollouts(ctx)
-	if err != nil {
-		return err
-	}
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
-	r.mu.Lock()
-	r.catalog = newCatalog(admission.Settled())
-	for _, rollout := range open {
-		r.live[rollout.ID] = newLive(rollout, r.now())
-	}
-	r.mu.Unlock()
-	r.follow()
-	return nil
+	return r.load(ctx)
 }
 
 // Run settles and drives until ctx ends.
@@ -124,6 +112,14 @@ func (r *Runner) DeviceChanged(id fleet.DeviceID) {
 	}
 }
 
+// DevicePut says that a device was put or deleted. It never blocks for long.
+func (r *Runner) DevicePut(id fleet.DeviceID) {
+	r.changes.mu.Lock()
+	r.changes.put[id] = true
+	r.changes.mu.Unlock()
+	r.DeviceChanged(id)
+}
+
 // AllChanged says that every device may stand otherwise, because a mode of the fleet or of a tag changed.
 func (r *Runner) AllChanged() {
 	r.changes.mu.Lock()
@@ -151,21 +147,34 @@ func (r *Runner) follow() {
 func (r *Runner) step(ctx context.Context) time.Time {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
-	if err := r.settle(ctx); err != nil {
+	next, err := r.decide(ctx)
+	if err != nil {
 		if ctx.Err() == nil {
-			r.log.Warn("accepted changes wait", logkey.Err(err))
+			r.log.Warn("rollouts and accepted changes wait", logkey.Err(err))
 		}
 		return r.now().Add(saveAgain)
 	}
-	next := r.now().Add(time.Hour)
+	return next
+}
+
+// decide is step. After an error nothing more is decided before everything was read again.
+func (r *Runner) decide(ctx context.Context) (next time.Time, err error) {
+	if err := r.settle(ctx); err != nil {
+		return next, err
+	}
+	if err := r.dropDeleted(ctx); err != nil {
+		return next, err
+	}
+	next = r.now().Add(time.Hour)
 	for again := true; again; {
-		r.judge(ctx)
+		if err := r.judge(ctx); err != nil {
+			return next, err
+		}
 		again = false
 		for _, id := range r.liveIDs() {
 			moved, at, err := r.drive(ctx, r.live[id])
 			if err != nil {
-				r.log.Warn("rollout waits", "rollout", id, logkey.Err(err))
-				at = r.now().Add(saveAgain)
+				return next, fmt.Errorf("rollout %d: %w", id, err)
 			}
 			again = again || moved
 			if !at.IsZero() && at.Before(next) {
@@ -173,18 +182,55 @@ func (r *Runner) step(ctx context.Context) time.Time {
 			}
 		}
 	}
-	return next
+	return next, nil
+}
+
+// dropDeleted takes devices out of their rollouts that were deleted, also where they were registered again. The caller
+// holds deciding.
+func (r *Runner) dropDeleted(ctx context.Context) error {
+	r.changes.mu.Lock()
+	put := r.changes.put
+	r.changes.put = map[fleet.DeviceID]bool{}
+	r.changes.mu.Unlock()
+	if len(put) == 0 {
+		return nil
+	}
+	registry, err := r.o.Store.Registry(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range r.liveIDs() {
+		l := r.live[id]
+		deleted := map[fleet.DeviceID]bool{}
+		concerned := false
+		for device := range put {
+			if i, is := l.index[device]; is {
+				concerned = true
+				deleted[device] = !isRegistered(registry, l.Members[i])
+			}
+		}
+		if !concerned {
+			continue
+		}
+		if next, c := drop(l.Rollout, deleted); c.keep {
+			if err := r.commit(ctx, l, next, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // judge notes how the devices stand that changed. The caller holds deciding.
-func (r *Runner) judge(ctx context.Context) {
+func (r *Runner) judge(ctx context.Context) error {
+	registry, err := r.o.Store.Registry(ctx)
+	if err != nil {
+		return err
+	}
 	r.changes.mu.Lock()
 	changed := r.changes.changed
 	r.changes.changed = map[fleet.DeviceID]bool{}
 	r.changes.mu.Unlock()
-	if len(changed) == 0 {
-		return
-	}
 	now := r.now()
 	standings := make(map[fleet.DeviceID]Standing, len(changed))
 	for id := range changed {
@@ -193,6 +239,9 @@ func (r *Runner) judge(ctx context.Context) {
 	for _, l := range r.live {
 		touched := r.touchedBy(ctx, l)
 		for id, s := range standings {
+			if i, is := l.index[id]; is && !isRegistered(registry, l.Members[i]) {
+				continue // it is dropped soon
+			}
 			if f, matters := l.judge(id, s, touched); matters {
 				r.mu.Lock()
 				l.observe(id, s, f, now)
@@ -200,6 +249,7 @@ func (r *Runner) judge(ctx context.Context) {
 			}
 		}
 	}
+	return nil
 }
 
 // touchedBy tells whether something was sent to a device, or may have been, since a rollout admitted it. What is not
@@ -217,7 +267,10 @@ func (r *Runner) drive(ctx context.Context, l *live) (moved bool, next time.Time
 	now := r.now()
 	var after fleet.Rollout
 	var c command
-	if l.Status == fleet.RolloutWaiting {
+	switch {
+	case isEmpty(l.Rollout):
+		after, c = succeed(l.Rollout, now)
+	case l.Status == fleet.RolloutWaiting:
 		at := l.waiting.startsAt()
 		if at.IsZero() || l.Unapproved() {
 			return false, time.Time{}, nil
@@ -231,80 +284,13 @@ func (r *Runner) drive(ctx context.Context, l *live) (moved bool, next time.Time
 		}
 		held := func(id fleet.DeviceID) bool { h, held := admission.Hold(id); return held && h.Rollout == l.ID }
 		after, c = start(l.Rollout, l.candidates(r.o.Fleet.Standing, held), now)
-	} else {
+	default:
 		after, c = advance(l.Rollout, &l.tally, r.rules, now)
 	}
 	if !c.keep {
 		return false, due(l.Rollout, &l.tally, r.rules), nil
 	}
 	return true, time.Time{}, r.commit(ctx, l, after, c)
-}
-
-// commit keeps what a step changed and makes it known. What could not be kept did not happen. The caller holds
-// deciding.
-func (r *Runner) commit(ctx context.Context, l *live, next fleet.Rollout, c command) error {
-	kept := next
-	if !c.members {
-		kept.Members = nil
-	}
-	write := fleet.RolloutWrite{Rollouts: []fleet.Rollout{kept}, Release: c.admit, Wake: slices.Clone(c.admit)}
-	for _, m := range c.hold {
-		write.Hold = append(write.Hold, fleet.Hold{Device: m.Device, Generation: m.From, Rollout: next.ID})
-		write.Wake = append(write.Wake, m.Device)
-	}
-	r.stepHook(c.before...)
-	if _, err := r.o.Store.PutRollouts(ctx, write); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	l.replace(next, c, r.now())
-	if next.Status.Over() {
-		delete(r.live, next.ID)
-	}
-	r.mu.Unlock()
-	r.follow()
-	r.stepHook(c.after...)
-	r.changed(next)
-	return nil
-}
-
-// keep writes what a settlement or an undo decided, and follows the new rollouts. The caller holds deciding.
-func (r *Runner) keep(ctx context.Context, write fleet.RolloutWrite, now time.Time) error {
-	begins := slices.ContainsFunc(write.Rollouts, func(rollout fleet.Rollout) bool { return rollout.ID == 0 })
-	if begins {
-		r.stepHook(StepBeforeSettle)
-	}
-	created, err := r.o.Store.PutRollouts(ctx, write)
-	if err != nil {
-		return err
-	}
-	r.adopt(write.Rollouts, created, now)
-	if begins {
-		r.stepHook(StepAfterSettle)
-	}
-	return nil
-}
-
-// adopt takes the rollouts of a write that was kept. The caller holds deciding.
-func (r *Runner) adopt(written []fleet.Rollout, created []int64, now time.Time) {
-	r.mu.Lock()
-	for i := range written {
-		w := &written[i]
-		if w.ID != 0 {
-			delete(r.live, w.ID)
-			continue
-		}
-		w.ID, created = created[0], created[1:]
-		w.CreatedAt = now
-		r.live[w.ID] = newLive(*w, now)
-	}
-	r.mu.Unlock()
-	if len(written) > 0 {
-		r.follow()
-	}
-	for _, w := range written {
-		r.changed(w)
-	}
 }
 
 func (r *Runner) liveIDs() []int64 { return slices.Sorted(maps.Keys(r.live)) }

@@ -26,8 +26,8 @@ type settlement struct {
 
 	over    []*live                  // superseded
 	members map[fleet.DeviceID]int64 // of the new rollout, with the generation that they are admitted to
-	held    map[fleet.DeviceID]bool  // those of them that a superseded rollout holds
-	release []fleet.DeviceID         // that a superseded rollout holds and that have nothing to wait for
+	held    map[fleet.DeviceID]int64 // those of them that a superseded rollout holds, with that rollout
+	release []fleet.Hold             // of a superseded rollout, for devices that have nothing to wait for
 }
 
 func newSettlement(registry *fleet.Registry, admission *fleet.Admission,
@@ -35,12 +35,15 @@ func newSettlement(registry *fleet.Registry, admission *fleet.Admission,
 	return &settlement{
 		registry: registry, admission: admission, changes: changes,
 		touched: map[fleet.DeviceID]bool{}, big: map[fleet.DeviceID]bool{}, few: map[int64]map[fleet.DeviceID]bool{},
-		members: map[fleet.DeviceID]int64{}, held: map[fleet.DeviceID]bool{},
+		members: map[fleet.DeviceID]int64{}, held: map[fleet.DeviceID]int64{},
 	}
 }
 
 // settle decides about every generation that was committed since. The caller holds deciding.
 func (r *Runner) settle(ctx context.Context) error {
+	if err := r.reload(ctx); err != nil {
+		return err
+	}
 	registry, err := r.o.Store.Registry(ctx)
 	if err != nil {
 		return err
@@ -61,11 +64,7 @@ func (r *Runner) settle(ctx context.Context) error {
 	s := newSettlement(registry, admission, changes)
 	r.sortChanges(ctx, s)
 	r.takeOver(ctx, s)
-	if err := r.conclude(ctx, s); err != nil {
-		r.catalog = newCatalog(settled) // as it was
-		return err
-	}
-	return nil
+	return r.conclude(ctx, s)
 }
 
 // sortChanges tells changes for few devices from those that want a rollout.
@@ -149,9 +148,9 @@ func (r *Runner) takeOver(ctx context.Context, s *settlement) {
 			continue
 		}
 		if s.registry.Devices[id] != nil && r.differs(ctx, id, s.admission.At(id), s.registry, compared) {
-			s.members[id], s.held[id] = h.Generation, true
+			s.members[id], s.held[id] = h.Generation, h.Rollout
 		} else {
-			s.release = append(s.release, id)
+			s.release = append(s.release, h)
 		}
 	}
 	for id := range s.big {
@@ -190,8 +189,8 @@ func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 		write.Rollouts = append(write.Rollouts, ended)
 	}
 	woken := maps.Clone(s.touched)
-	for _, id := range s.release {
-		woken[id] = true
+	for _, h := range s.release {
+		woken[h.Device] = true
 	}
 	if becomes {
 		write.Rollouts = append(write.Rollouts, r.newRollout(s))
@@ -211,7 +210,8 @@ func (r *Runner) newRollout(s *settlement) fleet.Rollout {
 	made := fleet.Rollout{Generation: s.registry.Generation, Carries: carries, Cause: cause, WavePlan: r.o.Waves}
 	made.Before = slices.Min(slices.Collect(maps.Values(s.members)))
 	for _, id := range slices.Sorted(maps.Keys(s.members)) {
-		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Was: fleet.ConfigUnknown, From: s.members[id]})
+		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Was: fleet.ConfigUnknown, From: s.members[id],
+			Registered: s.registry.Devices[id].CreatedAt})
 	}
 	if s.access && len(s.members) <= atOnce {
 		made.WavePlan = accessWaves
@@ -220,18 +220,24 @@ func (r *Runner) newRollout(s *settlement) fleet.Rollout {
 		made.Approval = &fleet.Approval{Reason: r.o.ApprovalThreshold.reason(n)}
 	}
 	made = wait(made)
-	untouched := false
-	for id := range s.held {
-		untouched = untouched || !s.touched[id]
-	}
 	for _, l := range s.over {
-		if stopped := l.Status == fleet.RolloutPaused || l.Status == fleet.RolloutHalted; stopped && untouched {
+		if stopped := l.Status == fleet.RolloutPaused || l.Status == fleet.RolloutHalted; stopped && s.isLeft(l.ID) {
 			made.Status = fleet.RolloutPaused
 			made.Reason = fmt.Sprintf("it takes over what is left of rollout %d, which was %s: %s", l.ID, l.Status, l.Reason)
 			made.Next = "Resume it, undo it, or mend the template."
 		}
 	}
 	return made
+}
+
+// isLeft tells whether the new rollout has devices of a superseded one that the changes do not touch.
+func (s *settlement) isLeft(rollout int64) bool {
+	for id, by := range s.held {
+		if by == rollout && !s.touched[id] {
+			return true
+		}
+	}
+	return false
 }
 
 // carried are the generations whose changes a new rollout brings, and the cause of the last one.

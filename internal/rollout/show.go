@@ -45,6 +45,8 @@ func overState(r fleet.Rollout, m fleet.RolloutMember) fleet.MemberState {
 	switch {
 	case m.Waived:
 		return fleet.MemberFailed
+	case m.Wave == 0 && r.Undoes != 0:
+		return fleet.MemberAdmitted
 	case m.Wave == 0:
 		return fleet.MemberAbsent
 	case !r.Admitted(m):
@@ -69,7 +71,7 @@ func (l *live) shown() fleet.Rollout {
 	}
 	counts := l.tally.counts
 	switch {
-	case shown.Undoes != 0:
+	case shown.Undoes != 0 && shown.Status == fleet.RolloutRunning:
 		shown.Reason = fmt.Sprintf("%d of %s back", counts[factGood], devicesAre(len(shown.Members)))
 	case shown.Status == fleet.RolloutRunning:
 		shown.Reason = fmt.Sprintf("wave %d of %d: %d of %s passed the gates", shown.Wave, len(shown.Waves),
@@ -107,14 +109,10 @@ func (l *live) memberState(m fleet.RolloutMember) (fleet.MemberState, string) {
 	switch f.kind {
 	case factGood:
 		return fleet.MemberGood, f.reason
-	case factHeld:
+	case factHeld, factPaused:
 		return fleet.MemberHeld, f.reason
 	case factFailed:
 		return fleet.MemberFailed, f.reason
-	case factUnwatched:
-		if f.paused {
-			return fleet.MemberHeld, f.reason
-		}
 	case factAway, factAbsent:
 		if l.Undoes != 0 {
 			return fleet.MemberAbsent, f.reason

@@ -116,15 +116,15 @@ func devices(n int) string {
 // advance goes on, halts or waits, by how the admitted members of a running or paused rollout stand.
 func advance(r fleet.Rollout, t *tally, rules rules, now time.Time) (fleet.Rollout, command) {
 	switch {
+	case r.Undoes != 0:
+		return advanceUndo(r, t, rules, now)
 	case r.Status != fleet.RolloutRunning && r.Status != fleet.RolloutPaused:
 		return r, command{}
-	case r.Undoes != 0:
-		return advanceUndo(r, t, now)
 	}
 	if id, f, found := t.first(r.Members, factFailed); found {
 		return halt(r, fleet.RolloutHalt{By: muster, Gate: f.gate, Device: id, Saw: f.reason, At: now})
 	}
-	if r, c := putBack(r, t, now); c.keep {
+	if r, c := putBack(r, t); c.keep {
 		return r, c
 	}
 	if t.clockRuns() && now.Sub(t.progressAt) >= rules.progressDeadline {
@@ -142,11 +142,11 @@ func advance(r fleet.Rollout, t *tally, rules rules, now time.Time) (fleet.Rollo
 // due is when advance has to be asked again although no member changes; zero: never.
 func due(r fleet.Rollout, t *tally, rules rules) time.Time {
 	switch {
-	case r.Status != fleet.RolloutRunning && r.Status != fleet.RolloutPaused, r.Undoes != 0:
+	case r.Status != fleet.RolloutRunning && r.Status != fleet.RolloutPaused:
 		return time.Time{}
 	case t.clockRuns():
 		return t.progressAt.Add(rules.progressDeadline)
-	case !t.goodSince.IsZero() && r.Status == fleet.RolloutRunning:
+	case !t.goodSince.IsZero() && r.Status == fleet.RolloutRunning && r.Undoes == 0:
 		return t.goodSince.Add(rules.soakTime)
 	}
 	return time.Time{}
@@ -163,46 +163,6 @@ func late(r fleet.Rollout, t *tally, rules rules, now time.Time) fleet.RolloutHa
 		Saw: fmt.Sprintf("it made no progress for %v: %s", rules.progressDeadline, f.reason)}
 }
 
-// putBack takes members out of their wave that went away before anything was sent to them, and those that are
-// registered no more. A wave that is empty then would prove nothing: the rollout starts anew with those that are left.
-func putBack(r fleet.Rollout, t *tally, now time.Time) (fleet.Rollout, command) {
-	var c command
-	if t.counts[factGone]+t.counts[factAbsent] == 0 || t.counts[factGone] == 0 && r.Status == fleet.RolloutPaused {
-		return r, c
-	}
-	r.Members, r.Waves = slices.Clone(r.Members), slices.Clone(r.Waves)
-	for i := range r.Members {
-		m := &r.Members[i]
-		f, admitted := t.facts[m.Device]
-		replaced := f.kind == factAbsent && r.Status == fleet.RolloutRunning // a paused one admits no other device
-		if admitted && (f.kind == factGone || replaced) {
-			r.Waves[m.Wave-1]--
-			m.Wave = 0
-			c.hold = append(c.hold, *m)
-		}
-	}
-	if len(c.hold) == 0 {
-		return r, c
-	}
-	c.keep, c.members = true, true
-	if r.Waves[r.Wave-1] > 0 {
-		return r, c
-	}
-	r.Wave--
-	r.Waves = r.Waves[:r.Wave+1] // the next one is empty: it is to be made
-	for i := range r.Members {
-		if r.Members[i].Wave > r.Wave {
-			r.Members[i].Wave = 0
-		}
-	}
-	if r.Status == fleet.RolloutRunning {
-		r.Status = fleet.RolloutWaiting
-	}
-	r.Reason = "all devices of its wave went away before they were written to"
-	r.Next = "It starts anew when one of its devices can be reached."
-	return r, c
-}
-
 func halt(r fleet.Rollout, h fleet.RolloutHalt) (fleet.Rollout, command) {
 	r.Status, r.Halt = fleet.RolloutHalted, &h
 	if h.Gate == "" {
@@ -210,15 +170,20 @@ func halt(r fleet.Rollout, h fleet.RolloutHalt) (fleet.Rollout, command) {
 	} else {
 		r.Reason = fmt.Sprintf("%s did not pass the gate %q: %s", h.Device, h.Gate, h.Saw)
 	}
-	r.Next = "Undo it (that makes templates and tags what they were before, and takes it back where it was sent), " +
-		"mend or delete the template, or resume it in spite of this."
+	r.Next = fmt.Sprintf("Undo it: `muster rollout undo %d` makes templates and tags what they were before, and takes "+
+		"it back where it was sent. Or mend or delete the template. Or go on in spite of this: "+
+		"`muster rollout resume %d`.", r.ID, r.ID)
+	if r.Undoes != 0 {
+		r.Next = fmt.Sprintf("Its devices are all admitted, so the others go on. It ends when this device is back, or "+
+			"without it: `muster rollout resume %d`.", r.ID)
+	}
 	return r, command{keep: true, before: []string{StepBeforeHalt}, after: []string{StepAfterHalt}}
 }
 
 // succeed releases the devices that are in no wave: they are admitted as soon as they are seen again.
 func succeed(r fleet.Rollout, now time.Time) (fleet.Rollout, command) {
 	c := command{keep: true, before: []string{StepBeforeEnd}, after: []string{StepAfterEnd}}
-	r.Status, r.EndedAt = fleet.RolloutSucceeded, now
+	r.Status, r.Halt, r.EndedAt = fleet.RolloutSucceeded, nil, now
 	passed, waived, absent := 0, 0, 0
 	for _, m := range r.Members {
 		switch {
@@ -232,6 +197,9 @@ func succeed(r fleet.Rollout, now time.Time) (fleet.Rollout, command) {
 		}
 	}
 	r.Reason, r.Next = fmt.Sprintf("%s passed all gates", devices(passed)), ""
+	if len(r.Members) == 0 {
+		r.Reason = "none of its devices is registered any more"
+	}
 	if waived > 0 {
 		r.Reason += fmt.Sprintf("; it was resumed in spite of %s", devices(waived))
 	}
@@ -240,20 +208,6 @@ func succeed(r fleet.Rollout, now time.Time) (fleet.Rollout, command) {
 			devices(absent))
 	}
 	return r, c
-}
-
-// advanceUndo ends an undo when all devices that can be reached are back. Those that are away follow when they return.
-func advanceUndo(r fleet.Rollout, t *tally, now time.Time) (fleet.Rollout, command) {
-	away := t.counts[factAway] + t.counts[factAbsent]
-	if t.counts[factGood]+away+t.counts[factGone] < t.expected {
-		return r, command{}
-	}
-	r.Status, r.EndedAt = fleet.RolloutSucceeded, now
-	r.Reason, r.Next = fmt.Sprintf("%s back", devicesAre(t.counts[factGood])), ""
-	if away > 0 {
-		r.Next = fmt.Sprintf("%s away, and follow when they return.", devicesAre(away))
-	}
-	return r, command{keep: true, before: []string{StepBeforeEnd}, after: []string{StepAfterEnd}}
 }
 
 func devicesAre(n int) string {

@@ -23,6 +23,9 @@ func newTally(expected int, now time.Time) tally {
 	return tally{facts: map[fleet.DeviceID]fact{}, expected: expected, progressAt: now}
 }
 
+// watched tells whether more can be known of the member than that it is a member.
+func (f fact) watched() bool { return f.kind != factPaused && f.kind != factUnwatched }
+
 // observe notes how a member stands.
 func (t *tally) observe(id fleet.DeviceID, f fact, now time.Time) {
 	was, known := t.facts[id]
@@ -31,7 +34,7 @@ func (t *tally) observe(id fleet.DeviceID, f fact, now time.Time) {
 		t.counts[was.kind]--
 	}
 	began := f.begun && !was.begun
-	watchedAgain := known && was.kind == factUnwatched && f.kind != factUnwatched
+	watchedAgain := known && !was.watched() && f.watched()
 	f.begun = f.begun || was.begun
 	t.facts[id] = f
 	t.counts[f.kind]++

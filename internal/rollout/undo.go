@@ -18,7 +18,7 @@ const undoTries = 3 // while other changes are accepted
 func (r *Runner) Undo(ctx context.Context, id int64) (fleet.Rollout, error) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
-	err := error(nil)
+	var err error
 	for range undoTries {
 		if err = r.undo(ctx, id); fleet.CodeOf(err) != fleet.CodePrecondition {
 			break
@@ -59,6 +59,7 @@ func (r *Runner) undo(ctx context.Context, id int64) error {
 	r.stepHook(StepBeforeUndo)
 	created, err := r.o.Store.UndoRollout(ctx, rollout, write)
 	if err != nil {
+		r.uncertain = true
 		return err
 	}
 	r.catalog = newCatalog(then)
@@ -101,12 +102,12 @@ func (r *Runner) findReached(ctx context.Context, u *undoing) {
 		differs := r.differs(ctx, id, u.admission.At(id), u.registry, compared)
 		switch {
 		case taken && differs:
-			u.members[id], u.held[id] = hold.Generation, true
+			u.members[id], u.held[id] = hold.Generation, hold.Rollout
 		case differs:
 			u.back[id] = u.admission.At(id).Generation
 		}
 		if held && !(taken && differs) {
-			u.release = append(u.release, id)
+			u.release = append(u.release, hold)
 		}
 	}
 }
@@ -133,7 +134,10 @@ func (r *Runner) undoWrite(ctx context.Context, u *undoing, now time.Time) fleet
 		}
 	}
 	woken := maps.Clone(u.touched)
-	for _, id := range slices.Concat(u.release, slices.Collect(maps.Keys(u.back))) {
+	for _, h := range u.release {
+		woken[h.Device] = true
+	}
+	for id := range u.back {
 		woken[id] = true
 	}
 	write.Wake, write.Touched = slices.Collect(maps.Keys(woken)), slices.Collect(maps.Keys(woken))
@@ -153,8 +157,8 @@ func (r *Runner) backRollout(u *undoing, cause string, now time.Time) fleet.Roll
 	for _, id := range slices.Sorted(maps.Keys(u.back)) {
 		s := r.o.Fleet.Standing(id)
 		made.Members = append(made.Members, fleet.RolloutMember{Device: id, Wave: 1, Was: s.Configuration,
-			Errors: sortedKeys(s.Errors),
-			Held:   u.waited(id, s), From: u.back[id]})
+			Errors: sortedKeys(s.Errors), Held: u.waited(id, s), From: u.back[id],
+			Registered: u.registry.Devices[id].CreatedAt})
 	}
 	return made
 }

@@ -166,7 +166,7 @@ func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(
 		t.record("device.delete", string(id), current.Label)
 		t.touch(id)
 		t.register(func(c *contents) { delete(c.devices, id) })
-		t.admit(fleet.AdmissionChange{Release: []fleet.DeviceID{id}}) // its hold went by cascade
+		t.admit(fleet.AdmissionChange{Gone: []fleet.DeviceID{id}}) // its hold went by cascade
 		if len(tags) == 0 {
 			return none, nil
 		}

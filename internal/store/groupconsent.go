@@ -40,14 +40,29 @@ func (t *tx) putGroupConsent(g fleet.GroupConsent) (id int64, err error) {
 	if !storable(g.Key, maxBaseKeyBytes) {
 		return 0, fleet.Invalidf("key", "a key is UTF-8 text of at most %d bytes", maxBaseKeyBytes)
 	}
-	if g.Removals {
-		t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10), "removals and re-creations")
-	}
 	err = t.row(`
 		INSERT INTO group_consents (rollout_id, key, change, answer, removals, given_by, given_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
 		g.Rollout, g.Key, g.Change, string(g.Answer), g.Removals, plainText(g.By), g.At.UnixMilli()).Scan(&id)
 	return id, err
+}
+
+// consentToRemovals keeps what an undo consents to, and gives each member of its rollout a consent of its own without
+// a key, which has the time in which it counts for the member.
+func (t *tx) consentToRemovals(g fleet.GroupConsent) error {
+	id, err := t.putGroupConsent(g)
+	if err != nil {
+		return err
+	}
+	t.record("rollout.consent", strconv.FormatInt(g.Rollout, 10), "removals and re-creations")
+	given, err := collect(t.ctx, t.session, func(row scanner) (id fleet.DeviceID, err error) {
+		return id, row.Scan((*string)(&id))
+	}, `INSERT INTO consents (device_id, key, answer, change, given_by, given_at, until, group_id)
+		SELECT m.device_id, '', g.answer, '', g.given_by, g.given_at, CAST($2 AS BIGINT), g.id
+		FROM group_consents g JOIN rollout_members m ON m.rollout_id = g.rollout_id WHERE g.id = $1 RETURNING device_id`,
+		id, g.At.Add(fleet.ConsentTime).UnixMilli())
+	t.effects.committed.Consented = append(t.effects.committed.Consented, given...)
+	return err
 }
 
 // GroupConsents are those that count for a device now, newest first.
@@ -56,24 +71,32 @@ func (s *Store) GroupConsents(ctx context.Context, device fleet.DeviceID) ([]fle
 	all, err := collect(ctx, pool{s.reads}, func(row scanner) (g fleet.GroupConsent, err error) {
 		var status fleet.RolloutStatus
 		var body, held string
-		var at sql.NullInt64
+		var at, until, away sql.NullInt64
 		if err := row.Scan(&g.ID, &g.Rollout, &g.Key, &g.Change, (*string)(&g.Answer), &g.Removals, &g.By, &at,
-			(*string)(&status), &body, &held); err != nil {
+			(*string)(&status), &body, &held, &until, &away); err != nil {
 			return g, err
 		}
 		g.At = fromMillis(at)
+		if g.Removals {
+			if (fleet.Consent{Until: fromMillis(until), UnreachableSince: fromMillis(away)}).Over(now) {
+				return fleet.GroupConsent{}, nil
+			}
+			return g, json.Unmarshal([]byte(held), &g.Waited)
+		}
 		var b rolloutBody
 		if err := json.Unmarshal([]byte(body), &b); err != nil {
 			return g, err
 		}
-		if !g.Removals && status.Over() && !now.Before(timeOf(b.EndedAt).Add(fleet.GroupConsentTime)) {
+		if status.Over() && !now.Before(timeOf(b.EndedAt).Add(fleet.GroupConsentTime)) {
 			return fleet.GroupConsent{}, nil
 		}
 		return g, json.Unmarshal([]byte(held), &g.Waited)
 	}, `
-		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, m.held
+		SELECT g.id, g.rollout_id, g.key, g.change, g.answer, g.removals, g.given_by, g.given_at, r.status, r.body, m.held,
+			c.until, c.unreachable_since
 		FROM group_consents g JOIN rollouts r ON r.id = g.rollout_id
 		JOIN rollout_members m ON m.rollout_id = g.rollout_id AND m.device_id = $1
+		LEFT JOIN consents c ON c.group_id = g.id AND c.device_id = $1 AND c.key = '' AND c.closed_at IS NULL
 		WHERE g.rollout_id = (`+speaksFor+`) ORDER BY g.id DESC`, string(device))
 	return slices.DeleteFunc(all, func(g fleet.GroupConsent) bool { return g.ID == 0 }),
 		failure("read group consents", err)
@@ -111,6 +134,7 @@ func (s *Store) GivenConsents(ctx context.Context, most int) ([]fleet.GivenConse
 	}, `
 		SELECT c.id, c.device_id, c.key, c.answer, c.change, c.given_by, c.given_at, c.until, c.closed_at, c.intent_id,
 			c.group_id, g.rollout_id
-		FROM consents c LEFT JOIN group_consents g ON g.id = c.group_id ORDER BY c.id DESC LIMIT $1`, most)
+		FROM consents c LEFT JOIN group_consents g ON g.id = c.group_id
+		WHERE c.key <> '' ORDER BY c.id DESC LIMIT $1`, most)
 	return given, failure("read consents", err)
 }

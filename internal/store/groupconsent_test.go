@@ -12,12 +12,16 @@ import (
 // groupOf is a rollout with two members and a group consent to one change, given while it runs.
 func groupOf(t *testing.T, s *Store, devices ...fleet.DeviceID) (fleet.Rollout, fleet.GroupConsent) {
 	t.Helper()
-	r := fullRollout(3, devices...)
-	r.Status, r.EndedAt = fleet.RolloutRunning, time.Time{}
+	r := running(fullRollout(s, 3, devices...))
 	r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
 	return r, fleet.GroupConsent{
 		Rollout: r.ID, Key: "folders.a", Change: "same", Answer: fleet.AnswerConsent, By: "nora", At: seenAt,
 	}
+}
+
+func running(r fleet.Rollout) fleet.Rollout {
+	r.Status, r.EndedAt = fleet.RolloutRunning, time.Time{}
+	return r
 }
 
 func consentOf(g fleet.GroupConsent, device fleet.DeviceID, key string) fleet.Consent {
@@ -97,16 +101,22 @@ func TestAGroupConsentCountsWhileItsRolloutSpeaksForTheDevice(t *testing.T) {
 			t.Errorf("got %d of a rollout that has just ended, want 2", got)
 		}
 		clock.move(time.Second)
-		if got := must(s.GroupConsents(t.Context(), a))(t); len(got) != 1 || !got[0].Removals {
-			t.Errorf("got %+v, want only what an undo needs", got)
+		if got := count(a); got != 0 {
+			t.Errorf("got %d a day after the end of the rollout", got)
 		}
 
+		r, g = groupOf(t, s, a, b)
+		if _, _, err := s.PutGroupConsent(t.Context(), g, nil); err != nil {
+			t.Fatal(err)
+		}
+		removals.Rollout, removals.At = r.ID, clock.now()
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Consents: []fleet.GroupConsent{removals}}))(t)
 		later, _ := groupOf(t, s, a)
 		if got := count(a); got != 0 {
 			t.Errorf("got %d of a rollout that another one followed", got)
 		}
-		if got := count(b); got != 1 {
-			t.Errorf("got %d of a device that the later one does not touch, want 1", got)
+		if got := count(b); got != 2 {
+			t.Errorf("got %d of a device that the later one does not touch, want 2", got)
 		}
 		want := map[fleet.DeviceID]int64{a: later.ID, b: r.ID}
 		if got := must(s.RolloutsOfDevices(t.Context()))(t); !reflect.DeepEqual(got, want) {
@@ -118,21 +128,75 @@ func TestAGroupConsentCountsWhileItsRolloutSpeaksForTheDevice(t *testing.T) {
 	})
 }
 
+// An undo's consent counted for ever on a device that no later change touched: what a person changed there months later
+// was removed without an answer.
+func TestTheConsentOfAnUndoEndsAfterADayInWhichTheDeviceCouldBeReached(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: seenAt}
+		options.Now = clock.now
+		var told fleet.Committed
+		options.Committed = func(c fleet.Committed) { told.Merge(c) }
+		s := open(t, options)
+		a, b := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
+		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt}
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{running(fullRollout(s, 3, a, b))},
+			Consents: []fleet.GroupConsent{removals}}))(t)
+		if !slices.Contains(told.Consented, a) || !slices.Contains(told.Consented, b) {
+			t.Errorf("told %+v", told)
+		}
+		count := func(id fleet.DeviceID) int { return len(must(s.GroupConsents(t.Context(), id))(t)) }
+		open := must(s.OpenConsentsOf(t.Context(), b))(t)
+		if len(open) != 1 || open[0].Key != "" {
+			t.Fatalf("got %+v, want the time in which it counts", open)
+		}
+		away := open[0].Reachable(false, seenAt.Add(time.Hour))
+		if err := s.PutConsentTimes(t.Context(), []fleet.Consent{away}); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(fleet.ConsentTime - time.Second)
+		if count(a) != 1 || count(b) != 1 {
+			t.Error("it ended within the day")
+		}
+		clock.move(30 * 24 * time.Hour)
+		if got := count(a); got != 0 {
+			t.Errorf("got %d after more than a day", got)
+		}
+		if got := count(b); got != 1 {
+			t.Errorf("got %d, want it to count: the device was away", got)
+		}
+		back := away.Reachable(true, clock.now())
+		if err := s.PutConsentTimes(t.Context(), []fleet.Consent{back}); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(fleet.ConsentTime - time.Hour - time.Second)
+		if got := count(b); got != 1 {
+			t.Errorf("got %d within the day that the device was back", got)
+		}
+		clock.move(time.Second)
+		if got := count(b); got != 0 {
+			t.Errorf("got %d after the day", got)
+		}
+		if given := must(s.GivenConsents(t.Context(), 10))(t); len(given) != 0 {
+			t.Errorf("got %+v: no answer of a person to one change", given)
+		}
+	})
+}
+
 // An undo and its consent are one write: either both are there or none.
 func TestARolloutAndItsGroupConsentAreOneWrite(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		a := put(t, s, deviceN(1)).ID
-		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: seenAt}
+		removals := fleet.GroupConsent{Removals: true, Answer: fleet.AnswerConsent, By: "nora", At: time.Now()}
 		id := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{
-			Rollouts: []fleet.Rollout{fullRollout(3, a)}, Consents: []fleet.GroupConsent{removals},
+			Rollouts: []fleet.Rollout{fullRollout(s, 3, a)}, Consents: []fleet.GroupConsent{removals},
 		}))(t)
 		got := must(s.GroupConsents(t.Context(), a))(t)
 		if len(got) != 1 || got[0].Rollout != id || !slices.Equal(got[0].Waited, []string{"c"}) {
 			t.Errorf("got %+v", got)
 		}
 		removals.Rollout = 99
-		_, err := s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(3, a)},
+		_, err := s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(s, 3, a)},
 			Consents: []fleet.GroupConsent{removals}})
 		wantCode(t, err, fleet.CodeNotFound)
 		if got := must(s.Rollouts(t.Context()))(t); len(got) != 1 {

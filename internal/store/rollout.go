@@ -106,15 +106,18 @@ func (s *Store) Rollouts(ctx context.Context) ([]fleet.Rollout, error) {
 	return rollouts, failure("read rollouts", err)
 }
 
-// OpenRollouts are those that are not over, oldest first, with their members.
+// OpenRollouts are those that are not over, oldest first, with their members. The writer reads them: by then it is
+// known what became of every earlier write, and Admission has it too.
 func (s *Store) OpenRollouts(ctx context.Context) ([]fleet.Rollout, error) {
-	rollouts, err := collect(ctx, pool{s.reads}, scanRollout, selectRollouts+openOnly+` ORDER BY id`)
-	for i := range rollouts {
-		if err == nil {
-			rollouts[i].Members, err = s.members(ctx, rollouts[i].ID)
+	return write(ctx, s, "read rollouts", func(t *tx) ([]fleet.Rollout, error) {
+		rollouts, err := collect(t.ctx, t.session, scanRollout, selectRollouts+openOnly+` ORDER BY id`)
+		for i := range rollouts {
+			if err == nil {
+				rollouts[i].Members, err = members(t.ctx, t.session, rollouts[i].ID)
+			}
 		}
-	}
-	return rollouts, failure("read rollouts", err)
+		return rollouts, err
+	})
 }
 
 // Rollout is one, with its members.
@@ -124,23 +127,26 @@ func (s *Store) Rollout(ctx context.Context, id int64) (fleet.Rollout, error) {
 		return r, fleet.NotFoundf("there is no rollout %d", id)
 	}
 	if err == nil {
-		r.Members, err = s.members(ctx, id)
+		r.Members, err = members(ctx, pool{s.reads}, id)
 	}
 	return r, failure("read rollout", err)
 }
 
-func (s *Store) members(ctx context.Context, rollout int64) ([]fleet.RolloutMember, error) {
-	return collect(ctx, pool{s.reads}, func(row scanner) (m fleet.RolloutMember, err error) {
+func members(ctx context.Context, q querier, rollout int64) ([]fleet.RolloutMember, error) {
+	return collect(ctx, q, func(row scanner) (m fleet.RolloutMember, err error) {
 		var errors, held string
-		if err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &held, &m.From, &m.Waived); err != nil {
+		var registered sql.NullInt64
+		err = row.Scan((*string)(&m.Device), &m.Wave, (*string)(&m.Was), &errors, &held, &m.From, &m.Waived, &registered)
+		if err != nil {
 			return m, err
 		}
+		m.Registered = fromMillis(registered)
 		if err = json.Unmarshal([]byte(held), &m.Held); err != nil {
 			return m, err
 		}
 		return m, json.Unmarshal([]byte(errors), &m.Errors)
-	}, `SELECT device_id, wave, was, errors, held, from_generation, waived FROM rollout_members
-		WHERE rollout_id = $1 ORDER BY position`, rollout)
+	}, `SELECT device_id, wave, was, errors, held, from_generation, waived, created_at
+		FROM rollout_members JOIN devices ON devices.id = device_id WHERE rollout_id = $1 ORDER BY position`, rollout)
 }
 
 // settled is the newest generation of which it was decided who is admitted to it.
@@ -192,8 +198,9 @@ func (t *tx) putRollouts(w fleet.RolloutWrite, pasts map[int64]*fleet.Registry) 
 			created = append(created, id)
 		}
 	}
-	for _, id := range w.Release {
-		if err := t.exec(`DELETE FROM holds WHERE device_id = $1`, string(id)); err != nil {
+	for _, h := range w.Release {
+		err := t.exec(`DELETE FROM holds WHERE device_id = $1 AND rollout_id = $2`, string(h.Device), h.Rollout)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -205,7 +212,7 @@ func (t *tx) putRollouts(w fleet.RolloutWrite, pasts map[int64]*fleet.Registry) 
 		if g.Rollout == 0 && len(created) > 0 {
 			g.Rollout = created[0]
 		}
-		if _, err := t.putGroupConsent(g); err != nil {
+		if err := t.consentToRemovals(g); err != nil {
 			return nil, err
 		}
 	}
@@ -222,15 +229,15 @@ func (t *tx) settle(registry *fleet.Registry) error {
 		strconv.FormatInt(registry.Generation, 10))
 }
 
-// hold gives the holds that were written. It leaves out devices that are no longer registered: their deletion is not
-// known everywhere yet.
+// hold gives the holds that were written. It leaves out devices that are no members any more: they were deleted, and
+// that is not known everywhere yet.
 func (t *tx) hold(holds []fleet.Hold, created []int64) (held []fleet.Hold, err error) {
 	for _, h := range holds {
 		if h.Rollout == 0 && len(created) > 0 {
 			h.Rollout = created[len(created)-1]
 		}
 		n, err := t.affect(`INSERT INTO holds (device_id, generation, rollout_id)
-			SELECT id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM devices WHERE id = $1
+			SELECT device_id, CAST($2 AS BIGINT), rollout_id FROM rollout_members WHERE device_id = $1 AND rollout_id = $3
 			ON CONFLICT (device_id) DO UPDATE SET generation = excluded.generation, rollout_id = excluded.rollout_id`,
 			string(h.Device), h.Generation, h.Rollout)
 		if err != nil {
@@ -248,22 +255,56 @@ func (t *tx) putRollout(r fleet.Rollout) (id int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	text := updateMember
 	if r.ID == 0 {
+		text = insertMember
 		err = t.row(`INSERT INTO rollouts (generation, status, body, created_at) VALUES ($1, $2, $3, $4) RETURNING id`,
 			r.Generation, string(r.Status), string(body), millis(t.now)).Scan(&r.ID)
 		t.record("rollout.begin", strconv.FormatInt(r.ID, 10), r.Cause)
 	} else {
 		err = t.changeRollout(r, string(body))
 	}
-	if err != nil || r.Members == nil {
-		return r.ID, err
+	if err != nil {
+		return 0, err
 	}
 	for i, m := range r.Members {
-		if err := t.putMember(r.ID, i, m); err != nil {
+		args, err := memberArgs(r.ID, i, m)
+		if err == nil {
+			err = t.exec(text, args...)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
 	return r.ID, nil
+}
+
+const (
+	// insertMember leaves out a device that was deleted meanwhile, also where it was registered again.
+	insertMember = `INSERT INTO rollout_members
+			(rollout_id, device_id, position, wave, was, errors, held, from_generation, waived)
+		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
+			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN)
+		FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT)`
+	// updateMember changes a member, but for whether the rollout speaks for it still. A member whose device was deleted
+	// is none any more, also where the device was registered again.
+	updateMember = `UPDATE rollout_members
+		SET position = $3, wave = $4, was = $5, errors = $6, held = $7, from_generation = $8, waived = $9
+		WHERE rollout_id = $1 AND device_id = $2
+			AND EXISTS (SELECT 1 FROM devices WHERE id = $2 AND created_at = CAST($10 AS BIGINT))`
+)
+
+func memberArgs(rollout int64, position int, m fleet.RolloutMember) ([]any, error) {
+	errors, err := json.Marshal(append([]string{}, m.Errors...))
+	if err != nil {
+		return nil, err
+	}
+	held, err := json.Marshal(append([]string{}, m.Held...))
+	if err != nil {
+		return nil, err
+	}
+	return []any{rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)),
+		plainText(string(held)), m.From, m.Waived, millis(m.Registered)}, nil
 }
 
 func (t *tx) changeRollout(r fleet.Rollout, body string) error {
@@ -280,31 +321,4 @@ func (t *tx) changeRollout(r fleet.Rollout, body string) error {
 	}
 	return t.exec(`UPDATE rollouts SET generation = $2, status = $3, body = $4 WHERE id = $1`, r.ID, r.Generation,
 		string(r.Status), body)
-}
-
-// putMember creates a member or replaces it, but for whether the rollout speaks for it still.
-func (t *tx) putMember(rollout int64, position int, m fleet.RolloutMember) error {
-	if m.Errors == nil {
-		m.Errors = []string{}
-	}
-	errors, err := json.Marshal(m.Errors)
-	if err != nil {
-		return err
-	}
-	if m.Held == nil {
-		m.Held = []string{}
-	}
-	held, err := json.Marshal(m.Held)
-	if err != nil {
-		return err
-	}
-	return t.exec(`INSERT INTO rollout_members (rollout_id, device_id, position, wave, was, errors, held, from_generation, waived)
-		SELECT CAST($1 AS BIGINT), id, CAST($3 AS BIGINT), CAST($4 AS BIGINT), CAST($5 AS TEXT), CAST($6 AS TEXT),
-			CAST($7 AS TEXT), CAST($8 AS BIGINT), CAST($9 AS BOOLEAN)
-		FROM devices WHERE id = $2
-		ON CONFLICT (rollout_id, device_id) DO UPDATE SET position = excluded.position, wave = excluded.wave,
-			was = excluded.was,
-			errors = excluded.errors, held = excluded.held, from_generation = excluded.from_generation, waived = excluded.waived`,
-		rollout, string(m.Device), position, m.Wave, string(m.Was), plainText(string(errors)), plainText(string(held)),
-		m.From, m.Waived)
 }

@@ -12,7 +12,7 @@ import (
 	"muster/internal/fleet"
 )
 
-func fullRollout(generation int64, devices ...fleet.DeviceID) fleet.Rollout {
+func fullRollout(s *Store, generation int64, devices ...fleet.DeviceID) fleet.Rollout {
 	r := fleet.Rollout{
 		Generation: generation, Before: generation - 1, Carries: []int64{generation}, Cause: "template 1 changed",
 		Status: fleet.RolloutHalted,
@@ -23,8 +23,12 @@ func fullRollout(generation int64, devices ...fleet.DeviceID) fleet.Rollout {
 		StartedAt: seenAt, WaveAt: seenAt, EndedAt: seenAt,
 	}
 	for i, id := range devices {
-		r.Members = append(r.Members, fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync,
-			Errors: []string{"a", "b"}, Held: []string{"c"}, From: 2, Waived: i == 1})
+		m := fleet.RolloutMember{Device: id, Wave: i, Was: fleet.ConfigInSync,
+			Errors: []string{"a", "b"}, Held: []string{"c"}, From: 2, Waived: i == 1}
+		if d, err := s.registered(id); err == nil {
+			m.Registered = d.CreatedAt
+		}
+		r.Members = append(r.Members, m)
 	}
 	return r
 }
@@ -70,7 +74,7 @@ func TestAnUndoThatWasDecidedForAnotherGenerationIsNotKept(t *testing.T) {
 		v := create(t, s, "a")
 		v.Text = "true\n"
 		v = must(s.PutTemplate(t.Context(), v, nil))(t)
-		r := fullRollout(2, deviceN(1).ID)
+		r := fullRollout(s, 2, deviceN(1).ID)
 		r.Carries, r.EndedAt, r.Members = []int64{2}, time.Time{}, nil
 		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
 		then := must(s.UndonePreview(t.Context(), r))(t)
@@ -88,7 +92,7 @@ func TestARolloutSpeaksForADeviceUntilALaterChangeTouchesIt(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		a, b := put(t, s, deviceN(1)).ID, put(t, s, deviceN(2)).ID
-		first := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(1, a, b)}}))(t)
+		first := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{fullRollout(s, 1, a, b)}}))(t)
 		want := map[fleet.DeviceID]int64{a: first, b: first}
 		if got := must(s.RolloutsOfDevices(t.Context()))(t); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v, want %v", got, want)
@@ -98,6 +102,91 @@ func TestARolloutSpeaksForADeviceUntilALaterChangeTouchesIt(t *testing.T) {
 		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{again}}))(t)
 		if got := must(s.RolloutsOfDevices(t.Context()))(t); !reflect.DeepEqual(got, map[fleet.DeviceID]int64{b: first}) {
 			t.Errorf("got %v, want none for the device that was touched", got)
+		}
+	})
+}
+
+func TestARolloutReleasesNoHoldOfAnother(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		a := put(t, s, deviceN(1))
+		must(s.TagDevice(t.Context(), a.ID, "x", nil))(t)
+		registry := must(s.Registry(t.Context()))(t)
+		first := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{
+			Rollouts: []fleet.Rollout{fullRollout(s, 1, a.ID)}}))(t)
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: registry,
+			Rollouts: []fleet.Rollout{fullRollout(s, 1, a.ID)}, Hold: []fleet.Hold{{Device: a.ID}}}))(t)
+		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Release: []fleet.Hold{{Device: a.ID, Rollout: first}}}))(t)
+		isAdmitted(t, s, a.ID, 0)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		isAdmitted(t, open(t, options), a.ID, 0)
+	})
+}
+
+// A write of the rollout that was under way when its device was deleted made the new registration a member, and held
+// it at a generation of the old one.
+func TestADeviceThatIsRegisteredAgainIsNoMember(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		clock := &stoppedClock{at: seenAt}
+		options.Now = clock.now
+		s := open(t, options)
+		a := put(t, s, deviceN(1))
+		must(s.TagDevice(t.Context(), a.ID, "x", nil))(t)
+		registry := must(s.Registry(t.Context()))(t)
+		r, other := fullRollout(s, 1, a.ID), fullRollout(s, 1, a.ID)
+		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: registry, Rollouts: []fleet.Rollout{r},
+			Hold: []fleet.Hold{{Device: a.ID}}}))(t)
+		if err := s.DeleteDevice(t.Context(), a.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(time.Millisecond)
+		put(t, s, deviceN(1))
+		for _, stale := range []fleet.Rollout{r, other} {
+			created := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{stale},
+				Hold: []fleet.Hold{{Device: a.ID, Rollout: stale.ID}}}))(t)
+			id := append(created, stale.ID)[0]
+			if got := must(s.Rollout(t.Context(), id))(t); len(got.Members) != 0 {
+				t.Errorf("rollout %d has the members %+v", id, got.Members)
+			}
+			if hold, held := must(s.Admission(t.Context()))(t).Hold(a.ID); held {
+				t.Errorf("it is held: %+v", hold)
+			}
+		}
+	})
+}
+
+// The answer to a COMMIT may be lost after the database made it. What is held in memory then, and told, has to be what
+// the database has.
+func TestAfterALostAnswerToACommitTheAdmissionIsWhatWasCommitted(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		var told fleet.Committed
+		options.Committed = func(c fleet.Committed) { told.Merge(c) }
+		s := open(t, options)
+		a := put(t, s, deviceN(1))
+		must(s.TagDevice(t.Context(), a.ID, "x", nil))(t)
+		w := fleet.RolloutWrite{Settled: must(s.Registry(t.Context()))(t), Hold: []fleet.Hold{{Device: a.ID}},
+			Rollouts: []fleet.Rollout{fullRollout(s, 1, a.ID)}}
+		pasts := must(s.pastsOf(t.Context(), w.Hold))(t)
+		told = fleet.Committed{}
+		_, err := write(t.Context(), s, "lost", func(x *tx) ([]int64, error) {
+			created, err := x.putRollouts(w, pasts)
+			if err == nil {
+				err = x.exec("COMMIT") // what follows fails
+			}
+			return created, err
+		})
+		if err == nil {
+			t.Fatal("the writer did not notice")
+		}
+		open := must(s.OpenRollouts(t.Context()))(t)
+		if len(open) != 1 || len(open[0].Members) != 1 {
+			t.Errorf("got %+v, want the rollout that was committed", open)
+		}
+		isAdmitted(t, s, a.ID, 0)
+		if !slices.Contains(told.Admitted, a.ID) {
+			t.Errorf("told %+v: the device is not planned anew", told)
 		}
 	})
 }
@@ -151,7 +240,7 @@ func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
 		}
 		three := must(s.Registry(t.Context()))(t)
 		must(s.TagDevice(t.Context(), a.ID, "fourth", nil))(t)
-		want := fullRollout(3, a.ID, b.ID)
+		want := fullRollout(s, 3, a.ID, b.ID)
 		id := only(s.PutRollouts(t.Context(), fleet.RolloutWrite{
 			Settled: three, Rollouts: []fleet.Rollout{want}, Hold: []fleet.Hold{{Device: a.ID, Generation: 2},
 				{Device: deviceN(9).ID, Generation: 2}},
@@ -174,7 +263,7 @@ func TestRolloutsAndHoldsAreKeptTogether(t *testing.T) {
 		isAdmitted(t, s, b.ID, 3)
 		want.Status, want.Members = fleet.RolloutSucceeded, nil
 		if created := must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{want},
-			Release: []fleet.DeviceID{a.ID}}))(t); len(created) != 0 {
+			Release: []fleet.Hold{{Device: a.ID, Rollout: id}}}))(t); len(created) != 0 {
 			t.Errorf("got %v created", created)
 		}
 		if got := must(s.Rollout(t.Context(), id))(t); got.Status != fleet.RolloutSucceeded || len(got.Members) != 2 {
@@ -216,7 +305,7 @@ func TestTheHoldOfADeletedDeviceIsGone(t *testing.T) {
 		must(s.TagDevice(t.Context(), a.ID, "x", nil))(t)
 		registry := must(s.Registry(t.Context()))(t)
 		must(s.PutRollouts(t.Context(), fleet.RolloutWrite{Settled: registry,
-			Rollouts: []fleet.Rollout{fullRollout(1, a.ID)},
+			Rollouts: []fleet.Rollout{fullRollout(s, 1, a.ID)},
 			Hold:     []fleet.Hold{{Device: a.ID, Generation: 0}}}))(t)
 		isAdmitted(t, s, a.ID, 0)
 		if err := s.DeleteDevice(t.Context(), a.ID, nil); err != nil {
@@ -312,7 +401,7 @@ func TestAnUndoneRolloutLeavesTemplatesAndTagsAsTheyWere(t *testing.T) {
 		must(s.PutTemplate(t.Context(), untouched, nil))(t)
 		must(s.TagDevice(t.Context(), other.ID, "mine", nil))(t)
 
-		r := fullRollout(carries[0], d.ID)
+		r := fullRollout(s, carries[0], d.ID)
 		r.Carries, r.Status, r.UndoneBy = carries, fleet.RolloutHalted, 0
 		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
 		generation := undo(t.Context(), t, s, r)
@@ -357,7 +446,7 @@ func TestAnUndoBringsBackWhoSavedATemplate(t *testing.T) {
 		if err := s.DeleteTemplate(as("ann", fleet.RoleAdmin), deleted.ID, nil); err != nil {
 			t.Fatal(err)
 		}
-		r := fullRollout(before.Generation+1, deviceN(1).ID)
+		r := fullRollout(s, before.Generation+1, deviceN(1).ID)
 		r.Carries, r.Status, r.UndoneBy, r.Members = []int64{before.Generation + 1, before.Generation + 2},
 			fleet.RolloutHalted, 0, nil
 		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
@@ -406,7 +495,7 @@ func TestAnEndedRolloutIsNotUndoneOverALaterChange(t *testing.T) {
 		v := create(t, s, "a")
 		v.Text = "true\n"
 		v = must(s.PutTemplate(t.Context(), v, nil))(t)
-		r := fullRollout(2, deviceN(1).ID)
+		r := fullRollout(s, 2, deviceN(1).ID)
 		r.Status, r.Members = fleet.RolloutHalted, nil
 		r.ID = only(s.PutRollouts(t.Context(), fleet.RolloutWrite{Rollouts: []fleet.Rollout{r}}))(t)
 		v.Text = "false # better\n"

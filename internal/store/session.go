@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"muster/internal/fleet"
 )
@@ -48,14 +50,21 @@ func (w *writer) disconnect() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// reload reads what is registered, and says what is not as it was in the model.
+// reload reads what is registered and who is admitted to what, and says what is not as it was in memory.
 func (w *writer) reload(ctx context.Context) (fleet.Committed, error) {
 	fresh, err := w.store.load(ctx, w.session)
 	if err != nil {
 		return fleet.Committed{}, err
 	}
 	changed := w.store.model.replace(fresh)
-	return changed, w.store.loadAdmission(ctx)
+	before := w.store.admission.Load()
+	if err := w.store.loadAdmission(ctx); err != nil {
+		return changed, err
+	}
+	if before != nil && !before.Same(w.store.admission.Load()) {
+		changed.Admitted = slices.Collect(maps.Keys(fresh.devices))
+	}
+	return changed, nil
 }
 
 // querier reads: the session of the writer, or the pool of readers.

@@ -60,6 +60,8 @@ type Options struct {
 
 	Notify notify.Settings
 
+	SessionIdle, SessionLife time.Duration // see auth.PeopleOptions; 0: as usual
+
 	TLSOff          bool
 	TLSCert, TLSKey string
 	AllowHosts      []string // names that clients may address the server by
@@ -89,6 +91,7 @@ type App struct {
 	ceiling   *ceiling
 	feed      *httpapi.Feed
 	notifier  *notify.Notifier
+	people    *auth.People
 	health    *health.Health
 	monitor   *health.Monitor
 	rollup    *health.Rollup
@@ -216,6 +219,9 @@ func (a *App) wire(ctx context.Context) error {
 	})
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
+	if a.people, err = a.newPeople(ctx); err != nil {
+		return err
+	}
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
 		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup}, States: states{a}, Plans: a.engine,
@@ -236,7 +242,8 @@ func (a *App) wire(ctx context.Context) error {
 			*reconcile.Engine
 		}{run, a.engine},
 		Audit: a.store, Events: a.feed.Hub, Memory: memory, Evaluator: a.engine,
-		Auth: auth.NewAuthenticator(tokens), Tokens: tokens,
+		Auth: auth.NewAuthenticator(tokens, a.people), Tokens: tokens, Users: a.people, Sessions: a.people,
+		LoginLinks:   a.people,
 		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
 			masked
@@ -282,6 +289,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
+	a.life.background("sessions", a.people.Run, a.fail)
 	server := listen.Server(handler, a.log)
 	server.RegisterOnShutdown(a.feed.Hub.Close) // ends the event streams, for which Shutdown would wait
 	a.life.onStop("api", func(ctx context.Context) error {
@@ -304,6 +312,7 @@ func (a *App) Run(ctx context.Context) error {
 		ready += " (administrator's token in " + token + ")"
 	}
 	fmt.Fprintln(a.o.Out, ready)
+	a.printFirstLink(ctx)
 	var err error
 	select {
 	case <-ctx.Done():

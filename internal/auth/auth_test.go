@@ -112,7 +112,7 @@ func TestADeletedTokenIsGoneAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p, ok, err := tokens.Principal(t.Context(), secret); !ok || err != nil ||
-		p != (Principal{Name: "ci", Role: fleet.RoleOperator}) {
+		p != (Principal{Name: "ci", Role: fleet.RoleOperator, Credential: CredentialToken}) {
 		t.Fatalf("got %+v, %t, %v", p, ok, err)
 	}
 	if err := tokens.Delete(t.Context(), "ci"); err != nil {
@@ -169,7 +169,7 @@ func TestATokenTravelsInEitherHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := NewAuthenticator(tokens)
+	a := NewAuthenticator(tokens, nil)
 	for _, r := range []*http.Request{
 		request("Authorization", "Bearer "+secret), request("Authorization", "bearer  "+secret),
 		request("X-API-Key", secret),
@@ -296,7 +296,7 @@ func TestAReadThatHangsKeepsNobodyOut(t *testing.T) {
 
 func TestABrokenStoreIsNoWrongToken(t *testing.T) {
 	broken := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the database is away"}
-	a := NewAuthenticator(NewTokens(&memory{broken: broken}))
+	a := NewAuthenticator(NewTokens(&memory{broken: broken}), nil)
 	if _, err := a.Authenticate(request("X-API-Key", "x")); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}

@@ -1,29 +1,52 @@
 package auth
 
 import (
+	"context"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"muster/internal/fleet"
 )
 
-const howToAuthenticate = "Send `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`. The first administrator's " +
-	"token is in the file admin-token in the server's home."
+const howToAuthenticate = "Send `Authorization: Bearer TOKEN` or `X-API-Key: TOKEN`, or log in. The first " +
+	"administrator's token is in the file admin-token in the server's home."
+
+// Names of cookies. Over TLS they begin with __Host-: browsers take such a cookie from this very host only, and send it
+// over TLS only.
+const (
+	SessionCookie = "muster-session"
+	DeviceCookie  = "muster-device"
+
+	HostPrefix = "__Host-"
+)
 
 // Authenticator finds out who sends a request.
-type Authenticator struct{ tokens *Tokens }
-
-// NewAuthenticator recognises these tokens.
-func NewAuthenticator(tokens *Tokens) *Authenticator {
-	return &Authenticator{tokens: tokens}
+type Authenticator struct {
+	tokens *Tokens
+	people *People
 }
 
-// Authenticate is who sends the request. The error is unauthorized without a token or with one that is not known.
-// Wrong tokens are not counted: a token has 256 bits, and many programs behind one address may share an old one.
+// NewAuthenticator recognises these tokens, and the sessions of these people.
+func NewAuthenticator(tokens *Tokens, people *People) *Authenticator {
+	return &Authenticator{tokens: tokens, people: people}
+}
+
+// Authenticate is who sends the request. The error is unauthorized without a credential or with one that is not known.
+// A header counts, and a cookie only without one; nothing else of a request is looked at, least of all its URL, which
+// is written to logs. Wrong tokens are not counted: a token has 256 bits, and many programs behind one address may
+// share an old one.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
-	secret, err := credential(r)
+	secret, kind, err := credential(r)
 	if err != nil {
 		return Principal{}, err
+	}
+	if strings.HasPrefix(secret, sessionPrefix) {
+		return a.session(r.Context(), secret, kind)
+	}
+	if kind == CredentialCookie {
+		return Principal{}, unauthorized("this cookie holds no session")
 	}
 	p, ok, err := a.tokens.Principal(r.Context(), secret)
 	if err != nil {
@@ -36,20 +59,63 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	return Principal{}, unauthorized("this token is not known: it is mistyped, or it was deleted")
 }
 
-// credential is the token of a request, from either header.
-func credential(r *http.Request) (string, error) {
+func (a *Authenticator) session(ctx context.Context, token string, kind Credential) (Principal, error) {
+	s, ok, err := a.people.session(ctx, token)
+	if err != nil {
+		return Principal{}, err
+	}
+	if !ok {
+		return Principal{}, &fleet.Error{Code: fleet.CodeUnauthorized, Message: "this session has ended",
+			Hint: "Log in again."}
+	}
+	return Principal{Name: s.User, Role: s.Role, Credential: kind, Session: s.ID, ExpiresAt: s.ExpiresAt, issued: s.Hash,
+		issuedAt: s.RotatedAt}, nil
+}
+
+// credential is the token of a request, and what kind it is where it is a session's.
+func credential(r *http.Request) (secret string, kind Credential, err error) {
 	if key := r.Header.Get("X-API-Key"); key != "" {
-		return key, nil
+		return key, CredentialSession, nil
 	}
 	header := r.Header.Get("Authorization")
 	if header == "" {
-		return "", unauthorized("this needs a token, and none was sent")
+		if token := CookieOf(r, SessionCookie); token != "" {
+			return token, CredentialCookie, nil
+		}
+		return "", "", unauthorized("this needs a token, and none was sent")
 	}
 	scheme, secret, _ := strings.Cut(header, " ")
 	if secret = strings.TrimSpace(secret); !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return "", unauthorized("the Authorization header holds no bearer token")
+		return "", "", unauthorized("the Authorization header holds no bearer token")
 	}
-	return secret, nil
+	return secret, CredentialSession, nil
+}
+
+// CookieOf is the value of one of Muster's cookies, "" when there is none. The name without __Host- counts only where
+// PlainCookies says so: other hosts and ports can set it.
+func CookieOf(r *http.Request, name string) string {
+	names := []string{HostPrefix + name}
+	if PlainCookies(r) {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		if cookie, err := r.Cookie(name); err == nil && cookie.Value != "" {
+			return cookie.Value
+		}
+	}
+	return ""
+}
+
+// PlainCookies tells whether a request is plain HTTP on this machine. Any other one is taken for one that comes over
+// TLS, perhaps to a proxy: a browser drops the cookie where it does not.
+func PlainCookies(r *http.Request) bool {
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return r.TLS == nil && !strings.HasPrefix(r.Header.Get("Origin"), "https:") &&
+		(strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback())
 }
 
 func unauthorized(message string) error {

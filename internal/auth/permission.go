@@ -1,8 +1,10 @@
-// Package auth says who is asking and what they may do: tokens, roles, permissions. It knows HTTP only as far as a
-// credential travels in it; the routes and their permissions are httpapi's business.
+// Package auth says who is asking and what they may do: tokens, users and their sessions, roles, permissions. It knows
+// HTTP only as far as a credential travels in it; the routes and their permissions are httpapi's business.
 package auth
 
 import (
+	"time"
+
 	"muster/internal/fleet"
 )
 
@@ -10,7 +12,8 @@ import (
 type Permission string
 
 const (
-	Public         Permission = "public"          // without authentication: health only
+	Public         Permission = "public"          // without authentication: health, logging in
+	Self           Permission = "self"            // what people do about their own sessions and password
 	Read           Permission = "read"            // everything that is shown, secrets masked
 	WriteTags      Permission = "tags.write"      // tags of devices and templates
 	Apply          Permission = "apply"           // apply, pause, consent to removals
@@ -26,10 +29,12 @@ const (
 	ManageSeal     Permission = "seal.manage" // the key that seals the database
 	ReadAudit      Permission = "audit.read"
 	ReadMetrics    Permission = "metrics.read"
+	ManageUsers    Permission = "users.manage"
 )
 
 // needs is the smallest role that holds a permission. A permission that is not here is held by nobody.
 var needs = map[Permission]fleet.Role{
+	Self:           fleet.RoleViewer,
 	Read:           fleet.RoleViewer,
 	WriteTags:      fleet.RoleOperator,
 	Apply:          fleet.RoleOperator,
@@ -45,16 +50,32 @@ var needs = map[Permission]fleet.Role{
 	ManageSeal:     fleet.RoleAdmin,
 	ReadAudit:      fleet.RoleOperator,
 	ReadMetrics:    fleet.RoleViewer,
+	ManageUsers:    fleet.RoleAdmin,
 }
 
 // Needs is the smallest role that holds the permission, "" when no role does.
 func (p Permission) Needs() fleet.Role { return needs[p] }
 
-// Principal is whoever is asking.
+// Credential is how a request proves who sends it.
+type Credential string
+
+const (
+	CredentialToken   Credential = "token"   // of a program
+	CredentialSession Credential = "session" // token of a session, in a header
+	CredentialCookie  Credential = "cookie"  // token of a session, in a cookie
+)
+
+// Principal is who sends a request: a program with its token, or a user with a session.
 type Principal struct {
-	Name  string // of the token
-	Role  fleet.Role
-	Scope fleet.Scope // the part of the fleet that they see and touch
+	Name       string // of the token or the user
+	Role       fleet.Role
+	Scope      fleet.Scope // the part of the fleet that they see and touch
+	Credential Credential
+	Session    string    // its ID; "": the credential is a token
+	ExpiresAt  time.Time // of the session; zero: the credential is a token
+
+	issued   string // hash of the newest token of the session
+	issuedAt time.Time
 }
 
 // May tells whether the principal holds a permission.

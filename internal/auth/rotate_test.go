@@ -37,7 +37,7 @@ func TestATokenEndsWhenItExpires(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := NewAuthenticator(tokens)
+		a := NewAuthenticator(tokens, nil)
 		time.Sleep(time.Hour - time.Second)
 		wantGood(t, a, secret, "ci")
 		time.Sleep(2 * time.Second)
@@ -48,7 +48,7 @@ func TestATokenEndsWhenItExpires(t *testing.T) {
 func TestARotatedTokenHasTwoTextsDuringTheOverlapOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tokens := NewTokens(&memory{})
-		a := NewAuthenticator(tokens)
+		a := NewAuthenticator(tokens, nil)
 		first, _, err := tokens.Create(t.Context(), fleet.Token{Name: "ci", Role: fleet.RoleOperator,
 			Scope: fleet.ScopeOf([]fleet.Tag{"office"}), ExpiresAt: time.Now().Add(240 * time.Hour)})
 		if err != nil {
@@ -87,7 +87,7 @@ func TestARotatedTokenHasTwoTextsDuringTheOverlapOnly(t *testing.T) {
 func TestAnOverlapDoesNotOutliveTheOldText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tokens := NewTokens(&memory{})
-		a := NewAuthenticator(tokens)
+		a := NewAuthenticator(tokens, nil)
 		first, _, err := tokens.Create(t.Context(), fleet.Token{Name: "ci", Role: fleet.RoleViewer,
 			ExpiresAt: time.Now().Add(time.Hour)})
 		if err != nil {
@@ -107,7 +107,7 @@ func TestAnOverlapDoesNotOutliveTheOldText(t *testing.T) {
 func TestARotationWithoutOverlapEndsTheOldTextAlsoWhileTokensCannotBeRead(t *testing.T) {
 	store := &stuck{}
 	tokens := NewTokens(store)
-	a := NewAuthenticator(tokens)
+	a := NewAuthenticator(tokens, nil)
 	first, _, err := NewTokens(&store.memory).Create(t.Context(), fleet.Token{Name: "ci", Role: fleet.RoleViewer})
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestUsesOfTokensAreWrittenOnceAMinute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := NewAuthenticator(tokens)
+		a := NewAuthenticator(tokens, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- tokens.Run(ctx) }()
@@ -210,7 +210,7 @@ func TestAuthorsAndAdministratorsHaveNoScope(t *testing.T) {
 		if code != "" {
 			continue
 		}
-		p, err := NewAuthenticator(tokens).Authenticate(request(http.CanonicalHeaderKey("X-API-Key"), secret))
+		p, err := NewAuthenticator(tokens, nil).Authenticate(request(http.CanonicalHeaderKey("X-API-Key"), secret))
 		if err != nil || p.Scope != scope {
 			t.Errorf("%s: got %+v, %v", role, p, err)
 		}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -67,12 +66,7 @@ func (t *Tokens) Create(ctx context.Context, wanted fleet.Token) (secret string,
 	defer t.writes.Unlock()
 	token = newToken(wanted.Name, wanted.Role, secret)
 	token.Scope, token.ExpiresAt = wanted.Scope, wanted.ExpiresAt.UTC().Truncate(time.Millisecond)
-	switch err := t.store.CreateToken(ctx, token); {
-	case fleet.CodeOf(err) == fleet.CodeConflict:
-		return "", fleet.Token{}, &fleet.Error{Code: fleet.CodeConflict,
-			Message: fmt.Sprintf("there is a token %q already", wanted.Name),
-			Hint:    "Choose another name, or revoke that one first.", Err: err}
-	case err != nil:
+	if err := t.store.CreateToken(ctx, token); err != nil {
 		return "", fleet.Token{}, err
 	}
 	t.stale("")
@@ -156,7 +150,7 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	if err := ended(token, before); err != nil {
 		return Principal{}, false, err
 	}
-	return Principal{Name: token.Name, Role: token.Role, Scope: token.Scope}, true, nil
+	return Principal{Name: token.Name, Role: token.Role, Scope: token.Scope, Credential: CredentialToken}, true, nil
 }
 
 // ended is the error about a token that expired, or about the text of a token before its last rotation.

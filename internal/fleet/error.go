@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Code says what kind of failure an Error is. It decides the HTTP status and the exit code of the CLI, and for
@@ -34,13 +35,14 @@ const (
 
 // Error is the one error that carries meaning across packages. Any other error is internal.
 type Error struct {
-	Code      Code
-	During    string   // what was being done: "apply plan"
-	Message   string   // for the person; no secrets, no paths of the server
-	Hint      string   // what the person can do now; may be empty
-	Details   []Detail // the fields, or the places in a text, that are wrong
-	Traceback string   // of a Starlark program; may be empty
-	Err       error    // cause: logged, never sent
+	Code       Code
+	During     string        // what was being done: "apply plan"
+	Message    string        // for the person; no secrets, no paths of the server
+	Hint       string        // what the person can do now; may be empty
+	Details    []Detail      // the fields, or the places in a text, that are wrong
+	Traceback  string        // of a Starlark program; may be empty
+	RetryAfter time.Duration // of too_many and unavailable: when it is worth while to try again; 0: in a few seconds
+	Err        error         // cause: logged, never sent
 }
 
 // Detail is one thing wrong with an input: a field of a body, or a place in a template's text.

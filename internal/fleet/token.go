@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -36,9 +35,6 @@ func (r Role) Includes(other Role) bool {
 // MaxTokenNameBytes is the longest name of a token.
 const MaxTokenNameBytes = 128
 
-// reservedNames would read in the audit and in causes as something that Muster does by itself.
-var reservedNames = []string{"muster", "daemon", "template"}
-
 // ValidateTokenName checks a name: short printable text without blanks around it.
 func ValidateTokenName(name string) error {
 	switch {
@@ -48,8 +44,8 @@ func ValidateTokenName(name string) error {
 		return Invalidf("name", "a token's name has at most %d bytes, this one has %d", MaxTokenNameBytes, len(name))
 	case !utf8.ValidString(name) || strings.TrimSpace(name) != name || strings.ContainsFunc(name, unicode.IsControl):
 		return Invalidf("name", "a token's name is text without control characters and without blanks around it")
-	case slices.ContainsFunc(reservedNames, func(reserved string) bool { return strings.EqualFold(name, reserved) }):
-		return Invalidf("name", "the name %q is reserved: the audit uses it for what no person did. Choose another one", name)
+	case ReservedName(name):
+		return ReservedNameError(name)
 	}
 	return nil
 }

@@ -92,8 +92,20 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"rotateToken": func(c *client.Client, ctx context.Context) {
 		_, _ = c.RotateToken(ctx, "n", api.RotateToken{})
 	},
-	"deleteToken": func(c *client.Client, ctx context.Context) { _ = c.DeleteToken(ctx, "n") },
-	"listSecrets": func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
+	"deleteToken":     func(c *client.Client, ctx context.Context) { _ = c.DeleteToken(ctx, "n") },
+	"listUsers":       func(c *client.Client, ctx context.Context) { _, _ = c.Users(ctx) },
+	"createUser":      func(c *client.Client, ctx context.Context) { _, _ = c.CreateUser(ctx, api.CreateUser{}) },
+	"getUser":         func(c *client.Client, ctx context.Context) { _, _ = c.User(ctx, "n") },
+	"putUser":         func(c *client.Client, ctx context.Context) { _, _ = c.PutUser(ctx, "n", api.PutUser{}) },
+	"deleteUser":      func(c *client.Client, ctx context.Context) { _ = c.DeleteUser(ctx, "n") },
+	"login":           func(c *client.Client, ctx context.Context) { _, _, _ = c.Login(ctx, "n", "p", "") },
+	"logout":          func(c *client.Client, ctx context.Context) { _ = c.Logout(ctx) },
+	"whoami":          func(c *client.Client, ctx context.Context) { _, _ = c.Whoami(ctx) },
+	"listSessions":    func(c *client.Client, ctx context.Context) { _, _ = c.Sessions(ctx) },
+	"endSession":      func(c *client.Client, ctx context.Context) { _ = c.EndSession(ctx, "s") },
+	"changePassword":  func(c *client.Client, ctx context.Context) { _, _ = c.ChangePassword(ctx, "a", "b") },
+	"createLoginLink": func(c *client.Client, ctx context.Context) { _, _ = c.CreateLoginLink(ctx, "") },
+	"listSecrets":     func(c *client.Client, ctx context.Context) { _, _ = c.Secrets(ctx) },
 	"putSecret": func(c *client.Client, ctx context.Context) {
 		_, _, _ = c.PutSecret(ctx, "n", api.PutSecret{Value: new("v")})
 	},

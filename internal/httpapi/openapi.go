@@ -35,6 +35,8 @@ func newSpec() huma.Config {
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"bearer": {Type: "http", Scheme: "bearer"},
 				"apiKey": {Type: "apiKey", In: "header", Name: "X-API-Key"},
+				"session": {Type: "apiKey", In: "cookie", Name: auth.HostPrefix + auth.SessionCookie,
+					Description: "Set by logging in. Over plain HTTP on the server's own machine its name is " + auth.SessionCookie},
 			},
 		},
 	}}
@@ -60,7 +62,7 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 	if rt.permission == auth.Public {
 		op.Security = []map[string][]string{}
 	} else {
-		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
+		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}, {"session": {}}}
 		op.Description = "Needs the role " + string(rt.permission.Needs()) + "."
 	}
 	schemas := spec.Components.Schemas
@@ -114,7 +116,7 @@ func (rt route) statuses() []int {
 // failures are the statuses that a problem can come with.
 func (rt route) failures() []int {
 	all := []int{http.StatusMisdirectedRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	if rt.permission != auth.Public {
+	if rt.permission != auth.Public || rt.body != nil {
 		all = append(all, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}
 	params := len(pathParams(rt.path)) > 0
@@ -182,7 +184,7 @@ func pathParams(path string) []*huma.Param {
 	describe := map[string]string{
 		"deviceID": "Syncthing device ID, in any spelling", "tag": "A tag, percent-encoded, a slash too",
 		"folderID": "Syncthing folder ID, percent-encoded, a slash too", "templateID": "ID of a template",
-		"name":   "Name of a token",
+		"name": "Name of a token", "user": "Name of a user", "session": "ID of a session",
 		"secret": "Name of a secret, percent-encoded, a slash too", "pendingID": "ID of something pending",
 		"rolloutID": "ID of a rollout", "number": "Number of a revision", "other": "Number of the revision to compare with",
 	}

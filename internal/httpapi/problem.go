@@ -119,7 +119,11 @@ func (s *server) writeProblem(w http.ResponseWriter, r *http.Request, status int
 	case http.StatusUnauthorized:
 		header.Set("WWW-Authenticate", `Bearer realm="muster"`)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		header.Set("Retry-After", retryAfter)
+		after := retryAfter
+		if e.RetryAfter > 0 {
+			after = strconv.Itoa(int(e.RetryAfter.Seconds()))
+		}
+		header.Set("Retry-After", after)
 	case http.StatusRequestEntityTooLarge:
 		header.Set("Connection", "close") // the rest of the body is not read
 	}

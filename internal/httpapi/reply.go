@@ -25,6 +25,7 @@ type reply struct {
 	document Document                  // instead of the body, of this length; nil: there is a body
 	length   int64
 	release  func() // gives back the memory that the answer takes; nil: it takes little
+	cookies  []*http.Cookie
 }
 
 // held makes an answer that may be large, once there is memory for it. It is kept until the answer is written. The
@@ -87,6 +88,9 @@ func etagFrom(sum []byte) string { return `"` + base64.RawURLEncoding.EncodeToSt
 
 func (out reply) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
+	for _, cookie := range out.cookies {
+		http.SetCookie(w, cookie)
+	}
 	if out.etag != "" {
 		header.Set("ETag", out.etag)
 	}

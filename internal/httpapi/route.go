@@ -64,6 +64,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		s.fail(w, r, err)
 		return
 	}
+	s.renew(w, r, who)
 	if rt.off {
 		s.fail(w, r, &fleet.Error{
 			Code: fleet.CodeUnavailable, Message: "this server does not have that",
@@ -93,6 +94,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	if rt.volatile {
 		out.etag = ""
+		w.Header().Set("Cache-Control", "no-store")
 	} else if out.etag == "" && len(out.body) > 0 {
 		out.etag = etagOf(out.body)
 	}

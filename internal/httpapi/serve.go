@@ -32,6 +32,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := rec.Header()
 	header.Set("Cache-Control", "private, no-cache")
 	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", replyPolicy)
 	if err := s.acceptable(r); err != nil {
 		s.fail(rec, r, err)
 		return

@@ -67,6 +67,9 @@ type Options struct {
 	Events        Events // whose closing ends the streams: do that before the server is shut down
 	Auth          Authenticator
 	Tokens        Tokens
+	Users         Users
+	Sessions      Sessions
+	LoginLinks    LoginLinks
 
 	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
 	// Nil: nobody wants to know.
@@ -125,6 +128,7 @@ func newServer(options Options) *server {
 		s.register(spec, rt)
 	}
 	s.mux.HandleFunc("/", s.unknown)
+	s.handlePages()
 	s.openAPI = finished(spec.OpenAPI())
 	return s
 }
@@ -135,7 +139,8 @@ func (s *server) allRoutes() []route {
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.consentRoutes, s.whatIfRoutes,
 		s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
-		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes,
+		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
+		s.loginLinkRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes,
 		s.pendingRoutes, s.overviewRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {

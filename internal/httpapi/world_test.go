@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"muster/api"
 	"muster/internal/auth"
@@ -35,6 +36,8 @@ type world struct {
 	fakes  *fakes
 	tokens map[fleet.Role]string
 	log    *bytes.Buffer
+	people *auth.People
+	clock  *movedClock // of sessions
 }
 
 // preparedHome has the tables already: to make them for each test took half of the time of all.
@@ -45,6 +48,11 @@ var preparedHome = storetest.Prepared(func(home string) error {
 	}
 	return made.Close()
 })
+
+// movedClock is as far from the present as it was moved.
+type movedClock struct{ by time.Duration }
+
+func (c *movedClock) now() time.Time { return time.Now().Add(c.by) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -57,7 +65,8 @@ func newWorld(t *testing.T) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{t: t, store: kept, fakes: &fakes{}, tokens: map[fleet.Role]string{}, log: &bytes.Buffer{}}
+	w := &world{t: t, store: kept, fakes: &fakes{}, tokens: map[fleet.Role]string{}, log: &bytes.Buffer{},
+		clock: &movedClock{}}
 	tokens := auth.NewTokens(kept)
 	for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator, fleet.RoleAuthor, fleet.RoleAdmin} {
 		secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: string(role), Role: role})
@@ -66,12 +75,18 @@ func newWorld(t *testing.T) *world {
 		}
 		w.tokens[role] = secret
 	}
+	people := auth.NewPeople(auth.PeopleOptions{
+		Store: kept, Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: w.clock.now, DeviceKey: []byte("device key"),
+		Cost: auth.PasswordCost{MemoryKiB: 64, Passes: 1, Lanes: 1},
+	})
+	w.people = people
 	w.api = newServer(Options{
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Tags: kept,
 		Settings: kept,
 		Mirror:   w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes,
 		Evaluator: w.fakes,
-		Auth:      auth.NewAuthenticator(tokens), Tokens: tokens, AllowedHosts: []string{"muster.example"},
+		Auth:      auth.NewAuthenticator(tokens, people), Tokens: tokens, AllowedHosts: []string{"muster.example"},
+		Users: people, Sessions: people, LoginLinks: people,
 	})
 	return w
 }

@@ -70,6 +70,9 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 		if token.CreatedAt.IsZero() {
 			token.CreatedAt = t.now
 		}
+		if err := t.nameFree(token.Name); err != nil {
+			return none, err
+		}
 		t.record("token.create", token.Name, describeToken(token))
 		for _, tag := range token.Scope.Tags() {
 			if err := t.protectTag(tag, true); err != nil {

@@ -1,0 +1,45 @@
+package api
+
+// Login is the body of a POST to log in.
+type Login struct {
+	UserID   *string `json:"userid" doc:"Name of the user"`
+	Password *string `json:"password"`
+}
+
+// NewSession is the one answer that shows the token of a session.
+type NewSession struct {
+	Token     string `json:"token" doc:"Shown once; send it as Authorization: Bearer or X-API-Key"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time" doc:"The latest end; a session that is not used ends earlier"`
+}
+
+// Session is a log-in of a user that has not ended.
+type Session struct {
+	ID         string `json:"id"`
+	User       string `json:"user"`
+	CreatedAt  Time   `json:"createdAt" format:"date-time" doc:"The log-in"`
+	LastUsedAt Time   `json:"lastUsedAt" format:"date-time" doc:"Exact to a minute"`
+	ExpiresAt  Time   `json:"expiresAt" format:"date-time" doc:"The latest end"`
+	Address    string `json:"address" doc:"Of the client that logged in"`
+	Client     string `json:"client" doc:"What that client calls itself"`
+	Current    bool   `json:"current" doc:"It is the session that asks"`
+}
+
+// Whoami says whose credential a request carries.
+type Whoami struct {
+	Name       string `json:"name" doc:"Of the user or the token"`
+	Role       string `json:"role" enum:"viewer,operator,author,admin"`
+	Credential string `json:"credential" enum:"token,session,cookie"`
+	ExpiresAt  *Time  `json:"expiresAt" format:"date-time" doc:"Of the session; null for a token"`
+}
+
+// CreateLoginLink is the body of a POST of a log-in link.
+type CreateLoginLink struct {
+	User *string `json:"user,omitempty" required:"false" doc:"Whose password the link sets; without one it makes a new administrator"`
+}
+
+// LoginLink is the one answer that shows the code of a log-in link.
+type LoginLink struct {
+	Path      string `json:"path" doc:"To be opened at the server's address, once"`
+	User      string `json:"user" doc:"Blank: the link makes a new administrator"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
+}

@@ -1,0 +1,40 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"muster/api"
+)
+
+// Users are all of them by name. All that is about users is an administrator's.
+func (c *Client) Users(ctx context.Context) ([]api.User, error) {
+	return get[[]api.User](ctx, c, path("users"))
+}
+
+// User is one of them. 404: there is no user of that name.
+func (c *Client) User(ctx context.Context, name string) (api.User, error) {
+	return get[api.User](ctx, c, path("users", name))
+}
+
+// CreateUser makes a user. 409: a user or a token has that name.
+func (c *Client) CreateUser(ctx context.Context, user api.CreateUser) (api.User, error) {
+	return send[api.User](ctx, c, http.MethodPost, path("users"), user)
+}
+
+// PutUser changes the role of a user, or the password, and ends the user's sessions. 409: it is the last administrator.
+func (c *Client) PutUser(ctx context.Context, name string, user api.PutUser) (api.User, error) {
+	return send[api.User](ctx, c, http.MethodPut, path("users", name), user)
+}
+
+// DeleteUser deletes a user. 409: it is the last administrator.
+func (c *Client) DeleteUser(ctx context.Context, name string) error {
+	_, err := c.call(ctx, http.MethodDelete, path("users", name), nil, nil)
+	return err
+}
+
+// ChangePassword gives the user of this session another password, and a new session. 403: the current one is wrong.
+func (c *Client) ChangePassword(ctx context.Context, current, password string) (api.NewSession, error) {
+	return send[api.NewSession](ctx, c, http.MethodPut, path("password"),
+		api.ChangePassword{Current: &current, Password: &password})
+}

@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"muster/internal/auth"
+	"muster/internal/logkey"
+)
+
+// newPeople recognises users. Every server of the same database recognises the devices that they log in from.
+func (a *App) newPeople(ctx context.Context) (*auth.People, error) {
+	deviceKey, err := a.store.OwnKey(ctx, "device cookies")
+	if err != nil {
+		return nil, fmt.Errorf("read the key of device cookies: %w", err)
+	}
+	return auth.NewPeople(auth.PeopleOptions{
+		Store: a.store, Log: a.log, DeviceKey: deviceKey, Idle: a.o.SessionIdle, Life: a.o.SessionLife,
+	}), nil
+}
+
+// printFirstLink prints a log-in link, alone on its line, while no administrator can log in with a password.
+func (a *App) printFirstLink(ctx context.Context) {
+	code, err := a.people.FirstLink(ctx)
+	if err != nil {
+		a.log.Warn("no log-in link could be made", logkey.Err(err), logkey.Next, "muster login-link")
+		return
+	}
+	if code != "" {
+		fmt.Fprintln(a.o.Out, "To make the first administrator, open this within 15 minutes, once:")
+		fmt.Fprintln(a.o.Out, a.url+auth.LoginPath+code)
+	}
+}

@@ -1,0 +1,66 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// linkLife is how long a log-in link can be used.
+const linkLife = 15 * time.Minute
+
+// LoginPath is where a log-in link leads to. The code comes after it.
+const LoginPath = "/ui/login?code="
+
+// NewLink makes a log-in link that sets a user's password, or with user "" one that makes a new administrator.
+func (p *People) NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error) {
+	code = strings.ToLower(rand.Text() + rand.Text())
+	link = fleet.LoginLink{Hash: hashOf(code), User: strings.ToLower(user),
+		ExpiresAt: p.Now().UTC().Truncate(time.Millisecond).Add(linkLife)}
+	return code, link, p.Store.CreateLoginLink(ctx, link)
+}
+
+// FirstLink makes a log-in link while no administrator can log in with a password; otherwise its code is "".
+func (p *People) FirstLink(ctx context.Context) (code string, err error) {
+	users, err := p.Store.Users(ctx)
+	if err != nil || slices.ContainsFunc(users, func(u fleet.User) bool {
+		return u.Role == fleet.RoleAdmin && u.Password != ""
+	}) {
+		return "", err
+	}
+	code, _, err = p.NewLink(ctx, "")
+	return code, err
+}
+
+// Link finds the link of a code that can be used still. It answers not_found for any other code.
+func (p *People) Link(ctx context.Context, code string) (fleet.LoginLink, error) {
+	return p.Store.LoginLink(ctx, hashOf(code))
+}
+
+// UseLink uses a log-in link up: it sets the password of its user, or makes an administrator of this name, and starts a
+// session.
+func (p *People) UseLink(ctx context.Context, code, name, password string, from Client) (Started, error) {
+	link, err := p.Link(ctx, code) // before a hash is made: a code that is wrong must cost nothing
+	if err != nil {
+		return Started{}, err
+	}
+	user := fleet.User{Name: link.User, Role: fleet.RoleAdmin}
+	if link.User == "" {
+		if user.Name, err = UserName(name); err != nil {
+			return Started{}, err
+		}
+	} else if user, err = p.Store.User(ctx, link.User); err != nil {
+		return Started{}, err
+	}
+	if user.Password, err = p.newPassword(ctx, user.Name, password); err != nil {
+		return Started{}, err
+	}
+	started := p.newSession(user, from)
+	defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
+	return started, p.Store.UseLoginLink(fleet.WithActor(ctx, user.Name),
+		fleet.UseLink{Hash: link.Hash, User: user.Name, Password: user.Password, Session: started.Session})
+}

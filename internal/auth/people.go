@@ -1,0 +1,200 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/text/secure/precis"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// PeopleStore keeps users, their sessions and log-in links; see the store for the errors.
+type PeopleStore interface {
+	Users(ctx context.Context) ([]fleet.User, error)
+	User(ctx context.Context, name string) (fleet.User, error)
+	CreateUser(ctx context.Context, user fleet.User) (fleet.User, error)
+	PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error)
+	DeleteUser(ctx context.Context, name string) error
+
+	Sessions(ctx context.Context, user string) ([]fleet.Session, error)
+	SessionByHash(ctx context.Context, hash string) (fleet.Session, error)
+	StartSession(ctx context.Context, in fleet.LogIn) error
+	SessionUsed(ctx context.Context, id string, at time.Time) error
+	RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error)
+	EndSession(ctx context.Context, id, user string) error
+
+	CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
+	LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error)
+	UseLoginLink(ctx context.Context, use fleet.UseLink) error
+
+	Record(ctx context.Context, what, subject, detail string) error
+}
+
+const (
+	defaultIdle = 24 * time.Hour
+	defaultLife = 7 * 24 * time.Hour
+)
+
+// PeopleOptions are what people are recognised with.
+type PeopleOptions struct {
+	Store     PeopleStore
+	Log       *slog.Logger
+	Now       func() time.Time // nil: time.Now
+	DeviceKey []byte           // authenticates device cookies
+	Idle      time.Duration    // ends a session that was not used for so long; 0: a day
+	Life      time.Duration    // ends a session after its log-in; 0: a week
+	Cost      PasswordCost     // of new password hashes; zero: DefaultPasswordCost
+}
+
+// People logs users in and out, and recognises their sessions.
+type People struct {
+	PeopleOptions
+	log       *slog.Logger
+	passwords *passwords
+	throttle  *throttle
+
+	mu    sync.Mutex
+	known map[string]fleet.Session // guarded by mu; by hash, as last read; see session
+	used  map[string]time.Time     // guarded by mu; by the ID of a session; what the store is not told yet
+}
+
+// NewPeople reads nothing yet.
+func NewPeople(o PeopleOptions) *People {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Idle == 0 {
+		o.Idle = defaultIdle
+	}
+	if o.Life == 0 {
+		o.Life = defaultLife
+	}
+	return &People{PeopleOptions: o, log: o.Log.With(logkey.Component, "auth"), passwords: newPasswords(o.Cost),
+		throttle: newThrottle(), known: map[string]fleet.Session{},
+		used: map[string]time.Time{}}
+}
+
+// Client is where a request comes from.
+type Client struct {
+	Address string
+	Name    string // what it calls itself
+	Device  string // its device cookie; "": it has none
+}
+
+// Started is a session that a client has just got. Its two secrets are nowhere else.
+type Started struct {
+	Session fleet.Session
+	Token   string
+	Device  string // the device cookie
+}
+
+// UserName is the one spelling of a user's name: lower case, normalised.
+func UserName(name string) (string, error) {
+	text, err := precis.UsernameCaseMapped.String(name)
+	switch {
+	case err != nil || text == "" || strings.ContainsAny(text, "/\\?#%\"'<>`"):
+		return "", fleet.Invalidf("name",
+			"the name of a user is made of letters, digits and signs such as . - _ @, without blanks")
+	case len(text) > fleet.MaxUserNameBytes:
+		return "", fleet.Invalidf("name", "the name of a user has at most %d bytes", fleet.MaxUserNameBytes)
+	case fleet.ReservedName(text):
+		return "", fleet.ReservedNameError(text)
+	}
+	return text, nil
+}
+
+// LogIn starts a session for a user name and a password. A name that no user has costs the same hash as a wrong
+// password, and gets the same answer.
+func (p *People) LogIn(ctx context.Context, name, password string, from Client) (Started, error) {
+	canonical, user, err := p.claimed(ctx, name)
+	if err != nil {
+		return Started{}, err
+	}
+	try := attempt{account: hashOf(canonical), address: from.Address, known: p.knows(user, from.Device)}
+	if err := p.throttle.begin(try, p.Now()); err != nil {
+		p.log.Warn("too many attempts to log in", logkey.Address, from.Address)
+		return Started{}, err
+	}
+	matches, outdated, err := p.passwords.compare(ctx, password, user.Password)
+	if err != nil {
+		p.throttle.forgive(try) // nothing was learnt
+		return Started{}, err
+	}
+	if !matches {
+		p.recordFailure(ctx, user.Name, from)
+		return Started{}, wrongPassword()
+	}
+	p.throttle.forgive(try)
+	in := fleet.LogIn{Password: user.Password}
+	if outdated {
+		if in.Rehashed, err = p.passwords.hash(ctx, password); err != nil {
+			return Started{}, err
+		}
+		user.Password = in.Rehashed
+	}
+	started := p.newSession(user, from)
+	in.Session = started.Session
+	if err := p.Store.StartSession(fleet.WithActor(ctx, user.Name), in); err != nil {
+		return Started{}, err
+	}
+	return started, nil
+}
+
+// claimed is the user whose name was sent, in whatever spelling; a user without name and password when there is none.
+func (p *People) claimed(ctx context.Context, name string) (canonical string, user fleet.User, err error) {
+	if canonical, err = UserName(name); err != nil {
+		return name, user, nil //nolint:nilerr // no user has such a name
+	}
+	user, err = p.Store.User(ctx, canonical)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return canonical, fleet.User{}, nil
+	}
+	return canonical, user, err
+}
+
+// recordFailure leaves a row in the audit. A name that no user has is not recorded: it may be a mistyped password.
+func (p *People) recordFailure(ctx context.Context, user string, from Client) {
+	detail := "wrong password, from " + from.Address
+	if user == "" {
+		detail = "no such user, from " + from.Address
+	}
+	if err := p.Store.Record(fleet.WithActor(ctx, fleet.Anonymous), "login.fail", user, detail); err != nil {
+		p.log.Error("a failed log-in is not in the audit", logkey.Address, from.Address, logkey.Err(err))
+	}
+}
+
+func wrongPassword() error {
+	return &fleet.Error{Code: fleet.CodeUnauthorized, Message: "the user name or the password is wrong",
+		Hint: "Forgotten? An administrator gets you a log-in link with `muster login-link NAME`."}
+}
+
+// newSession makes a session; the store does not have it yet. Its token is never one that the client sent.
+func (p *People) newSession(user fleet.User, from Client) Started {
+	now := p.Now().UTC().Truncate(time.Millisecond)
+	token := newSessionToken()
+	return Started{Token: token, Device: p.device(user), Session: fleet.Session{
+		ID: strings.ToLower(rand.Text()), User: user.Name, Role: user.Role, Hash: hashOf(token), CreatedAt: now,
+		RotatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(p.Life), Address: from.Address, Client: from.Name,
+	}}
+}
+
+// device is the device cookie of a user. It proves that a client logged in since the password was last changed, and
+// gives no access.
+func (p *People) device(user fleet.User) string {
+	mac := hmac.New(sha256.New, p.DeviceKey)
+	mac.Write([]byte(user.Name + "\x00" + user.Password))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func (p *People) knows(user fleet.User, device string) bool {
+	return user.Password != "" && hmac.Equal([]byte(device), []byte(p.device(user)))
+}

@@ -1,0 +1,107 @@
+package auth
+
+import (
+	"context"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+// Users are all of them by name.
+func (p *People) Users(ctx context.Context) ([]fleet.User, error) { return p.Store.Users(ctx) }
+
+// User answers not_found for a name that no user has.
+func (p *People) User(ctx context.Context, name string) (fleet.User, error) {
+	return p.Store.User(ctx, strings.ToLower(name))
+}
+
+// CreateUser makes a user. Without a password the user gets in by a log-in link only.
+func (p *People) CreateUser(ctx context.Context, name string, role fleet.Role, password string) (fleet.User, error) {
+	user := fleet.User{Role: role}
+	var err error
+	if user.Name, err = UserName(name); err != nil {
+		return user, err
+	}
+	if password != "" {
+		if user.Password, err = p.newPassword(ctx, user.Name, password); err != nil {
+			return user, err
+		}
+	}
+	return p.Store.CreateUser(ctx, user)
+}
+
+// newPassword is the hash of a password that is good enough.
+func (p *People) newPassword(ctx context.Context, user, password string) (string, error) {
+	if err := validatePassword(user, password); err != nil {
+		return "", err
+	}
+	return p.passwords.hash(ctx, password)
+}
+
+// PutUser gives a user another role, and another password unless that is "". Every session of the user ends where
+// either is another one.
+func (p *People) PutUser(ctx context.Context, name string, role fleet.Role, password string) (fleet.User, error) {
+	user, err := p.User(ctx, name)
+	if err != nil {
+		return user, err
+	}
+	put := fleet.PutUser{Name: user.Name, Role: &role}
+	if password != "" {
+		hash, err := p.newPassword(ctx, user.Name, password)
+		if err != nil {
+			return user, err
+		}
+		put.Password = &hash
+	}
+	defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
+	return p.Store.PutUser(ctx, put)
+}
+
+// DeleteUser deletes a user and ends every session of theirs.
+func (p *People) DeleteUser(ctx context.Context, name string) error {
+	name = strings.ToLower(name)
+	defer p.forget(func(s fleet.Session) bool { return s.User == name })
+	return p.Store.DeleteUser(ctx, name)
+}
+
+// ChangePassword gives the user who asks another password, ends every session of theirs and starts a new one. The
+// current password is needed again: a session that was left open is not enough.
+func (p *People) ChangePassword(ctx context.Context, who Principal, current, password string, from Client) (Started,
+	error) {
+	if who.Session == "" {
+		return Started{}, &fleet.Error{Code: fleet.CodeConflict, Message: "a token has no password",
+			Hint: "Log in as a user first, or use `muster user password NAME` with an administrator's token."}
+	}
+	user, err := p.Store.User(ctx, who.Name)
+	if err != nil {
+		return Started{}, err
+	}
+	if err := validatePassword(user.Name, password); err != nil {
+		return Started{}, err
+	}
+	try := attempt{account: hashOf(user.Name), address: from.Address, known: p.knows(user, from.Device)}
+	if err := p.throttle.begin(try, p.Now()); err != nil {
+		return Started{}, err
+	}
+	matches, _, err := p.passwords.compare(ctx, current, user.Password)
+	if err != nil {
+		p.throttle.forgive(try)
+		return Started{}, err
+	}
+	if !matches {
+		p.recordFailure(ctx, user.Name, from)
+		return Started{}, &fleet.Error{Code: fleet.CodeForbidden, Message: "the current password is wrong",
+			Hint: "Forgotten? An administrator gets you a log-in link with `muster login-link " + user.Name + "`."}
+	}
+	p.throttle.forgive(try)
+	hash, err := p.passwords.hash(ctx, password)
+	if err != nil {
+		return Started{}, err
+	}
+	defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
+	if user, err = p.Store.PutUser(ctx, fleet.PutUser{Name: user.Name, Password: &hash}); err != nil {
+		return Started{}, err
+	}
+	started := p.newSession(user, from)
+	return started, p.Store.StartSession(ctx, fleet.LogIn{Session: started.Session, Password: hash})
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"muster/internal/fleet"
+)
+
+func scanLink(row scanner) (v fleet.LoginLink, err error) {
+	var expires sql.NullInt64
+	err = row.Scan(&v.Hash, &v.User, &expires)
+	v.ExpiresAt = fromMillis(expires)
+	return v, err
+}
+
+// CreateLoginLink keeps a log-in link. It replaces the one that the same user, or the next new administrator, had.
+func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error {
+	if !storable(link.User, fleet.MaxUserNameBytes) {
+		return noUser(link.User)
+	}
+	_, err := write(ctx, s, "create log-in link", func(t *tx) (none struct{}, err error) {
+		if link.User != "" {
+			if _, err := t.user(link.User); err != nil {
+				return none, err
+			}
+		}
+		if err := t.exec(`DELETE FROM login_links WHERE user_name = $1 OR expires_at <= $2`, link.User,
+			millis(t.now)); err != nil {
+			return none, err
+		}
+		t.record("login-link.create", link.User, "")
+		return none, t.exec(`INSERT INTO login_links (hash, user_name, made_by, created_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5)`, link.Hash, link.User, t.who, millis(t.now), millis(link.ExpiresAt))
+	})
+	return err
+}
+
+const selectLinks = `SELECT hash, user_name, expires_at FROM login_links WHERE hash = $1`
+
+// LoginLink finds a link that can be used still. It answers not_found for another one.
+func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error) {
+	links, err := collect(ctx, pool{s.reads}, scanLink, selectLinks, hash)
+	switch {
+	case err != nil:
+		return fleet.LoginLink{}, failure("read log-in link", err)
+	case len(links) == 0 || !s.clock().Before(links[0].ExpiresAt):
+		return fleet.LoginLink{}, noLink()
+	}
+	return links[0], nil
+}
+
+func noLink() error {
+	return &fleet.Error{Code: fleet.CodeNotFound,
+		Message: "this log-in link was used before, was replaced by a newer one, or is older than 15 minutes",
+		Hint:    "`muster login-link` on the server's machine prints a new one, and so does a start without an administrator."}
+}
+
+// UseLoginLink uses a link up: it makes the new administrator or sets the user's password, and starts a session. It
+// answers not_found for a link that cannot be used any more; where it fails the link stays.
+func (s *Store) UseLoginLink(ctx context.Context, use fleet.UseLink) error {
+	_, err := write(ctx, s, "use log-in link", func(t *tx) (none struct{}, err error) {
+		link, err := scanLink(t.row(selectLinks, use.Hash))
+		if absent(err) || err == nil && !t.now.Before(link.ExpiresAt) {
+			return none, noLink()
+		}
+		if err != nil {
+			return none, err
+		}
+		if err := t.exec(`DELETE FROM login_links WHERE hash = $1`, use.Hash); err != nil {
+			return none, err
+		}
+		if link.User == "" {
+			_, err = t.createUser(fleet.User{Name: use.User, Role: fleet.RoleAdmin, Password: use.Password})
+		} else {
+			_, err = t.putUser(fleet.PutUser{Name: link.User, Password: &use.Password})
+		}
+		if err != nil {
+			return none, err
+		}
+		t.record("login", use.User, "by a log-in link, from "+use.Session.Address)
+		return none, t.startSession(use.Session)
+	})
+	return err
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muster/internal/fleet"
+)
+
+const selectUsers = `SELECT name, role, password, created_at, updated_at, last_login_at FROM users`
+
+func scanUser(row scanner) (u fleet.User, err error) {
+	var created, updated, lastLogIn sql.NullInt64
+	err = row.Scan(&u.Name, (*string)(&u.Role), &u.Password, &created, &updated, &lastLogIn)
+	u.CreatedAt, u.UpdatedAt, u.LastLogInAt = fromMillis(created), fromMillis(updated), fromMillis(lastLogIn)
+	return u, err
+}
+
+// Users are all of them by name.
+func (s *Store) Users(ctx context.Context) ([]fleet.User, error) {
+	users, err := collect(ctx, pool{s.reads}, scanUser, selectUsers+` ORDER BY name`)
+	return users, failure("read users", err)
+}
+
+// User answers not_found for a name that no user has.
+func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
+	if !storable(name, fleet.MaxUserNameBytes) {
+		return fleet.User{}, noUser(name)
+	}
+	users, err := collect(ctx, pool{s.reads}, scanUser, selectUsers+` WHERE name = $1`, name)
+	switch {
+	case err != nil:
+		return fleet.User{}, failure("read user", err)
+	case len(users) == 0:
+		return fleet.User{}, noUser(name)
+	}
+	return users[0], nil
+}
+
+func noUser(name string) error { return fleet.NotFoundf("there is no user %q", name) }
+
+// user is User for a write.
+func (t *tx) user(name string) (fleet.User, error) {
+	user, err := scanUser(t.row(selectUsers+` WHERE name = $1`, name))
+	if absent(err) {
+		err = noUser(name)
+	}
+	return user, err
+}
+
+// CreateUser answers conflict for a name that a user or a token has: both are shown as the actor of what they do.
+func (s *Store) CreateUser(ctx context.Context, user fleet.User) (fleet.User, error) {
+	return write(ctx, s, "create user", func(t *tx) (fleet.User, error) {
+		return t.createUser(user)
+	})
+}
+
+func (t *tx) createUser(user fleet.User) (fleet.User, error) {
+	if !storable(user.Name, fleet.MaxUserNameBytes) || user.Name == "" || fleet.ReservedName(user.Name) {
+		return user, fleet.Invalidf("name", "%q cannot be the name of a user", user.Name)
+	}
+	user.CreatedAt, user.UpdatedAt = t.now, t.now
+	if err := t.nameFree(user.Name); err != nil {
+		return user, err
+	}
+	t.record("user.create", user.Name, string(user.Role))
+	return user, t.exec(`INSERT INTO users (name, role, password, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)`,
+		user.Name, string(user.Role), user.Password, millis(t.now))
+}
+
+// nameFree answers conflict for a name that a user or a token has, in whatever case.
+func (t *tx) nameFree(name string) error {
+	names, err := collect(t.ctx, t.session, func(row scanner) (taken [2]string, err error) {
+		return taken, row.Scan(&taken[0], &taken[1])
+	}, `SELECT 'user', name FROM users UNION ALL SELECT 'token', name FROM tokens`)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(names, func(taken [2]string) bool { return strings.EqualFold(taken[1], name) })
+	if i < 0 {
+		return nil
+	}
+	return &fleet.Error{Code: fleet.CodeConflict,
+		Message: fmt.Sprintf("there is a %s %q already", names[i][0], names[i][1]),
+		Hint:    "Choose another name: histories show one name for who acted."}
+}
+
+// PutUser changes a user and ends every session and log-in link of theirs. It answers conflict where no administrator
+// who can log in with a password would be left.
+func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error) {
+	return write(ctx, s, "put user", func(t *tx) (fleet.User, error) { return t.putUser(put) })
+}
+
+func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
+	if !storable(put.Name, fleet.MaxUserNameBytes) {
+		return fleet.User{}, noUser(put.Name)
+	}
+	was, err := t.user(put.Name)
+	if err != nil {
+		return was, err
+	}
+	is := was
+	if put.Role != nil && *put.Role != was.Role {
+		is.Role = *put.Role
+		t.record("user.role", is.Name, fmt.Sprintf("%s, was %s", is.Role, was.Role))
+	}
+	if put.Password != nil {
+		is.Password = *put.Password
+		t.record("user.password", is.Name, "")
+	}
+	if is == was {
+		return is, nil
+	}
+	if administers(was) && !administers(is) {
+		if err := t.oneAdministratorLeft(was.Name); err != nil {
+			return was, err
+		}
+	}
+	is.UpdatedAt = t.now
+	if err := t.exec(`UPDATE users SET role = $2, password = $3, updated_at = $4 WHERE name = $1`, is.Name,
+		string(is.Role), is.Password, millis(t.now)); err != nil {
+		return was, err
+	}
+	return is, t.endAccess(is.Name)
+}
+
+// endAccess ends every session of a user and makes their log-in links worthless.
+func (t *tx) endAccess(name string) error {
+	if err := t.exec(`DELETE FROM sessions WHERE user_name = $1`, name); err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM login_links WHERE user_name = $1`, name)
+}
+
+// administers tells whether a user can log in with a password as an administrator.
+func administers(u fleet.User) bool { return u.Role == fleet.RoleAdmin && u.Password != "" }
+
+// oneAdministratorLeft answers conflict when nobody but this user administers.
+func (t *tx) oneAdministratorLeft(without string) error {
+	users, err := collect(t.ctx, t.session, scanUser, selectUsers+` WHERE name <> $1`, without)
+	if err != nil || slices.ContainsFunc(users, administers) {
+		return err
+	}
+	return &fleet.Error{
+		Code: fleet.CodeConflict, Message: without + " is the last administrator who can log in with a password",
+		Hint: "Make another one first: `muster user create NAME --role admin`, or `muster user role NAME admin`.",
+	}
+}
+
+// DeleteUser deletes a user with every session and log-in link. It answers conflict for the last administrator who can
+// log in with a password.
+func (s *Store) DeleteUser(ctx context.Context, name string) error {
+	if !storable(name, fleet.MaxUserNameBytes) {
+		return noUser(name)
+	}
+	_, err := write(ctx, s, "delete user", func(t *tx) (none struct{}, err error) {
+		user, err := t.user(name)
+		if err != nil {
+			return none, err
+		}
+		if administers(user) {
+			if err := t.oneAdministratorLeft(name); err != nil {
+				return none, err
+			}
+		}
+		if err := t.endAccess(name); err != nil {
+			return none, err
+		}
+		t.record("user.delete", name, string(user.Role))
+		return none, t.exec(`DELETE FROM users WHERE name = $1`, name)
+	})
+	return err
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+const (
+	sessionsPerUser   = 50 // more end the one that was used the longest ago
+	maxClientBytes    = 200
+	maxSessionIDBytes = 64
+)
+
+const selectSessions = `
+	SELECT s.id, s.user_name, u.role, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at, s.expires_at,
+		s.address, s.client
+	FROM sessions s JOIN users u ON u.name = s.user_name`
+
+func scanSession(row scanner) (v fleet.Session, err error) {
+	var created, rotated, used, expires sql.NullInt64
+	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &v.Hash, &v.PreviousHash, &created, &rotated, &used, &expires,
+		&v.Address, &v.Client)
+	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
+	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
+	return v, err
+}
+
+// Sessions are those of a user, or of all users where user is "", the newest first. Some may have ended by the clock.
+func (s *Store) Sessions(ctx context.Context, user string) ([]fleet.Session, error) {
+	if !storable(user, fleet.MaxUserNameBytes) {
+		return nil, nil
+	}
+	sessions, err := collect(ctx, pool{s.reads}, scanSession,
+		selectSessions+` WHERE $1 = '' OR s.user_name = $1 ORDER BY s.created_at DESC, s.id`, user)
+	return sessions, failure("read sessions", err)
+}
+
+// SessionByHash finds the session whose token, or whose token before the last rotation, has this hash. It answers
+// not_found without one.
+func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, error) {
+	if hash == "" {
+		return fleet.Session{}, noSession()
+	}
+	sessions, err := collect(ctx, pool{s.reads}, scanSession, selectSessions+` WHERE s.hash = $1 OR s.previous_hash = $1`,
+		hash)
+	if err != nil {
+		return fleet.Session{}, failure("read session", err)
+	}
+	if len(sessions) == 0 {
+		return fleet.Session{}, noSession()
+	}
+	return sessions[0], nil
+}
+
+func noSession() error { return fleet.NotFoundf("there is no such session") }
+
+// StartSession starts a session after a log-in. It answers conflict when the user's password was changed, or the user
+// deleted, since the password was compared.
+func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
+	_, err := write(ctx, s, "start session", func(t *tx) (none struct{}, err error) {
+		user, err := t.user(in.Session.User)
+		switch {
+		case fleet.CodeOf(err) == fleet.CodeNotFound || err == nil && user.Password != in.Password:
+			return none, &fleet.Error{Code: fleet.CodeConflict, Message: "the password was changed a moment ago",
+				Hint: "Log in with the new one.", Err: err}
+		case err != nil:
+			return none, err
+		}
+		if in.Rehashed != "" {
+			if err := t.exec(`UPDATE users SET password = $2 WHERE name = $1`, user.Name, in.Rehashed); err != nil {
+				return none, err
+			}
+		}
+		t.record("login", user.Name, "from "+in.Session.Address)
+		return none, t.startSession(in.Session)
+	})
+	return err
+}
+
+// startSession adds a session, and ends what is over and what a user has too many of.
+func (t *tx) startSession(v fleet.Session) error {
+	if err := t.exec(`DELETE FROM sessions WHERE expires_at <= $1`, millis(t.now)); err != nil {
+		return err
+	}
+	if err := t.exec(`DELETE FROM sessions WHERE user_name = $1 AND id NOT IN
+		(SELECT id FROM sessions WHERE user_name = $1 ORDER BY last_used_at DESC, id LIMIT $2)`, v.User,
+		sessionsPerUser-1); err != nil {
+		return err
+	}
+	if err := t.exec(`UPDATE users SET last_login_at = $2 WHERE name = $1`, v.User, millis(t.now)); err != nil {
+		return err
+	}
+	client := plainText(v.Client)
+	return t.exec(`INSERT INTO sessions
+		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client)
+		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
+		plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""))
+}
+
+// SessionUsed remembers that a session was used at this time.
+func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error {
+	_, err := write(ctx, s, "note the use of a session", func(t *tx) (none struct{}, err error) {
+		return none, t.exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, id, millis(at))
+	})
+	return err
+}
+
+// RotateSession gives a session another token. rotated is false where another request was faster.
+func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error) {
+	return write(ctx, s, "rotate session", func(t *tx) (bool, error) {
+		n, err := t.affect(`UPDATE sessions SET hash = $4, previous_hash = $3, rotated_at = $5
+			WHERE id = $1 AND hash = $2`, r.Session, r.Current, r.Bearer, r.Next, millis(r.At))
+		return n > 0, err
+	})
+}
+
+// EndSession ends a session of a user, or of any user where user is "". It answers not_found when there is none.
+func (s *Store) EndSession(ctx context.Context, id, user string) error {
+	if !storable(id, maxSessionIDBytes) {
+		return noSession()
+	}
+	_, err := write(ctx, s, "end session", func(t *tx) (none struct{}, err error) {
+		session, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, id))
+		if absent(err) || err == nil && user != "" && session.User != user {
+			return none, noSession()
+		}
+		if err != nil {
+			return none, err
+		}
+		t.record("logout", session.User, "the session from "+session.Address)
+		return none, t.exec(`DELETE FROM sessions WHERE id = $1`, id)
+	})
+	return err
+}

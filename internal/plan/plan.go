@@ -5,6 +5,7 @@ package plan
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"muster/internal/fleet"
 	"muster/internal/stconfig"
@@ -85,6 +86,32 @@ func (c Change) Reported(room bool) Change {
 	}
 	c.Reason += left
 	return c
+}
+
+// At is the change at a key, if the plan has one that is not skipped.
+func (p Plan) At(key string) (Change, bool) {
+	parsed, err := stconfig.ParseKey(key)
+	if err != nil {
+		return Change{}, false
+	}
+	i := slices.IndexFunc(p.Changes, func(c Change) bool { return c.Class != Skipped && c.Key.Equal(parsed) })
+	if i < 0 {
+		return Change{}, false
+	}
+	return p.Changes[i], true
+}
+
+// Digest tells one change of a key from another, without showing it.
+func (c Change) Digest() string { return ValueDigest(c.From) + ValueDigest(c.Sending()) }
+
+// ValueDigest tells one value from another, without showing it.
+func ValueDigest(v stconfig.Value) string {
+	if !v.Exists() {
+		return "absent"
+	}
+	sum := sha256.New()
+	stconfig.Normalise(v).WriteJSON(sum)
+	return string(sum.Sum(nil))
 }
 
 // Wish tells what a change asks for at which place, without keeping it: two of one device are equal when the changes

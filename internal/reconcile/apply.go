@@ -32,7 +32,7 @@ func (e *Engine) sendAll(ctx context.Context, j *job) error {
 			j.mode, j.halted = fleet.ModeObserve, true
 			return nil
 		}
-		if j.m.history.countSent(j.plan.Sendable(), time.Now()) {
+		if j.m.history.stops.CountSent(j.plan.Sendable(), time.Now()) {
 			if err := e.makePlan(ctx, j, false); err != nil {
 				return e.planFailed(j, err)
 			}
@@ -183,7 +183,7 @@ func (a *attempt) write(ctx context.Context) error {
 		if !a.mayWrite(ctx, a.j) {
 			return nil // Muster was stopped: what was written is read back, what is left waits
 		}
-		a.j.m.history.writesFolders(w.Keys, a.j.known.FolderErrors, time.Now())
+		a.j.m.history.stops.WritesFolders(w.Keys, a.j.known.FolderErrors, time.Now())
 		a.step(fmt.Sprint(StepBeforeWrite, i+1))
 		err := a.call(ctx, w, i == 0 && !a.replanned)
 		if err != nil || w.Folder == "" { // ignore patterns that were saved say nothing of the configuration
@@ -358,34 +358,11 @@ func (a *attempt) judge() (fleet.Outcome, string) {
 // stopUseless stops the keys that it is of no use to write again: those that the daemon refused, and those that it
 // took and still shows otherwise.
 func (a *attempt) stopUseless() (stopped bool) {
-	h := &a.j.m.history
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	stops, now := a.j.m.history.stops, time.Now()
 	for _, r := range a.rejected {
-		for _, key := range r.keys {
-			h.stop(fleet.Stop{Key: key.String(), Kind: fleet.StopRejected, Reason: "the daemon refused it: " + r.reason,
-				Observed: a.j.digest, Since: time.Now()})
-			stopped = true
-		}
+		stops.Rejected(r.keys, r.reason, a.j.digest, now)
 	}
-	for _, c := range a.j.plan.Sendable() {
-		key := c.Key.String()
-		took := slices.ContainsFunc(a.acknowledged, func(k stconfig.Key) bool {
-			return k.HasPrefix(c.Key) ||
-				c.Key.HasPrefix(k)
-		})
-		was, ok := changeAt(a.planned, key)
-		if !took || ok && !was.Sending().Equal(c.Sending()) {
-			continue
-		}
-		h.unmoved[key]++
-		if h.unmoved[key] >= unmovedAfter {
-			h.stop(fleet.Stop{Key: key, Kind: fleet.StopUnmoved, Reason: "the daemon takes it and then shows another value",
-				Observed: a.j.digest, Since: time.Now()})
-			stopped = true
-		}
-	}
-	return stopped
+	return stops.CountUnmoved(a.planned, a.j.plan, a.acknowledged, now) || len(a.rejected) > 0
 }
 
 // readBack reads the daemon, and waits for its API where that restarts.

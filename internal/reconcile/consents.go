@@ -67,7 +67,7 @@ func (e *Engine) consentDigest(id fleet.DeviceID, c plan.Change) string {
 	h := hmac.New(sha256.New, e.o.DigestKey)
 	h.Write([]byte("consent " + string(id) + " " + c.Key.String() + " "))
 	for _, v := range []stconfig.Value{c.From, c.Sending()} {
-		h.Write([]byte(valueDigest(stconfig.WithoutDefaults(c.Key, v))))
+		h.Write([]byte(plan.ValueDigest(stconfig.WithoutDefaults(c.Key, v))))
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

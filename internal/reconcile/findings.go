@@ -50,14 +50,12 @@ func (m *history) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
 func (j *job) findings() plan.Findings {
 	f := plan.Findings{
 		Plan: j.plan, Templates: len(j.templates), Online: j.known.Online, Mode: j.mode, Restart: j.restartNeeded(),
-		Stopped: j.stoppedKeys(), Faults: j.unmendedFaults(),
+		Stopped: j.m.history.stops.Of(j.plan), Faults: j.m.history.stops.Unmended(j.plan),
 	}
 	if j.failed != nil && !errors.Is(j.failed, context.Canceled) {
 		f.Failure = fleet.Reason(j.failed)
 	}
-	if s, unsaved := j.m.history.unsaved(); unsaved {
-		f.Unsaved, f.CannotSave = &s, s.Answers >= failedAfter
-	}
+	f.Unsaved, f.CannotSave = j.m.history.stops.Unsaved()
 	for _, d := range j.result.Doubts {
 		f.Doubts = append(f.Doubts, plan.Doubt{Template: d.Template.ID, Key: d.Key, Text: d.String()})
 	}
@@ -65,16 +63,4 @@ func (j *job) findings() plan.Findings {
 		f.Conflicts = append(f.Conflicts, c.String())
 	}
 	return f
-}
-
-// stoppedKeys are the stops of the keys in the plan that are not written now.
-func (j *job) stoppedKeys() (stopped []fleet.Stop) {
-	j.m.history.mu.Lock()
-	defer j.m.history.mu.Unlock()
-	for _, c := range j.plan.Changes {
-		if s, ok := j.m.history.stops[c.Key.String()]; ok && c.Stopped && !c.Sendable() {
-			stopped = append(stopped, s)
-		}
-	}
-	return stopped
 }

@@ -11,7 +11,6 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/memlimit"
 	"muster/internal/plan"
-	"muster/internal/stconfig"
 )
 
 // process makes a pass over a device, for the first request that waits, if there is any. After an error the device is
@@ -100,8 +99,7 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 	if r != nil && r.change != nil {
 		return e.carryOut(ctx, j, r.change)
 	}
-	_, unsaved := m.history.unsaved()
-	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !unsaved &&
+	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !j.isUnsaved() &&
 		!m.history.restartState().required {
 		m.history.keepWaiting(plan.Plan{}, nil)
 		e.held.put(m.id, nil)
@@ -136,7 +134,7 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 	if err := e.answerWaiting(ctx, j); err != nil {
 		return err
 	}
-	if m.history.countDrift(j.plan.Sendable(), j.digest, time.Now()) {
+	if m.history.stops.CountDrift(j.plan.Sendable(), j.digest, time.Now()) {
 		if err := e.makePlan(ctx, j, false); err != nil {
 			return e.planFailed(j, err)
 		}
@@ -213,7 +211,7 @@ func (e *Engine) applyApproved(ctx context.Context, j *job, r *request) error {
 		return err
 	}
 	memlimit.Settle(ctx) // what follows is done once
-	j.m.history.clearStops()
+	j.m.history.stops.Clear()
 	if _, err := e.keepAnswered(ctx, j); err != nil {
 		return err
 	}
@@ -228,7 +226,7 @@ func (e *Engine) choices(ctx context.Context, j *job, r *request) error {
 	ctx = fleet.WithActor(ctx, r.by)
 	var answers []fleet.Consent
 	for _, key := range r.consent {
-		c, ok := changeAt(j.plan, key)
+		c, ok := j.plan.At(key)
 		switch {
 		case !ok || c.Class != plan.Held:
 			return fleet.Invalidf("consent", "nothing at %q waits for consent", key)
@@ -241,7 +239,7 @@ func (e *Engine) choices(ctx context.Context, j *job, r *request) error {
 		answers = append(answers, e.answer(ctx, j, c, fleet.AnswerConsent))
 	}
 	for _, key := range r.keep {
-		c, ok := changeAt(j.plan, key)
+		c, ok := j.plan.At(key)
 		if !ok || !c.Returns {
 			return fleet.Invalidf("keep", "nothing at %q is to return to what it was: a template asks for the change, "+
 				"so change or untag that one", key)
@@ -277,18 +275,6 @@ func (j *job) blocked() string {
 		return "the daemon cannot be reached now"
 	}
 	return ""
-}
-
-func changeAt(p plan.Plan, key string) (plan.Change, bool) {
-	parsed, err := stconfig.ParseKey(key)
-	if err != nil {
-		return plan.Change{}, false
-	}
-	i := slices.IndexFunc(p.Changes, func(c plan.Change) bool { return c.Class != plan.Skipped && c.Key.Equal(parsed) })
-	if i < 0 {
-		return plan.Change{}, false
-	}
-	return p.Changes[i], true
 }
 
 // keepEntries records what a person's edits did to the base where nothing is to be sent. Only a document that was read
@@ -386,7 +372,8 @@ func (m *history) isDone(digest string, print fingerprint) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	aged := m.ignores != nil && time.Since(m.ignoresAt) >= ignoresEvery
-	return m.observed == digest && m.print == print && !aged && !m.restart.required && m.stops[unsavedKey].Key == ""
+	unsaved, _ := m.stops.Unsaved()
+	return m.observed == digest && m.print == print && !aged && !m.restart.required && unsaved == nil
 }
 
 // done notes that a state was reconciled to its end.

@@ -64,13 +64,12 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 	if j.entries, err = desired.Finish(stored, withIgnores(j.doc, patterns), j.m.id, nil); err != nil {
 		return true, err
 	}
-	_, unsaved := h.unsaved()
 	outcome, detail := fleet.OutcomePartial, "verified after an interruption: something is still missing"
-	if planErr := e.makePlan(ctx, j, true); planErr == nil && len(j.plan.Sendable()) == 0 && !unsaved {
+	if planErr := e.makePlan(ctx, j, true); planErr == nil && len(j.plan.Sendable()) == 0 && !j.isUnsaved() {
 		outcome, detail = fleet.OutcomeApplied, "verified after an interruption"
 	}
 	for _, intent := range open {
-		h.writesFolders(recordIn(intent).keys(), nil, time.Now())
+		h.stops.WritesFolders(recordIn(intent).keys(), nil, time.Now())
 		outcome, detail := outcome, detail
 		if intent.Cause == fleet.CauseRestore || intent.Cause == fleet.CauseAccept {
 			outcome, detail = restoredOr(j, intent)

@@ -219,11 +219,11 @@ func without(changes, others []plan.Change) []plan.Change {
 	}
 	have := map[string]fate{}
 	for _, c := range others {
-		have[c.Key.String()] = fate{c.Class, changeDigest(c)}
+		have[c.Key.String()] = fate{c.Class, c.Digest()}
 	}
 	var left []plan.Change
 	for _, c := range changes {
-		if f, ok := have[c.Key.String()]; !ok || f != (fate{c.Class, changeDigest(c)}) {
+		if f, ok := have[c.Key.String()]; !ok || f != (fate{c.Class, c.Digest()}) {
 			left = append(left, c)
 		}
 	}

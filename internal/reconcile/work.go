@@ -89,7 +89,7 @@ func (e *Engine) newJob(ctx context.Context, m *item) (*job, error) {
 		j.templates = append(j.templates, t.Template)
 	}
 	j.print = e.fingerprint(v, m.id, j.mode, j.known, current.RootsOf(m.id))
-	j.print.folders = m.history.folderErrors(j.known.FolderErrors)
+	j.print.folders = m.history.stops.FolderErrors(j.known.FolderErrors)
 	return j, nil
 }
 
@@ -222,7 +222,7 @@ func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 		Secret:     secrets.text,
 		SamePhrase: e.samePhrase(j.entries, j.m.id),
 		Consent:    e.consented(j.m),
-		Stopped:    j.m.history.stopped,
+		Stopped:    j.m.history.stops.Reason,
 	}
 	for _, s := range j.result.Skipped {
 		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
@@ -403,18 +403,4 @@ func (e *Engine) phraseDigest(id fleet.DeviceID, text string) []byte {
 	h := hmac.New(sha256.New, e.o.DigestKey)
 	fmt.Fprintf(h, "gui.password %s %s", id, text)
 	return h.Sum(nil)
-}
-
-// changeDigest tells one change of a key from another, without showing it.
-func changeDigest(c plan.Change) string {
-	return valueDigest(c.From) + valueDigest(c.Sending())
-}
-
-func valueDigest(v stconfig.Value) string {
-	if !v.Exists() {
-		return "absent"
-	}
-	sum := sha256.New()
-	stconfig.Normalise(v).WriteJSON(sum)
-	return string(sum.Sum(nil))
 }

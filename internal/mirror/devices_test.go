@@ -307,7 +307,7 @@ func TestTheConfigurationAskedForLaterCounts(t *testing.T) {
 		watch := w.m.watcher(d)
 		done := make(chan error, 1)
 		go func() {
-			_, err := watch.readConfig(t.Context(), slow, true)
+			_, _, err := watch.readConfig(t.Context(), slow, true)
 			done <- err
 		}()
 		<-slow.read // the slow reading has what was there before the change

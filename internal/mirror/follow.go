@@ -64,7 +64,7 @@ func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	if err := w.m.outbox.room(ctx); err != nil {
 		return 0, err
 	}
-	if _, err := w.readConfig(ctx, d, true); err != nil {
+	if _, _, err := w.readConfig(ctx, d, true); err != nil {
 		return 0, err
 	}
 	w.update(w.connected)
@@ -172,7 +172,7 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 	if err := w.m.outbox.room(ctx); err != nil {
 		return 0, err
 	}
-	if _, err := w.readConfig(ctx, d, true); err != nil {
+	if _, _, err := w.readConfig(ctx, d, true); err != nil {
 		return 0, err
 	}
 	reread := w.folders()

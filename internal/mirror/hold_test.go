@@ -20,12 +20,12 @@ func TestWhatIsReadBackIsNotReadTwice(t *testing.T) {
 			f.emit(fleet.DaemonEvent{Type: "ConfigSaved"})
 			synctest.Wait()
 			pass(time.Millisecond)
-			if _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
+			if _, _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Fatal(err)
 			}
 		}, 1},
 		"read before the event": {func(t *testing.T, w *world, d fleet.DeviceID, f *fake) {
-			if _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
+			if _, _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Fatal(err)
 			}
 			pass(time.Millisecond)
@@ -92,7 +92,7 @@ func TestAConfigurationThatWasReadIsNotReadAgainBecauseItIsAnnounced(t *testing.
 		reads("announced while the configuration is read back", 1, func() {
 			f.change(fakeFolder{ID: "a", Label: "ours"})
 			release := w.m.watcher(d).hold()
-			if _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
+			if _, _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
 			pass(time.Millisecond)
@@ -102,7 +102,7 @@ func TestAConfigurationThatWasReadIsNotReadAgainBecauseItIsAnnounced(t *testing.
 		})
 		reads("another change while the configuration is read back", 2, func() {
 			release := w.m.watcher(d).hold()
-			if _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
+			if _, _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
 			pass(time.Millisecond)

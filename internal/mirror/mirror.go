@@ -259,7 +259,8 @@ func (m *Mirror) ReadNow(ctx context.Context, id fleet.DeviceID) (fleet.Observed
 	if err != nil {
 		return fleet.ObservedConfig{}, err
 	}
-	return w.readConfig(ctx, d, false)
+	seen, _, err := w.readConfig(ctx, d, false)
+	return seen, err
 }
 
 func (m *Mirror) watcher(id fleet.DeviceID) *watcher {

@@ -115,11 +115,13 @@ func (w *watcher) directories(ctx context.Context, d Daemon) ([]string, error) {
 
 // readConfig reads the configuration and takes it over. One that is the same as the last is no news: daemons announce
 // every change twice. Of two readings at the same time the one that was asked for later counts.
-func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fleet.ObservedConfig, error) {
+func (w *watcher) readConfig(
+	ctx context.Context, d ConfigReader, tell bool,
+) (seen fleet.ObservedConfig, document stconfig.Value, err error) {
 	read, release, err := w.configInTurn(ctx, d)
 	defer release()
 	if err != nil {
-		return fleet.ObservedConfig{}, err
+		return seen, document, err
 	}
 	sum := stconfig.SumOfText(read.document)
 	reading, known := w.reading(sum)
@@ -127,10 +129,10 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 		reading, err = w.m.o.Read(w.device.ID, read.document)
 	}
 	if err != nil {
-		return fleet.ObservedConfig{}, err
+		return seen, document, err
 	}
 	now := time.Now()
-	seen := fleet.ObservedConfig{JSON: read.document, Digest: reading.Digest, Folders: reading.Folders,
+	seen = fleet.ObservedConfig{JSON: read.document, Digest: reading.Digest, Folders: reading.Folders,
 		Paths: reading.Paths, SeenAt: now}
 	w.update(func(s *Snapshot) Aspect {
 		if read.began.Before(w.configBegan) {
@@ -148,7 +150,7 @@ func (w *watcher) readConfig(ctx context.Context, d ConfigReader, tell bool) (fl
 		w.m.outbox.add(fleet.Observation{Device: w.device.ID, Config: &seen, LastSeen: now}, tell)
 		return ConfigChanged | FoldersChanged
 	})
-	return seen, nil
+	return seen, reading.Document, nil
 }
 
 // configRead is a configuration as it came, and when it was asked for.

@@ -11,6 +11,8 @@ const (
 	// maxFolderBytes: real folder IDs are short. A longer one comes from a daemon that lies, and is left out, as in the
 	// store.
 	maxFolderBytes = 1 << 10
+	// smallDocument is how many bytes of a document take no part of the memory for large ones.
+	smallDocument = 64 << 10
 	// maxLabelBytes bounds a folder's label, of which the memory of every watched device holds one per folder.
 	maxLabelBytes = 512
 )
@@ -21,6 +23,8 @@ type Reading struct {
 	Folders []fleet.FolderLabel
 	Paths   []string        // of all folders
 	Paused  map[string]bool // the folders that are paused
+	// Document is what was taken apart, for who reads a daemon to plan from it; absent where it is large.
+	Document stconfig.Value
 }
 
 // ReadConfig takes a configuration apart. One that lacks what every daemon has, or that is no configuration of this
@@ -34,6 +38,9 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		return Reading{}, unusable("it is not a usable one", err)
 	}
 	reading := Reading{Digest: stconfig.Digest(doc), Paths: []string{}, Paused: map[string]bool{}}
+	if len(document) <= smallDocument {
+		reading.Document = doc
+	}
 	seen := map[string]bool{}
 	for folder := range doc.Get("folders").Values() {
 		id, label := folder.Get("id").Str(), folder.Get("label").Str()

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 // Channel is a second connection to a daemon, beside its watcher's. It is for one goroutine.
@@ -47,8 +48,9 @@ func (s *Session) Close() {
 	s.release()
 }
 
-// Config reads the configuration, which becomes the device's observed one.
-func (s *Session) Config(ctx context.Context) (fleet.ObservedConfig, error) {
+// Config reads the configuration, which becomes the device's observed one. The document comes with it where it was
+// taken apart and is not large.
+func (s *Session) Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Value, error) {
 	return s.w.readConfig(ctx, s.Channel, false)
 }
 

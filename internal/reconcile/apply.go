@@ -92,6 +92,7 @@ type attempt struct {
 	stored  []fleet.BaseEntry // before the intent
 	begun   []fleet.BaseEntry // with it
 	intent  fleet.Intent
+	writes  []plan.Write
 	record  record // of the writes
 
 	acknowledged []stconfig.Key
@@ -129,7 +130,8 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 		sent = append(sent, s)
 	}
 	a.record.Access = accessMoveOf(j.plan, j.observed())
-	record, err := recordOf(a.writes(), a.record)
+	a.writes = a.makeWrites()
+	record, err := recordOf(a.writes, a.record)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +178,10 @@ func (a *attempt) moved(ctx context.Context) (bool, error) {
 // write sends the narrow writes in order, until a person stops Muster. A write that the daemon refuses keeps back
 // those that build on it; a failure that may pass ends them all, because it is not known what the daemon took.
 func (a *attempt) write(ctx context.Context) error {
-	for i, w := range a.writes() {
+	if a.replanned { // from another document than the intent
+		a.writes = a.makeWrites()
+	}
+	for i, w := range a.writes {
 		if a.buildsOnRejected(w) {
 			continue
 		}
@@ -229,11 +234,10 @@ func (a *attempt) body(ctx context.Context, w plan.Write, justRead bool) (stconf
 	if !w.Whole && (!w.Wide || justRead) {
 		return w.Body, nil
 	}
-	read, err := a.j.session.Config(ctx)
-	if err != nil {
-		return stconfig.Value{}, err
+	read, doc, err := a.j.session.Config(ctx)
+	if err == nil && !doc.Exists() {
+		doc, err = stconfig.Parse(read.JSON)
 	}
-	doc, err := stconfig.Parse(read.JSON)
 	if err != nil {
 		return stconfig.Value{}, err
 	}

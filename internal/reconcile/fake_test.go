@@ -359,8 +359,13 @@ func (d *daemon) Session(context.Context, fleet.DeviceID) (reconcile.Session, er
 
 type session struct{ d *daemon }
 
-func (s *session) Config(ctx context.Context) (fleet.ObservedConfig, error) {
-	return s.d.read(ctx, s.d.id)
+func (s *session) Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Value, error) {
+	observed, err := s.d.read(ctx, s.d.id)
+	if err != nil {
+		return observed, stconfig.Value{}, err
+	}
+	doc, err := stconfig.Parse(observed.JSON)
+	return observed, doc, err
 }
 
 func (s *session) Ignores(ctx context.Context, folder string) ([]string, error) {

@@ -24,7 +24,7 @@ func TestALargeDocumentIsTakenApartOnceThereIsMemory(t *testing.T) {
 		tries := 0
 		err := memlimit.New().Do(t.Context(), func(ctx context.Context) error {
 			tries++
-			return (&job{m: newItem(id)}).setDocument(ctx, fleet.ObservedConfig{JSON: doc})
+			return (&job{m: newItem(id)}).setDocument(ctx, fleet.ObservedConfig{JSON: doc}, stconfig.Value{})
 		})
 		if err != nil || tries != want {
 			t.Errorf("%d bytes: %d tries, %v; want %d", size, tries, err, want)

@@ -11,6 +11,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/memlimit"
 	"muster/internal/plan"
+	"muster/internal/stconfig"
 	"muster/internal/template"
 )
 
@@ -52,7 +53,8 @@ type Daemon interface {
 
 // Session is one connection to the daemon of a device. It is for one goroutine.
 type Session interface {
-	Config(ctx context.Context) (fleet.ObservedConfig, error) // as Daemon.Config
+	// Config is as Daemon.Config. The document comes with it where it is small and was parsed already.
+	Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Value, error)
 	Ignores(ctx context.Context, folder string) ([]string, error)
 	SetIgnores(ctx context.Context, folder string, lines []string) error
 	// Write sends one write, once; path begins with /rest/ and is escaped.

@@ -25,9 +25,9 @@ func (j *job) isUnsaved() bool {
 // maySave tells whether the daemon is to be asked now to save what it has.
 func (j *job) maySave() bool { return j.isUnsaved() && j.blocked() == "" }
 
-// writes are those of the plan. A plan without changes is sent where the daemon did not save what it has: that is one
-// write, which changes nothing.
-func (a *attempt) writes() []plan.Write {
+// makeWrites makes the writes of the plan. A plan without changes is sent where the daemon did not save what it has:
+// that is one write, which changes nothing.
+func (a *attempt) makeWrites() []plan.Write {
 	if len(a.planned.Sendable()) == 0 {
 		return []plan.Write{plan.Save()}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
+	"muster/internal/stconfig"
 )
 
 // whatIfChunk is how many devices are planned under one registry before the other one's turn comes: the workers keep
@@ -184,7 +185,7 @@ func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, er
 	if err != nil {
 		return j, err
 	}
-	if err := j.setDocument(ctx, observed); err != nil {
+	if err := j.setDocument(ctx, observed, stconfig.Value{}); err != nil {
 		return j, err
 	}
 	if err := w.makePlan(ctx, j, false); err != nil || v == w.now {

@@ -112,7 +112,7 @@ func (e *Engine) observe(ctx context.Context, j *job) error {
 		}
 		return e.read(ctx, j)
 	}
-	return j.setDocument(ctx, observed)
+	return j.setDocument(ctx, observed, stconfig.Value{})
 }
 
 // newest is the configuration that was kept last.
@@ -127,16 +127,17 @@ func (j *job) newest(ctx context.Context, kept Store) (fleet.ObservedConfig, err
 func (e *Engine) read(ctx context.Context, j *job) error {
 	before := time.Now()
 	var observed fleet.ObservedConfig
+	var doc stconfig.Value
 	var err error
 	if j.session != nil {
-		observed, err = j.session.Config(ctx)
+		observed, doc, err = j.session.Config(ctx)
 	} else {
 		observed, err = e.o.Daemon.Config(ctx, j.m.id)
 	}
 	if err != nil {
 		return err
 	}
-	if err := j.setDocument(ctx, observed); err != nil {
+	if err := j.setDocument(ctx, observed, doc); err != nil {
 		return err
 	}
 	j.m.history.mu.Lock()
@@ -156,19 +157,15 @@ func (m *history) lastRead() string {
 const smallDocument = 64 << 10
 
 // setDocument makes a document the one that is planned from, if it can be believed. One that says the same as the one
-// at hand is not taken apart again.
-func (j *job) setDocument(ctx context.Context, observed fleet.ObservedConfig) error {
+// at hand is not taken apart again, nor one that was parsed already: then it is doc.
+func (j *job) setDocument(ctx context.Context, observed fleet.ObservedConfig, doc stconfig.Value) (err error) {
 	if observed.Digest != "" && observed.Digest == j.digest && j.doc.Exists() {
 		return nil
 	}
-	if len(observed.JSON) > smallDocument {
-		if err := memlimit.Take(ctx, stconfig.ParsedSize(observed.JSON)); err != nil {
+	if !doc.Exists() {
+		if doc, err = parse(ctx, observed.JSON); err != nil {
 			return err
 		}
-	}
-	doc, err := stconfig.Parse(observed.JSON)
-	if err != nil {
-		return err
 	}
 	if err := stconfig.Usable(doc, j.m.id); err != nil {
 		return err
@@ -177,6 +174,15 @@ func (j *job) setDocument(ctx context.Context, observed fleet.ObservedConfig) er
 		j.digest = stconfig.Digest(doc)
 	}
 	return nil
+}
+
+func parse(ctx context.Context, document []byte) (stconfig.Value, error) {
+	if len(document) > smallDocument {
+		if err := memlimit.Take(ctx, stconfig.ParsedSize(document)); err != nil {
+			return stconfig.Value{}, err
+		}
+	}
+	return stconfig.Parse(document)
 }
 
 // makePlan folds and plans from the document and the entries that the job holds. Ignore patterns that templates name

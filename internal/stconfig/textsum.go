@@ -1,13 +1,14 @@
 package stconfig
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"hash"
 )
 
-// TextSum is a digest of a JSON text without the white space around its tokens. A daemon indents its configuration
-// otherwise in an event than in an answer of its own: both have the same sum. Texts of one value that differ in more
-// than that, in the order of members for example, have different sums.
+// TextSum is a digest of a JSON text without its line breaks and what the lines are indented with. A daemon indents its
+// configuration otherwise in an event than in an answer of its own: both have the same sum. No string holds a line
+// break, so two texts of different values have different sums.
 type TextSum [sha256.Size]byte
 
 // SumOfText is the sum of a whole text.
@@ -19,11 +20,10 @@ func SumOfText(text []byte) TextSum {
 
 // TextSummer makes the sum of a text that comes in pieces.
 type TextSummer struct {
-	hash    hash.Hash
-	kept    [1 << 10]byte // of the text, to be hashed
-	n       int           // bytes of kept
-	inText  bool          // between quotes
-	escaped bool
+	hash   hash.Hash
+	kept   [1 << 10]byte // of the text, to be hashed
+	n      int           // bytes of kept
+	inLine bool          // past the indentation of a line
 }
 
 // NewTextSummer makes a summer that has read nothing.
@@ -32,27 +32,33 @@ func NewTextSummer() *TextSummer { return &TextSummer{hash: sha256.New()} }
 // Reset begins another text.
 func (s *TextSummer) Reset() {
 	s.hash.Reset()
-	s.n, s.inText, s.escaped = 0, false, false
+	s.n, s.inLine = 0, false
 }
 
 // Write takes the next piece of the text.
 func (s *TextSummer) Write(piece []byte) {
-	for _, b := range piece {
-		switch {
-		case s.escaped:
-			s.escaped = false
-		case s.inText:
-			s.escaped, s.inText = b == '\\', b != '"'
-		case b == ' ' || b == '\n' || b == '\t' || b == '\r':
-			continue
-		default:
-			s.inText = b == '"'
+	for {
+		for !s.inLine && len(piece) > 0 && (piece[0] == ' ' || piece[0] == '\t') {
+			piece = piece[1:]
 		}
+		end := bytes.IndexByte(piece, '\n')
+		if end < 0 {
+			s.inLine = s.inLine || len(piece) > 0
+			s.add(piece)
+			return
+		}
+		s.add(piece[:end])
+		piece, s.inLine = piece[end+1:], false
+	}
+}
+
+func (s *TextSummer) add(text []byte) {
+	for len(text) > 0 {
 		if s.n == len(s.kept) {
 			s.flush()
 		}
-		s.kept[s.n] = b
-		s.n++
+		n := copy(s.kept[s.n:], text)
+		s.n, text = s.n+n, text[n:]
 	}
 }
 

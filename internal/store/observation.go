@@ -50,7 +50,7 @@ func (s *Store) prepare(o fleet.Observation) (p preparedObservation, err error) 
 }
 
 func (t *tx) observe(p preparedObservation) error {
-	if there, err := t.exists(p.Device); err != nil || !there {
+	if there, err := t.observeSighting(p.Device, p.LastSeen); err != nil || !there {
 		return err
 	}
 	if p.Config != nil {
@@ -76,11 +76,9 @@ func (t *tx) observe(p preparedObservation) error {
 		}
 	}
 	if p.Proven != nil {
-		if err := t.observeProven(p.Device, *p.Proven, p.FirstUse); err != nil {
-			return err
-		}
+		return t.observeProven(p.Device, *p.Proven, p.FirstUse)
 	}
-	return t.observeSighting(p.Device, p.LastSeen)
+	return nil
 }
 
 // putDocument keeps the latest of its kind. created_at stays that of the first one.
@@ -121,14 +119,17 @@ func (t *tx) putSummary(id fleet.DeviceID, summary fleet.FolderSummary) error {
 		string(id), summary.Folder, string(text), millis(created), millis(updated))
 }
 
-func (t *tx) observeSighting(id fleet.DeviceID, at time.Time) error {
+// observeSighting also tells whether the device is registered still.
+func (t *tx) observeSighting(id fleet.DeviceID, at time.Time) (there bool, err error) {
 	if at.IsZero() {
-		return nil
+		return t.exists(id)
 	}
-	return t.exec(`
-		INSERT INTO sightings (device_id, last_seen_at) VALUES ($1, $2)
-		ON CONFLICT (device_id) DO UPDATE SET last_seen_at = excluded.last_seen_at
-		WHERE excluded.last_seen_at > sightings.last_seen_at`, string(id), millis(at))
+	n, err := t.affect(`
+		INSERT INTO sightings (device_id, last_seen_at) SELECT id, CAST($2 AS BIGINT) FROM devices WHERE id = $1
+		ON CONFLICT (device_id) DO UPDATE SET last_seen_at =
+			CASE WHEN excluded.last_seen_at > sightings.last_seen_at THEN excluded.last_seen_at ELSE sightings.last_seen_at END`,
+		string(id), millis(at))
+	return n > 0, err
 }
 
 // maxFolderBytes: real folder IDs are short. A longer one comes from a daemon that lies, and is left out.

@@ -2,10 +2,11 @@ package store
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
 	"database/sql"
 	"sync"
+
+	"github.com/klauspost/compress/flate"
 
 	"muster/internal/fleet"
 )

@@ -48,66 +48,68 @@ func (t *eventText) is(text string) bool { return string(t.bytes[:t.n]) == text 
 
 // sift moves what is kept of p to its front, and gives its length.
 func (s *sifter) sift(p []byte) (kept int) {
-	began := 0 // of the configuration at hand, in p
-	for i, b := range p {
-		was := s.passing
-		keeps := s.keeps(b)
-		switch {
-		case s.passing && !was:
-			began = i
-			s.begin()
-		case was && !s.passing:
-			s.end(p[began : i+1])
+	for i := 0; i < len(p); i++ {
+		if s.passing {
+			n := s.pass(p[i:])
+			s.summer.Write(p[i : i+n])
+			if i += n - 1; s.passing {
+				break
+			}
+			s.newest = s.summer.Sum()
+			s.emptied++
+		} else {
+			s.read(p[i])
 		}
-		if keeps {
-			p[kept] = b
-			kept++
-		}
-	}
-	if s.passing {
-		s.summer.Write(p[began:])
+		p[kept] = p[i]
+		kept++
 	}
 	return kept
 }
 
-// begin begins the sum of a configuration.
-func (s *sifter) begin() {
-	if s.summer == nil {
-		s.summer = stconfig.NewTextSummer()
+// pass gives how many bytes of p belong to the configuration at hand, with its closing bracket. Most of what is read is
+// passed over here.
+func (s *sifter) pass(p []byte) int {
+	depth, inText, escaped := s.depth, s.inText, s.escaped
+	for i, b := range p {
+		switch {
+		case escaped:
+			escaped = false
+		case inText:
+			escaped, inText = b == '\\', b != '"'
+		case b == '"':
+			inText = true
+		case b == '{', b == '[':
+			depth++
+		case b == '}', b == ']':
+			if depth--; depth == eventDepth {
+				s.depth, s.inText, s.escaped, s.passing = depth, false, false, false
+				return i + 1
+			}
+		}
 	}
-	s.summer.Reset()
+	s.depth, s.inText, s.escaped = depth, inText, escaped
+	return len(p)
 }
 
-// end ends it with the last piece.
-func (s *sifter) end(piece []byte) {
-	s.summer.Write(piece)
-	s.newest = s.summer.Sum()
-	s.emptied++
-}
-
-// keeps takes the next byte of the list.
-func (s *sifter) keeps(b byte) bool {
+// read takes the next byte of the list, outside of configurations.
+func (s *sifter) read(b byte) {
 	if s.inText {
 		s.readText(b)
-		return !s.passing
+		return
 	}
 	switch b {
 	case '"':
 		s.inText, s.text.n = true, 0
 	case '{', '[':
-		return s.open()
+		s.open(b)
 	case '}', ']':
 		s.depth--
-		if s.depth == eventDepth {
-			s.passing = false
-		}
 	case ':', ',':
 		if s.depth == eventDepth {
 			s.inValue = b == ':'
 			s.name = s.text
 		}
 	}
-	return !s.passing
 }
 
 func (s *sifter) readText(b byte) {
@@ -126,16 +128,21 @@ func (s *sifter) readText(b byte) {
 	s.text.add(b)
 }
 
-func (s *sifter) open() (kept bool) {
-	kept = !s.passing
+// open takes an opening bracket, with which a configuration may begin.
+func (s *sifter) open(bracket byte) {
 	switch s.depth {
 	case listDepth:
 		s.inValue, s.saved = false, false
 	case eventDepth:
-		s.passing = s.saved && s.inValue && s.name.is("data")
+		if s.passing = s.saved && s.inValue && s.name.is("data"); s.passing {
+			if s.summer == nil {
+				s.summer = stconfig.NewTextSummer()
+			}
+			s.summer.Reset()
+			s.summer.Write([]byte{bracket})
+		}
 	}
 	s.depth++
-	return kept
 }
 
 // sumNewest notes at the last ConfigSaved of the events that were left which configuration was in it. Where the daemon

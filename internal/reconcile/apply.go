@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,7 +94,7 @@ type attempt struct {
 	begun   []fleet.BaseEntry // with it
 	intent  fleet.Intent
 	writes  []plan.Write
-	record  record // of the writes
+	record  plan.Record
 
 	acknowledged []stconfig.Key
 	rejected     []rejection
@@ -125,15 +126,14 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 		if c.Key.String() == passwordKey {
 			s.Digest = e.phraseDigest(j.m.id, c.Sending().Str())
 		}
-		a.record.newAccess(c, j.observed())
 		a.restarts = a.restarts || strings.EqualFold(c.Key.At(0).Name, "gui")
 		sent = append(sent, s)
 	}
-	a.record.Access = accessMoveOf(j.plan, j.observed())
 	a.writes = a.makeWrites()
-	record, err := recordOf(a.writes, a.record)
+	a.record = plan.RecordOf(j.plan, j.observed(), a.writes)
+	record, err := json.Marshal(a.record)
 	if err != nil {
-		return nil, err
+		return nil, during("record writes", err)
 	}
 	a.intent = fleet.Intent{Device: j.m.id, PlanDigest: j.plan.Digest, Observed: j.plan.Observed, Writes: record,
 		CreatedAt: time.Now()}
@@ -284,7 +284,7 @@ func order(key stconfig.Key) int {
 
 // verify reads back, judges, and records the outcome. An error leaves the intent open: it is verified later.
 func (a *attempt) verify(ctx context.Context) error {
-	if a.record.moves() {
+	if a.record.Moves() {
 		a.j.closeSession() // it holds the old access
 	}
 	if err := a.settleAccess(ctx); err != nil {

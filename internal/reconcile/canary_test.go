@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/reconcile"
+	"muster/internal/plan"
 )
 
 const canary = "canary-in-a-cause"
@@ -46,7 +46,7 @@ func TestACauseIsInNoStateAndNoIntent(t *testing.T) {
 					}
 					text += fleet.Reason(err)
 					registry, _ := b.store.Registry(t.Context())
-					err = b.engine.WhatIf(t.Context(), registry, registry, func(e reconcile.Effect) { text += fleet.Reason(e.Err) })
+					err = b.engine.WhatIf(t.Context(), registry, registry, func(e plan.Effect) { text += fleet.Reason(e.Err) })
 					if text += fleet.Reason(err); strings.Contains(text, canary) {
 						t.Errorf("the cause is in %s", text)
 					}

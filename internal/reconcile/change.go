@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"muster/internal/desired"
 	"muster/internal/fleet"
@@ -14,13 +13,6 @@ import (
 
 // A person's own change of one device's configuration, which no template asks for, goes through the same queue and the
 // same pipeline as the plans of templates: read, plan, guard, intent, fresh read, narrow writes, read back, outcome.
-
-// The words of this room; see plan.
-type (
-	RestoreRequest = plan.RestoreRequest
-	Restored       = plan.Restored
-	Effect         = plan.Effect
-)
 
 const changeTries = 3 // of one change, while a person edits at the daemon
 
@@ -39,20 +31,20 @@ type change struct {
 	consent []string
 
 	wanted []stconfig.Change // by the newest plan
-	out    Restored
+	out    plan.Restored
 }
 
 // Restore brings a device's configuration, or a section of it, back to a revision. What templates write stays theirs;
 // so do the daemon's password and how its API is reached.
 func (e *Engine) Restore(
-	ctx context.Context, id fleet.DeviceID, number int64, what RestoreRequest,
-) (Restored, error) {
-	section, err := sectionOf(what.Section)
+	ctx context.Context, id fleet.DeviceID, number int64, what plan.RestoreRequest,
+) (plan.Restored, error) {
+	section, err := plan.ParseSection(what.Section)
 	if err != nil {
-		return Restored{}, err
+		return plan.Restored{}, err
 	}
 	if err := e.mayRestore(ctx, id, number); err != nil {
-		return Restored{}, err
+		return plan.Restored{}, err
 	}
 	c := &change{
 		cause: fleet.CauseRestore, what: fmt.Sprintf("restore of revision %d", number),
@@ -63,7 +55,7 @@ func (e *Engine) Restore(
 	}
 	answered, err := e.await(ctx, id, &request{change: c})
 	if !answered {
-		return Restored{}, err
+		return plan.Restored{}, err
 	}
 	return c.out, err
 }
@@ -99,19 +91,6 @@ func (e *Engine) Amend(ctx context.Context, id fleet.DeviceID, what string,
 		target: func(_ context.Context, j *job) (stconfig.Value, error) { return to(j.doc) },
 	}})
 	return err
-}
-
-func sectionOf(text string) (stconfig.Key, error) {
-	section, err := stconfig.ParseKey(text)
-	if err != nil {
-		return section, err
-	}
-	for i := range section.Len() {
-		if section.At(i).Name == "*" {
-			return section, fleet.Invalidf("section", "a section is one place: name it, without *")
-		}
-	}
-	return section, nil
 }
 
 // carryOut plans a change, decides whether it may be sent, and sends it. Where the daemon's document moved before the
@@ -168,18 +147,7 @@ func (e *Engine) planChange(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	c.out.Left, c.wanted = nil, nil
-	for _, d := range stconfig.Diff(j.doc, target) {
-		why, within := c.exempt(d.Key, j.entries)
-		switch {
-		case !within:
-		case why != "":
-			left := plan.Change{Key: d.Key, From: d.From, To: d.To, Class: plan.Skipped, Reason: why}
-			c.out.Left = append(c.out.Left, left)
-		default:
-			c.wanted = append(c.wanted, d)
-		}
-	}
+	c.wanted, c.out.Left = plan.ByPerson(c.section, j.doc, target, j.entries)
 	if j.plan, err = plan.Make(e.changeInput(ctx, j)); err != nil {
 		return err
 	}
@@ -189,7 +157,7 @@ func (e *Engine) planChange(ctx context.Context, j *job) error {
 		}
 	}
 	c.out.Plan = j.plan
-	return c.checkConsent()
+	return j.plan.CheckConsent(c.digest, c.consent)
 }
 
 // changeInput is judged as what an admin asks for only where an admin asks.
@@ -207,49 +175,6 @@ func (e *Engine) changeInput(ctx context.Context, j *job) plan.Input {
 		ByAdmins: byAdmins, Facts: facts,
 		Consent: func(planned plan.Change) bool { return slices.Contains(c.consent, planned.Key.String()) },
 	}
-}
-
-// exempt tells whether a difference is in the section, and why it is not restored all the same.
-func (c *change) exempt(key stconfig.Key, entries []fleet.BaseEntry) (why string, within bool) {
-	if !key.HasPrefix(c.section) {
-		if c.section.HasPrefix(key) {
-			return fmt.Sprintf("it is there as a whole or not at all: restore %s", key), true
-		}
-		return "", false
-	}
-	switch strings.ToLower(key.String()) {
-	case "version":
-		return "the version of the configuration belongs to the daemon", true
-	case "gui.password":
-		return "a password hash is never put back: old daemons would hash it once more and lock the user out", true
-	case "gui.address", "gui.usetls", "gui.apikey", "gui.enabled":
-		return "how the daemon's API is reached is not restored: there would be no way back", true
-	}
-	for _, e := range entries {
-		owned, err := stconfig.ParseKey(e.Key)
-		if err == nil && e.Stands() && (key.HasPrefix(owned) || owned.HasPrefix(key)) {
-			return "templates write it: change those", true
-		}
-	}
-	return "", true
-}
-
-// checkConsent checks that the person consents to the plan that they saw.
-func (c *change) checkConsent() error {
-	if len(c.consent) == 0 && c.digest == "" {
-		return nil
-	}
-	if c.digest != c.out.Plan.Digest {
-		return &fleet.Error{Code: fleet.CodeConflict, Message: "what the restore would change is another by now",
-			Hint: "Ask for the restore without consent, look at its plan, and consent to that one."}
-	}
-	for _, key := range c.consent {
-		waits := func(p plan.Change) bool { return p.Class == plan.Held && p.Key.String() == key }
-		if !slices.ContainsFunc(c.out.Plan.Changes, waits) {
-			return fleet.Invalidf("consent", "nothing at %q waits for consent", key)
-		}
-	}
-	return nil
 }
 
 // keptByChange are the device's entries with the places of the change as the person's, also where Muster wrote the

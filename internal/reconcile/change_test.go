@@ -58,7 +58,7 @@ func (b *bench) share() error {
 	return b.engine.Amend(asAdmin(b.t), b.id, "share", share)
 }
 
-func (b *bench) restore(ctx context.Context, request reconcile.RestoreRequest) (reconcile.Restored, error) {
+func (b *bench) restore(ctx context.Context, request plan.RestoreRequest) (plan.Restored, error) {
 	return b.engine.Restore(ctx, b.id, 1, request)
 }
 
@@ -85,7 +85,7 @@ func TestAStopEndsARestoreThatIsUnderWay(t *testing.T) {
 		}
 		b.start()
 		defer b.stop()
-		done, err := b.restore(asAdmin(t), reconcile.RestoreRequest{})
+		done, err := b.restore(asAdmin(t), plan.RestoreRequest{})
 		if fleet.CodeOf(err) != fleet.CodeConflict || done.Done {
 			t.Errorf("got %+v, %v, want a conflict", done, err)
 		}
@@ -143,11 +143,11 @@ func TestAConsentedRestoreEndsWhenAPersonEditsInTheLastMoment(t *testing.T) {
 		})
 		defer b.stop()
 		b.store.revision = edited(b.daemon.doc, folder+".path", stconfig.Text("/elsewhere"))
-		asked, err := b.restore(asAdmin(t), reconcile.RestoreRequest{})
+		asked, err := b.restore(asAdmin(t), plan.RestoreRequest{})
 		if err != nil || asked.Done || len(b.store.outcomes()) != 0 {
 			t.Fatalf("got %+v, %v, want it to wait for consent", asked, err)
 		}
-		consented := reconcile.RestoreRequest{Digest: asked.Plan.Digest, Consent: []string{folder + ".path"}}
+		consented := plan.RestoreRequest{Digest: asked.Plan.Digest, Consent: []string{folder + ".path"}}
 		if _, err = b.restore(asAdmin(t), consented); fleet.CodeOf(err) != fleet.CodeConflict {
 			t.Errorf("got %v, want a conflict", err)
 		}
@@ -199,7 +199,7 @@ func TestAnOperatorsRestoreIsJudgedAsAnAuthorsTemplate(t *testing.T) {
 			defer b.stop()
 			b.store.revision = b.daemon.doc
 			b.daemon.edit(folder, "")
-			restored, err := b.restore(fleet.WithRole(t.Context(), role), reconcile.RestoreRequest{Section: folder})
+			restored, err := b.restore(fleet.WithRole(t.Context(), role), plan.RestoreRequest{Section: folder})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +256,7 @@ func TestARestoreThatTheDaemonCouldNotSaveIsNotDone(t *testing.T) {
 		}
 		b.start()
 		defer b.stop()
-		restored, err := b.restore(asAdmin(t), reconcile.RestoreRequest{})
+		restored, err := b.restore(asAdmin(t), plan.RestoreRequest{})
 		if err == nil || restored.Done {
 			t.Errorf("got %+v, %v, want an error", restored, err)
 		}
@@ -273,7 +273,7 @@ func TestARestoreTakesItsMemoryFromTheLimit(t *testing.T) {
 		b.store.revision = edited(b.daemon.doc, folder+".label", stconfig.Text(strings.Repeat("x", 1<<20)))
 		b.start()
 		defer b.stop()
-		restored, err := b.restore(asAdmin(t), reconcile.RestoreRequest{})
+		restored, err := b.restore(asAdmin(t), plan.RestoreRequest{})
 		if err != nil || !restored.Done || len(restored.Plan.Changes) != 1 {
 			t.Fatalf("done %v, %d changes, %v", restored.Done, len(restored.Plan.Changes), err)
 		}

@@ -12,6 +12,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 	"muster/internal/memlimit"
+	"muster/internal/plan"
 )
 
 const (
@@ -32,7 +33,7 @@ type Engine struct {
 	o    Options
 	log  *slog.Logger
 	seed maphash.Seed
-	held *heldChanges
+	held *plan.HeldChanges
 
 	mu               sync.Mutex // guards the rest, and of every item the fields that say so
 	wake             *sync.Cond
@@ -61,7 +62,7 @@ func New(o Options) *Engine {
 	if o.Memory == nil {
 		o.Memory = memlimit.New()
 	}
-	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(), held: newHeldChanges(),
+	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(), held: plan.NewHeldChanges(),
 		items: map[fleet.DeviceID]*item{}, views: map[*fleet.Registry]*view{}}
 	e.wake = sync.NewCond(&e.mu)
 	o.Memory.Freed = e.memoryFreed

@@ -102,7 +102,7 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !j.isUnsaved() &&
 		!m.history.restartState().required {
 		m.history.keepWaiting(plan.Plan{}, nil)
-		e.held.put(m.id, nil)
+		e.held.Put(m.id, nil)
 		e.report(m.id, plan.Findings{Result: plan.NoTemplates})
 		j.digest = j.known.Digest
 		m.history.done(j)
@@ -322,7 +322,7 @@ func (e *Engine) planFailed(j *job, err error) error {
 	if j.change != nil || !isLasting(err) || !errors.As(err, &known) {
 		return err
 	}
-	e.held.put(j.m.id, nil)
+	e.held.Put(j.m.id, nil)
 	e.report(j.m.id, plan.Findings{Result: plan.Unplannable, Reason: fleet.Reason(err), Next: known.Hint})
 	j.m.history.done(j)
 	e.passed(j.m, fleet.Pass{Generation: j.view.registry.Generation, Observed: j.digest, Failed: fleet.Reason(err)})
@@ -408,7 +408,7 @@ func (e *Engine) forget(j *job, r *request) error {
 	if j.device != nil {
 		gone = conflict("the device was registered anew meanwhile", "Look at its plan, then apply that one.")
 	}
-	e.held.put(j.m.id, nil)
+	e.held.Put(j.m.id, nil)
 	e.report(j.m.id, plan.Findings{Result: plan.Gone})
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -69,7 +68,7 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		outcome, detail = fleet.OutcomeApplied, "verified after an interruption"
 	}
 	for _, intent := range open {
-		h.stops.WritesFolders(recordIn(intent).keys(), nil, time.Now())
+		h.stops.WritesFolders(plan.ReadRecord(intent).Keys(), nil, time.Now())
 		outcome, detail := outcome, detail
 		if intent.Cause == fleet.CauseRestore || intent.Cause == fleet.CauseAccept {
 			outcome, detail = restoredOr(j, intent)
@@ -104,13 +103,13 @@ func restoredOr(j *job, intent fleet.Intent) (fleet.Outcome, string) {
 // reportUnverified says that the outcome of an intent is not known, because the daemon does not answer. When the
 // intent was to change how it is reached, and its API had the time to restart, that is the reason.
 func (e *Engine) reportUnverified(j *job, last fleet.Intent, why error) {
-	move := recordIn(last).Access
+	move := plan.ReadRecord(last).Access
 	restarting := restartTime - time.Since(last.CreatedAt)
 	switch {
 	case fleet.CodeOf(why) == fleet.CodeKeyRefused:
 		e.report(j.m.id, plan.Findings{Result: plan.KeyRefused, Reason: fleet.Reason(why)})
 	case move != nil && restarting <= 0:
-		lost := move.lost(why)
+		lost := move.Lost(why)
 		e.report(j.m.id, plan.Findings{Result: plan.AccessLost, Reason: lost.Message, Next: lost.Hint})
 	default:
 		e.report(j.m.id, plan.Findings{Result: plan.Unverified})
@@ -120,18 +119,10 @@ func (e *Engine) reportUnverified(j *job, last fleet.Intent, why error) {
 	}
 }
 
-// recordIn is what an intent says about its writes; of one that is not understood, nothing.
-func recordIn(intent fleet.Intent) (r record) {
-	if json.Unmarshal(intent.Writes, &r) != nil {
-		return record{}
-	}
-	return r
-}
-
 // recoverAccess finds out how the daemon is reached, where an open intent was to change that.
 func (e *Engine) recoverAccess(ctx context.Context, j *job, intent fleet.Intent) error {
 	now := j.device.Access()
-	next := recordIn(intent).next(now)
+	next := plan.ReadRecord(intent).Next(now)
 	if next == now || j.known.Online && next.Port == now.Port {
 		return nil // verified by reading alone
 	}

@@ -22,7 +22,7 @@ const whatIfChunk = 256
 // the plans under the present one. Devices for which nothing differs are left out. It asks daemons for nothing but
 // ignore patterns that were not read yet, and leaves no trace. each is called by one goroutine at a time, for devices
 // in any order.
-func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(Effect)) error {
+func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
 	w := whatIf{Engine: e, now: e.newView(now), then: e.newView(then), asking: &asking{Engine: e}, each: each}
 	var concerned []fleet.DeviceID
 	for _, id := range slices.Sorted(maps.Keys(then.Devices)) {
@@ -47,7 +47,7 @@ type whatIf struct {
 	asking    *asking
 
 	mu   sync.Mutex // one call of each at a time
-	each func(Effect)
+	each func(plan.Effect)
 }
 
 // concerns tells whether a device is planned from anything else under the other registry.
@@ -101,7 +101,7 @@ func (w *whatIf) compare(ctx context.Context, ids []fleet.DeviceID) (left []flee
 
 // effect plans a device under the other registry, and tells what differs.
 func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.Change) error {
-	effect := Effect{Device: id}
+	effect := plan.Effect{Device: id}
 	j, err := w.plan(ctx, w.then, id)
 	switch {
 	case errors.Is(err, errNothingSeen):

@@ -10,17 +10,16 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
-	"muster/internal/reconcile"
 )
 
 // effects are those of another list of templates, by device.
-func (b *bench) effects(templates ...fleet.TaggedTemplate) map[fleet.DeviceID]reconcile.Effect {
+func (b *bench) effects(templates ...fleet.TaggedTemplate) map[fleet.DeviceID]plan.Effect {
 	b.t.Helper()
 	now := b.store.registry
 	then := *now
 	then.Templates = templates
-	got := map[fleet.DeviceID]reconcile.Effect{}
-	if err := b.engine.WhatIf(b.t.Context(), now, &then, func(e reconcile.Effect) { got[e.Device] = e }); err != nil {
+	got := map[fleet.DeviceID]plan.Effect{}
+	if err := b.engine.WhatIf(b.t.Context(), now, &then, func(e plan.Effect) { got[e.Device] = e }); err != nil {
 		b.t.Fatal(err)
 	}
 	return got
@@ -96,12 +95,12 @@ func TestWhatIfEndsWithItsContextAndWithTheWorkersTrouble(t *testing.T) {
 		then.Templates = []fleet.TaggedTemplate{noNAT}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := b.engine.WhatIf(ctx, b.store.registry, &then, func(reconcile.Effect) {}); !errors.Is(err,
+		if err := b.engine.WhatIf(ctx, b.store.registry, &then, func(plan.Effect) {}); !errors.Is(err,
 			context.Canceled) {
 			t.Errorf("got %v, want canceled", err)
 		}
 		b.evals.fails(&fleet.Error{Code: fleet.CodeUnavailable, Message: "no worker"})
-		err := b.engine.WhatIf(t.Context(), b.store.registry, &then, func(e reconcile.Effect) { t.Errorf("got %+v", e) })
+		err := b.engine.WhatIf(t.Context(), b.store.registry, &then, func(e plan.Effect) { t.Errorf("got %+v", e) })
 		if fleet.CodeOf(err) != fleet.CodeUnavailable {
 			t.Errorf("got %v, want unavailable", err)
 		}

@@ -1,11 +1,40 @@
 package api
 
-// AuditEntry says who did what, and when.
+// AuditEntry says who did what, and when. Each carries the hash of the one before.
 type AuditEntry struct {
-	ID      int64  `json:"id"`
-	At      Time   `json:"at" format:"date-time"`
-	Who     string `json:"who" doc:"A token's name; muster for what the service did by itself"`
-	What    string `json:"what" doc:"device.create, template.replace, device.apply, ..."`
-	Subject string `json:"subject" doc:"What it was done to: a device ID, a template's ID, a tag"`
-	Detail  string `json:"detail" doc:"For a person"`
+	ID       int64  `json:"id"`
+	At       Time   `json:"at" format:"date-time"`
+	Who      string `json:"who" doc:"A token's name; muster for what the service did by itself"`
+	What     string `json:"what" doc:"device.create, template.replace, device.apply, ..."`
+	Subject  string `json:"subject" doc:"What it was done to: a device ID, a template's ID, a tag"`
+	Detail   string `json:"detail" doc:"For a person"`
+	Previous string `json:"previous" doc:"The hash of the entry before; blank in the first"`
+	Hash     string `json:"hash" doc:"SHA-256 of all the other fields; docs/audit.md says of which bytes"`
+}
+
+// AuditHead is a signed statement of how the audit ended at a time.
+type AuditHead struct {
+	Head string `json:"head" doc:"ID, time in milliseconds, hash and signature, with colons between"`
+	Key  string `json:"key" doc:"The Ed25519 key that signs, in hexadecimal digits"`
+}
+
+// VerifyAudit is the body of a request to verify the audit.
+type VerifyAudit struct {
+	Heads []string `json:"heads,omitempty" nullable:"false" doc:"Heads that were kept elsewhere"`
+}
+
+// AuditReport is what the verification of the audit found. Without faults and rows everything is as Muster wrote it.
+type AuditReport struct {
+	Entries  int64        `json:"entries"`
+	FirstID  int64        `json:"firstID"`
+	LastID   int64        `json:"lastID"`
+	LastHash string       `json:"lastHash"`
+	Faults   []AuditFault `json:"faults" nullable:"false" doc:"By entry, the first one first"`
+	Rows     []string     `json:"rows" nullable:"false" doc:"What was changed elsewhere: tokens, and what is sealed"`
+}
+
+// AuditFault is a place where the audit is not as Muster wrote it.
+type AuditFault struct {
+	ID     int64  `json:"id" doc:"Of the first entry that was changed, or is missing"`
+	Detail string `json:"detail"`
 }

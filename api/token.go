@@ -11,6 +11,7 @@ type Token struct {
 	OldUntil     *Time    `json:"oldUntil" format:"date-time" nullable:"true" doc:"Until when the secret before the last rotation works too; null when there is none"`
 	LastUsedAt   *Time    `json:"lastUsedAt" format:"date-time" nullable:"true" doc:"null: never"`
 	LastUsedFrom string   `json:"lastUsedFrom" doc:"Address of the last use; blank when there was none"`
+	Altered      bool     `json:"altered,omitempty" readOnly:"true" doc:"Its row in the database was not written by Muster: it is refused"`
 }
 
 // NewToken is the one answer that shows the secret.

@@ -285,6 +285,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("mirror", a.mirror.Run, a.fail)
 	a.life.background("old revisions", a.forgetOld, a.fail)
 	a.life.background("rotation of the seal key", a.sealing.run, a.fail)
+	a.life.background("audit", a.store.RunAuditor, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)

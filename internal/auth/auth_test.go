@@ -411,3 +411,20 @@ func TestAnAdministratorsFileOutlivesItsDatabase(t *testing.T) {
 		t.Errorf("got %q, %v; want a new token in the place of garbage", after, err)
 	}
 }
+
+func TestATokenThatMusterDidNotWriteIsRefused(t *testing.T) {
+	store := &memory{}
+	tokens := NewTokens(store)
+	secret, _, err := tokens.Create(t.Context(), fleet.Token{Name: "ci", Role: fleet.RoleAdmin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.tokens[0].Altered = true
+	p, err := NewAuthenticator(tokens, nil).Authenticate(request("X-API-Key", secret))
+	if !errors.Is(err, ErrAltered) || fleet.CodeOf(err) != fleet.CodeUnauthorized || p != (Principal{Name: "ci"}) {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	if err := tokens.Delete(t.Context(), "ci"); err != nil { // it is no administrator's
+		t.Error(err)
+	}
+}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -28,6 +29,9 @@ type Authenticator struct {
 	people *People
 }
 
+// ErrAltered is the cause where a token is refused because its row in the database was not written by Muster.
+var ErrAltered = errors.New("the row of the token was not written by Muster")
+
 // NewAuthenticator recognises these tokens, and the sessions of these people.
 func NewAuthenticator(tokens *Tokens, people *People) *Authenticator {
 	return &Authenticator{tokens: tokens, people: people}
@@ -36,7 +40,7 @@ func NewAuthenticator(tokens *Tokens, people *People) *Authenticator {
 // Authenticate is who sends the request. The error is unauthorized without a credential or with one that is not known.
 // A header counts, and a cookie only without one; nothing else of a request is looked at, least of all its URL, which
 // is written to logs. Wrong tokens are not counted: a token has 256 bits, and many programs behind one address may
-// share an old one.
+// share an old one. Where the cause of the error is ErrAltered the principal has the name of the token, and no role.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	secret, kind, err := credential(r)
 	if err != nil {
@@ -50,7 +54,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	}
 	p, ok, err := a.tokens.Principal(r.Context(), secret)
 	if err != nil {
-		return Principal{}, err
+		return p, err
 	}
 	if ok {
 		a.tokens.used(p.Name, r)

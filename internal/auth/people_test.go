@@ -179,7 +179,7 @@ func TestEveryFailedLogInCostsOneHash(t *testing.T) {
 			t.Errorf("got %q, and %q for another name", answer, answers[0])
 		}
 	}
-	entries, err := p.store.Audit(t.Context(), 0, 100)
+	entries, err := p.store.Audit(t.Context(), fleet.AuditQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

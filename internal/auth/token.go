@@ -84,7 +84,7 @@ func (t *Tokens) Delete(ctx context.Context, name string) error {
 	}
 	now := time.Now()
 	admins := slices.DeleteFunc(tokens, func(token fleet.Token) bool {
-		return token.Role != fleet.RoleAdmin || token.Expired(now)
+		return token.Role != fleet.RoleAdmin || token.Expired(now) || token.Altered
 	})
 	if len(admins) == 1 && admins[0].Name == name {
 		return &fleet.Error{
@@ -147,6 +147,9 @@ func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok 
 	if !found || !present && !before {
 		return Principal{}, false, nil
 	}
+	if token.Altered {
+		return Principal{Name: token.Name}, false, altered()
+	}
 	if err := ended(token, before); err != nil {
 		return Principal{}, false, err
 	}
@@ -167,6 +170,12 @@ func ended(token fleet.Token, before bool) error {
 			Hint:    "Use the text that the rotation printed. If it is lost, have the token rotated again."}
 	}
 	return nil
+}
+
+func altered() error {
+	return &fleet.Error{Code: fleet.CodeUnauthorized, Err: ErrAltered,
+		Message: "this token is not as Muster wrote it into its database, so it is refused",
+		Hint:    "Have an administrator look at `muster audit verify`, revoke this token and make another one."}
 }
 
 // patience is how long somebody with a known token waits for the tokens to be read.

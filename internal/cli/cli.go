@@ -40,6 +40,7 @@ type commands struct {
 	FolderRoots folderRootsCommand `cmd:"" help:"Show and set the directories below which templates of authors may put folders."`
 	Seal        sealCommand        `cmd:"" help:"Show and replace the key that seals the database."`
 	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`
+	Audit       auditCommand       `cmd:"" help:"Show who did what, export it, and prove that it was not changed."`
 	Sim         simCommand         `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker      workerCommand      `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`

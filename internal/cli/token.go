@@ -119,7 +119,11 @@ func printTokens(out io.Writer, tokens []api.Token) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tROLE\tFOR\tCREATED\tEXPIRES\tLAST USED\tFROM")
 	for _, t := range tokens {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", t.Name, t.Role, scopeText(t.Tags), t.CreatedAt,
+		role := t.Role
+		if t.Altered {
+			role = "refused: not written by Muster"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", t.Name, role, scopeText(t.Tags), t.CreatedAt,
 			orNever(t.ExpiresAt), orNever(t.LastUsedAt), cmp.Or(t.LastUsedFrom, "-"))
 	}
 	return table.Flush()

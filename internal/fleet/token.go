@@ -62,6 +62,7 @@ type Token struct {
 	OldHash   string    // of the text before the last rotation; "": there is none
 	OldUntil  time.Time // from then on the text before is refused
 	LastUse   TokenUse  // zero: never used
+	Altered   bool      // what is kept of it was not written by Muster: it gives no role
 }
 
 // TokenUse is when and from where a token was used.

@@ -12,7 +12,7 @@ const MaxUserNameBytes = 64
 
 // reservedNames are shown as the actor or the cause in histories and the audit where no person acted.
 var reservedNames = []string{
-	"muster", "daemon", "template", "person", "restore", "accept", "rollout", "undo", Anonymous,
+	"muster", "daemon", "template", "person", "restore", "accept", "rollout", "undo", "host", Anonymous,
 }
 
 // Anonymous is the actor of what came without a credential, or with a wrong one.

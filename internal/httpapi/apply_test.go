@@ -109,7 +109,7 @@ func TestApplyNamesWhoAllowedWhatInTheAudit(t *testing.T) {
 	w, path := heldWorld(t)
 	w.want(http.StatusOK, call{method: http.MethodPost, path: path, role: fleet.RoleOperator,
 		body: `{"digest":"abc","consent":["folders.photos"],"keep":["options.natEnabled"]}`})
-	entries, err := w.store.Audit(t.Context(), 0, 100)
+	entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestApplyNamesWhoAllowedWhatInTheAudit(t *testing.T) {
 	}
 	want := fleet.AuditEntry{ID: entries[i].ID, At: entries[i].At, Who: "operator", What: "device.apply",
 		Subject: string(idA),
-		Detail:  "consent to folders.photos; keep options.natEnabled"}
+		Detail:  "consent to folders.photos; keep options.natEnabled", Previous: entries[i].Previous, Hash: entries[i].Hash}
 	if entries[i] != want {
 		t.Errorf("got %+v, want %+v", entries[i], want)
 	}

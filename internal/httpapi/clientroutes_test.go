@@ -109,10 +109,14 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"putSecret": func(c *client.Client, ctx context.Context) {
 		_, _, _ = c.PutSecret(ctx, "n", api.PutSecret{Value: new("v")})
 	},
-	"getSeal":        func(c *client.Client, ctx context.Context) { _, _ = c.Seal(ctx) },
-	"rotateSeal":     func(c *client.Client, ctx context.Context) { _, _ = c.RotateSeal(ctx) },
-	"deleteSecret":   func(c *client.Client, ctx context.Context) { _ = c.DeleteSecret(ctx, "n") },
-	"listAudit":      func(c *client.Client, ctx context.Context) { _, _ = c.Audit(ctx, 0, 0) },
+	"getSeal":      func(c *client.Client, ctx context.Context) { _, _ = c.Seal(ctx) },
+	"rotateSeal":   func(c *client.Client, ctx context.Context) { _, _ = c.RotateSeal(ctx) },
+	"deleteSecret": func(c *client.Client, ctx context.Context) { _ = c.DeleteSecret(ctx, "n") },
+	"listAudit": func(c *client.Client, ctx context.Context) {
+		_, _ = c.Audit(ctx, client.AuditSearch{Who: "x", Oldest: true})
+	},
+	"verifyAudit":    func(c *client.Client, ctx context.Context) { _, _ = c.VerifyAudit(ctx, nil) },
+	"signAudit":      func(c *client.Client, ctx context.Context) { _, _ = c.SignAudit(ctx) },
 	"listPending":    func(c *client.Client, ctx context.Context) { _, _ = c.Pending(ctx, client.List{}) },
 	"acceptPending":  func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },
 	"dismissPending": func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },

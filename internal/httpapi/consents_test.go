@@ -111,7 +111,7 @@ func TestAnAnswerNeedsTheRoleThatTheChangeNeeds(t *testing.T) {
 				"rollout 7") != (f.answered[0].Rollout == 7) {
 				t.Errorf("got %+v of %+v by %v", got, f.answered, f.by)
 			}
-			entries, err := w.store.Audit(t.Context(), 0, 1)
+			entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{Limit: 1})
 			if err != nil || len(entries) != 1 || entries[0].What != "consents.answer" || entries[0].Who != string(one.role) {
 				t.Errorf("got %+v, %v", entries, err)
 			}

@@ -79,15 +79,23 @@ func (s *server) devicesWith(r *request, q listQuery, passes func(*fleet.Registe
 		return reply{}, err
 	}
 	key := "masked"
-	if seesKeys(r.who) {
+	if r.seesKeys() {
 		key = "revealed"
 	}
 	return s.lists.cached(registry, r, key, func() (reply, error) {
-		return showList(r, q, sortedDevices(registry), listing[*fleet.Registered, api.Device]{
+		shown := 0
+		out, err := showList(r, q, sortedDevices(registry), listing[*fleet.Registered, api.Device]{
 			matches: func(d *fleet.Registered) bool { return passes(d) && q.picks(d) },
 			cursor:  deviceCursor, beyond: beyondDevice,
-			wire: func(d *fleet.Registered) api.Device { return wireDevice(d.Device, r.who) },
+			wire: func(d *fleet.Registered) api.Device {
+				shown++
+				return r.wireDevice(d.Device)
+			},
 		})
+		if shown > 0 && r.seesKeys() {
+			out.reveals = fmt.Sprintf("%d devices", shown)
+		}
+		return out, err
 	})
 }
 
@@ -120,7 +128,11 @@ func (s *server) getDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(wireDevice(device.Device, r.who))
+	out, err := show(r.wireDevice(device.Device))
+	if r.seesKeys() {
+		out.reveals = string(device.ID)
+	}
+	return out, err
 }
 
 func (s *server) putDevice(r *request) (reply, error) {
@@ -156,7 +168,7 @@ func (s *server) putDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	out, err := showCreated(wireDevice(stored, r.who), created, devicePath(id))
+	out, err := showCreated(r.wireDevice(stored), created, devicePath(id))
 	if old != nil && old.Label != stored.Label {
 		out.warning = s.warnOfRenaming(r.Context(), *old, stored)
 	}
@@ -289,14 +301,14 @@ func (r *request) changeDeviceTags(change deviceTagger) (reply, error) {
 	return show(wireTags(tags))
 }
 
-// seesKeys tells who sees API keys: whoever could write others in their place.
-func seesKeys(who auth.Principal) bool { return who.May(auth.WriteDevices) }
+// seesKeys tells whether the reply shows API keys: to who could write others in their place.
+func (r *request) seesKeys() bool { return r.who.May(auth.WriteDevices) && !r.keysMasked }
 
-func (r *request) shownDevice(d *fleet.Device) any { return wireDevice(*d, r.who) }
+func (r *request) shownDevice(d *fleet.Device) any { return r.wireDevice(*d) }
 
-func wireDevice(d fleet.Device, who auth.Principal) api.Device {
+func (r *request) wireDevice(d fleet.Device) api.Device {
 	key := fleet.MaskedAPIKey
-	if seesKeys(who) {
+	if r.seesKeys() {
 		key = d.APIKey.Reveal()
 	}
 	return api.Device{

@@ -21,6 +21,7 @@ type reply struct {
 	location string
 	link     string
 	warning  string
+	reveals  string                    // whose API keys the body shows, for the audit; "": of none
 	stream   func(http.ResponseWriter) // writes everything itself
 	document Document                  // instead of the body, of this length; nil: there is a body
 	length   int64
@@ -86,6 +87,11 @@ func etagOf(body []byte) string {
 
 func etagFrom(sum []byte) string { return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"` }
 
+// unchanged tells whether the client has this very reply.
+func (out reply) unchanged(r *http.Request) bool {
+	return out.etag != "" && reads(r) && anyMatch(r.Header.Values("If-None-Match"), out.etag, weakly)
+}
+
 func (out reply) write(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	for _, cookie := range out.cookies {
@@ -103,7 +109,7 @@ func (out reply) write(w http.ResponseWriter, r *http.Request) {
 	if out.warning != "" {
 		header.Set(api.WarningHeader, out.warning)
 	}
-	if out.etag != "" && reads(r) && anyMatch(r.Header.Values("If-None-Match"), out.etag, weakly) {
+	if out.unchanged(r) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}

@@ -112,7 +112,7 @@ func TestARestoreNeedsConsentForWhatIsHeld(t *testing.T) {
 	if len(f.done) != 2 || f.done[0].Section != "x" || f.done[0].Digest != "abc" {
 		t.Errorf("restored %+v", f.done)
 	}
-	entries, err := w.store.Audit(t.Context(), 0, 1)
+	entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{Limit: 1})
 	if err != nil || entries[0].What != "device.restore" || !strings.HasPrefix(entries[0].Detail,
 		"revision 2, x; consent to ") {
 		t.Errorf("got %+v, %v", entries, err)

@@ -141,7 +141,7 @@ func TestRolloutsAreSteeredByOperatorsAndUndoneByAuthors(t *testing.T) {
 		", "); got != "pause by operator, resume by operator, halt by operator, undo by author" {
 		t.Errorf("got %s", got)
 	}
-	entries, err := w.store.Audit(t.Context(), 0, 1)
+	entries, err := w.store.Audit(t.Context(), fleet.AuditQuery{Limit: 1})
 	if err != nil || len(entries) != 1 || entries[0].What != "rollout.undo" || entries[0].Subject != "2" ||
 		entries[0].Who != "author" {
 		t.Errorf("got %+v, %v", entries, err)

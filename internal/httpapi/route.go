@@ -41,7 +41,8 @@ type route struct {
 // request is a request on its way through a handler.
 type request struct {
 	*http.Request
-	who auth.Principal
+	who        auth.Principal
+	keysMasked bool // also for those who may see API keys
 }
 
 func (s *server) register(spec huma.API, rt route) {
@@ -61,6 +62,7 @@ func (s *server) register(spec huma.API, rt route) {
 func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	who, err := s.permit(r, rt.permission)
 	if err != nil {
+		s.traceRefusal(r, who, rt.name, err)
 		s.fail(w, r, err)
 		return
 	}
@@ -79,12 +81,13 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		}
 	}
 	ctx := fleet.WithRole(fleet.WithActor(r.Context(), who.Name), who.Role)
-	out, err := rt.handle(&request{Request: r.WithContext(ctx), who: who})
+	out, err := s.handle(&request{Request: r.WithContext(ctx), who: who}, rt)
 	if out.release != nil {
 		defer out.release()
 		endsSoon(w)
 	}
 	if err != nil {
+		s.traceRefusal(r, who, rt.name, err)
 		s.fail(w, r, err)
 		return
 	}
@@ -93,25 +96,45 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	if rt.volatile {
-		out.etag = ""
 		w.Header().Set("Cache-Control", "no-store")
-	} else if out.etag == "" && len(out.body) > 0 {
-		out.etag = etagOf(out.body)
 	}
 	out.write(w, r)
 }
 
-// permit authenticates, unless the route is public, and checks the permission.
+// handle runs a handler. Where the reply shows API keys that is in the audit first; while it cannot be, they are masked.
+func (s *server) handle(r *request, rt route) (reply, error) {
+	out, err := rt.handle(r)
+	if err != nil || out.stream != nil {
+		return out, err
+	}
+	if rt.volatile {
+		out.etag = ""
+	} else if out.etag == "" && len(out.body) > 0 {
+		out.etag = etagOf(out.body)
+	}
+	if out.reveals == "" || out.unchanged(r.Request) || s.traceReading(r, out.reveals) {
+		return out, nil
+	}
+	if out.release != nil {
+		out.release()
+	}
+	masked := *r
+	masked.keysMasked = true
+	return s.handle(&masked, rt)
+}
+
+// permit authenticates, unless the route is public, and checks the permission. The principal of an error says who was
+// refused, as far as that is known.
 func (s *server) permit(r *http.Request, permission auth.Permission) (auth.Principal, error) {
 	if permission == auth.Public {
 		return auth.Principal{}, nil
 	}
 	who, err := s.Auth.Authenticate(r)
 	if err != nil {
-		return auth.Principal{}, err
+		return who, err
 	}
 	if !who.May(permission) {
-		return auth.Principal{}, roleMissing(who, permission, "may not do that")
+		return who, roleMissing(who, permission, "may not do that")
 	}
 	return who, nil
 }
@@ -128,7 +151,8 @@ func roleMissing(who auth.Principal, permission auth.Permission, what string) er
 
 // unknown answers what no route takes: 405 when another method would do, else 404.
 func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
-	if _, err := s.Auth.Authenticate(r); err != nil {
+	if who, err := s.Auth.Authenticate(r); err != nil {
+		s.traceRefusal(r, who, "", err)
 		s.fail(w, r, err)
 		return
 	}

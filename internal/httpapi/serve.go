@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"muster/internal/auth"
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
@@ -34,6 +35,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", replyPolicy)
 	if err := s.acceptable(r); err != nil {
+		s.traceRefusal(r, auth.Principal{}, "", err)
 		s.fail(rec, r, err)
 		return
 	}

@@ -100,7 +100,9 @@ type server struct {
 	whatIfs     chan struct{} // holds a token for each that is under way
 	evaluations chan struct{} // likewise
 	plans       chan struct{} // likewise
-	openAPI     reply
+
+	verifications chan struct{} // likewise
+	openAPI       reply
 }
 
 // New is the handler of every path of the API; it starts nothing.
@@ -108,18 +110,19 @@ func New(options Options) http.Handler { return newServer(options) }
 
 func newServer(options Options) *server {
 	s := &server{
-		Options:     options,
-		log:         options.Log.With(logkey.Component, "httpapi"),
-		mux:         http.NewServeMux(),
-		methods:     map[string][]string{},
-		streaming:   streamTimes,
-		streams:     places{most: streamsPerToken},
-		patience:    writePatience,
-		whatIfs:     make(chan struct{}, maxWhatIfs),
-		evaluations: make(chan struct{}, maxEvaluations),
-		plans:       make(chan struct{}, maxPlans),
-		hosts:       allowedHosts(options.AllowedHosts),
-		crossOrigin: http.NewCrossOriginProtection(),
+		Options:       options,
+		log:           options.Log.With(logkey.Component, "httpapi"),
+		mux:           http.NewServeMux(),
+		methods:       map[string][]string{},
+		streaming:     streamTimes,
+		streams:       places{most: streamsPerToken},
+		patience:      writePatience,
+		whatIfs:       make(chan struct{}, maxWhatIfs),
+		evaluations:   make(chan struct{}, maxEvaluations),
+		plans:         make(chan struct{}, maxPlans),
+		verifications: make(chan struct{}, 1),
+		hosts:         allowedHosts(options.AllowedHosts),
+		crossOrigin:   http.NewCrossOriginProtection(),
 	}
 	s.routes = s.allRoutes()
 	spec := humago.New(s.mux, newSpec())

@@ -150,5 +150,6 @@ func wireToken(token fleet.Token) api.Token {
 	return api.Token{Name: token.Name, Role: string(token.Role), Tags: wireTags(token.Scope.Tags()),
 		CreatedAt: api.Time{Time: token.CreatedAt}, IssuedAt: api.Time{Time: token.IssuedAt},
 		ExpiresAt: moment(token.ExpiresAt), OldUntil: moment(token.OldUntil),
-		LastUsedAt: moment(token.LastUse.At), LastUsedFrom: token.LastUse.From}
+		LastUsedAt: moment(token.LastUse.At), LastUsedFrom: token.LastUse.From,
+		Altered: token.Altered}
 }

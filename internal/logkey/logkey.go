@@ -24,6 +24,7 @@ const (
 	Next      = "next"
 	Part      = "part"
 	Limit     = "limit"
+	Proof     = "proof" // its name
 
 	InForce    = "inForce"
 	NotInForce = "notInForce"

@@ -198,7 +198,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 		}
 		var got []string
 		for before := int64(0); ; { // page by page
-			page := must(s.Audit(t.Context(), before, 50))(t)
+			page := must(s.Audit(t.Context(), fleet.AuditQuery{After: before, Limit: 50}))(t)
 			if len(page) == 0 {
 				break
 			}

@@ -180,7 +180,7 @@ func TestDeleteDeviceForgetsAllButTheAudit(t *testing.T) {
 			t.Errorf("got open intents %+v", open)
 		}
 		var seen []string
-		for _, e := range must(s.Audit(t.Context(), 0, 100))(t) {
+		for _, e := range must(s.Audit(t.Context(), fleet.AuditQuery{Limit: 100}))(t) {
 			if e.Subject == string(d.ID) {
 				seen = append(seen, e.What)
 			}

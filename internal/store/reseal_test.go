@@ -53,7 +53,7 @@ func TestEveryBlobOfTheDatabaseIsListedAsSealed(t *testing.T) {
 	blobs := must(collect(t.Context(), pool{s.reads}, func(row scanner) (name string, err error) {
 		return name, row.Scan(&name)
 	}, `SELECT m.name || '.' || c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
-		WHERE m.type = 'table' AND c.type = 'BLOB'`))(t)
+		WHERE m.type = 'table' AND c.type = 'BLOB' AND NOT (m.name = 'audit_heads' AND c.name = 'signature')`))(t)
 	var listed []string
 	for _, c := range sealedColumns {
 		listed = append(listed, c.table+"."+c.column)
@@ -130,6 +130,9 @@ func opened(t *testing.T, s *Store) (all []string) {
 			t.Errorf("%s.%s holds nothing: this test shows nothing about it", column.table, column.column)
 		}
 		for _, cell := range cells {
+			if cell.row() == auditEnds {
+				continue // the rotation itself is in the audit
+			}
 			plain := must(s.seal.Open(column.table, cell.row(), column.column, cell.sealed))(t)
 			all = append(all, fmt.Sprintf("%s %s %s %s", column.table, cell.row(), column.column, plain))
 		}
@@ -270,6 +273,7 @@ func TestTextsOfBeforeAreSealedAndGoneFromTheFile(t *testing.T) {
 	db := must(d.openWrites())(t)
 	must(must(newProvider(d, db))(t).UpTo(t.Context(), 18))(t)
 	for _, text := range []string{
+		`INSERT INTO meta (name, value) VALUES ('seal_check', '` + unproven(t) + `')`,
 		`INSERT INTO generations (number, cause, created_at) VALUES (1, 'x', 0)`,
 		`INSERT INTO templates (label, priority, op, key, text, created_at, updated_at)
 			VALUES ('a', 0, 'set', 'gui.user', '"` + string(canary) + `"', 0, 0)`,

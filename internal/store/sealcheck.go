@@ -10,7 +10,12 @@ import (
 	"muster/internal/fleet"
 )
 
-const sealCheck = "muster"
+// What the seal check holds: that the key fits, and since when the database has proofs. A database that has them and
+// lost one is not like one of before: what they were about gives nothing.
+const (
+	sealCheckUnproven = "muster" // of databases of before
+	sealCheckProven   = "muster, with proofs"
+)
 
 // checkSeal proves that the key fits before anything is read or written with it. A database in which nothing is sealed
 // yet gets a key where there is none; any other one without its key is refused.
@@ -48,28 +53,45 @@ func (w *writer) sealedBefore(ctx context.Context) (bool, error) {
 }
 
 func (w *writer) compareSeal(ctx context.Context) error {
-	s := w.store
-	var sealed string
-	row := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`)
-	err := row.Scan(&sealed)
+	var text string
+	err := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		return w.session.exec(ctx, `INSERT INTO meta (name, value) VALUES ('seal_check', $1)`, s.sealedCheck())
+		return w.firstSealCheck(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	return s.openCheck(sealed)
-}
-
-func (s *Store) sealedCheck() string {
-	return hex.EncodeToString(s.seal.Seal("meta", "seal_check", "value", []byte(sealCheck)))
-}
-
-func (s *Store) openCheck(sealed string) error {
-	raw, err := hex.DecodeString(sealed)
+	sealed, err := hex.DecodeString(text)
 	if err != nil {
 		return fmt.Errorf("read seal check: %w", err)
 	}
-	_, err = s.seal.Open("meta", "seal_check", "value", raw)
-	return err
+	plain, err := w.store.seal.Open("meta", "seal_check", "value", sealed)
+	if err != nil || string(plain) != sealCheckUnproven {
+		return err
+	}
+	if err := w.sealTexts(ctx); err != nil {
+		return err
+	}
+	return w.makeProofs(ctx)
+}
+
+// firstSealCheck begins a new database. One that holds rows that give a role, or an audit, is not new: its seal check
+// was taken away.
+func (w *writer) firstSealCheck(ctx context.Context) error {
+	var rows int
+	err := w.session.row(ctx, `SELECT (SELECT count(*) FROM tokens) + (SELECT count(*) FROM audit)`).Scan(&rows)
+	if err != nil {
+		return err
+	}
+	if rows > 0 {
+		return w.session.exec(ctx, putSealCheck, w.store.sealedCheck())
+	}
+	return w.makeProofs(ctx)
+}
+
+const putSealCheck = `INSERT INTO meta (name, value) VALUES ('seal_check', $1)
+	ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+
+func (s *Store) sealedCheck() string {
+	return hex.EncodeToString(s.seal.Seal("meta", "seal_check", "value", []byte(sealCheckProven)))
 }

@@ -25,6 +25,7 @@ var sealedColumns = []sealedColumn{
 	{"devices", []string{"id"}, "api_key"},
 	{"secrets", []string{"name"}, "value"},
 	{"own_keys", []string{"name"}, "value"},
+	{"proofs", []string{"name"}, "body"},
 	{"templates", []string{"id"}, "text"},
 	{"template_history", []string{"template_id", "generation"}, "text"},
 	{"intents", []string{"id"}, "writes"},

@@ -73,6 +73,7 @@ type Store struct {
 	keepTimer *time.Timer // of the next attempt to keep modes that are in force; nil without one
 
 	decisions modeDecisions
+	bounded   bounded
 }
 
 // Open locks the database for this process, brings its tables up to date, reads what is registered and starts the
@@ -114,9 +115,6 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 		}
 	}
 	if err := s.writer.checkSeal(ctx, options.MakeSeal); err != nil {
-		return err
-	}
-	if err := s.writer.sealTexts(ctx); err != nil {
 		return err
 	}
 	if err := s.writer.claim(ctx); err != nil {

@@ -14,9 +14,16 @@ import (
 const tokenColumns = `name, role, tag_scope, hash, created_at, issued_at, expires_at, old_hash, old_until, last_used_at,
 	last_used_from`
 
-// Tokens are all of them.
+const selectTokens = `SELECT ` + tokenColumns + ` FROM tokens`
+
+// Tokens are all of them, those too that Muster did not write.
 func (s *Store) Tokens(ctx context.Context) ([]fleet.Token, error) {
-	tokens, err := collect(ctx, pool{s.reads}, scanToken, `SELECT `+tokenColumns+` FROM tokens`)
+	tokens, in, err := enrolled(ctx, s, tokenRows, func() ([]fleet.Token, error) {
+		return collect(ctx, pool{s.reads}, scanToken, selectTokens)
+	})
+	for i := range tokens {
+		tokens[i].Altered = in[tokens[i].Name] != tokenSum(tokens[i])
+	}
 	return tokens, failure("read tokens", err)
 }
 
@@ -79,6 +86,9 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 				return none, err
 			}
 		}
+		if err := t.enroll(tokenRows, token.Name, tokenSum(token)); err != nil {
+			return none, err
+		}
 		return none, t.exec(`INSERT INTO tokens (`+tokenColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			token.Name, string(token.Role), scope, token.Hash, millis(token.CreatedAt), millis(token.IssuedAt),
 			millis(token.ExpiresAt), textOrNull(token.OldHash), millis(token.OldUntil), millis(token.LastUse.At),
@@ -113,16 +123,37 @@ func (s *Store) RotateToken(ctx context.Context, token fleet.Token) error {
 		return noToken(token.Name)
 	}
 	_, err := write(ctx, s, "rotate token", func(t *tx) (none struct{}, err error) {
+		is, err := t.tokenAsWritten(token.Name)
+		if err != nil {
+			return none, err
+		}
 		n, err := t.affect(`UPDATE tokens SET hash = $2, issued_at = $3, expires_at = $4, old_hash = $5, old_until = $6
 			WHERE name = $1 AND hash = $5`, token.Name, token.Hash, millis(token.IssuedAt), millis(token.ExpiresAt),
 			token.OldHash, millis(token.OldUntil))
 		if err == nil && n == 0 {
 			err = noToken(token.Name)
 		}
-		t.record("token.rotate", token.Name, describeToken(token))
-		return none, err
+		if err != nil {
+			return none, err
+		}
+		is.Hash, is.IssuedAt, is.ExpiresAt = token.Hash, token.IssuedAt, token.ExpiresAt
+		is.OldHash, is.OldUntil = token.OldHash, token.OldUntil
+		t.record("token.rotate", token.Name, describeToken(is))
+		return none, t.enroll(tokenRows, token.Name, tokenSum(is))
 	})
 	return err
+}
+
+// tokenAsWritten is a token for a write. One that Muster did not write is a conflict.
+func (t *tx) tokenAsWritten(name string) (fleet.Token, error) {
+	token, err := scanToken(t.row(selectTokens+` WHERE name = $1`, name))
+	if absent(err) {
+		return token, noToken(name)
+	}
+	if err != nil {
+		return token, err
+	}
+	return token, t.asWritten(tokenRows, name, tokenSum(token))
 }
 
 // DeleteToken answers not_found for a name that nobody has.
@@ -135,8 +166,11 @@ func (s *Store) DeleteToken(ctx context.Context, name string) error {
 		if err == nil && n == 0 {
 			err = noToken(name)
 		}
+		if err != nil {
+			return none, err
+		}
 		t.record("token.delete", name, "")
-		return none, err
+		return none, t.strike(tokenRows, name)
 	})
 	return err
 }

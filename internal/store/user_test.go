@@ -263,7 +263,7 @@ func TestTheAuditHasPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, e := range must(s.Audit(t.Context(), 0, 50))(t) {
+		for _, e := range must(s.Audit(t.Context(), fleet.AuditQuery{Limit: 50}))(t) {
 			got = append(got, e.Who+" "+e.What+" "+e.Subject+" "+e.Detail)
 		}
 		const want = `root user.delete anna author

@@ -247,7 +247,8 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 			return effects, err
 		}
 	}
-	if err := w.session.insertAudit(ctx, effects.audit); err != nil {
+	end := &tx{store: w.store, session: w.session, ctx: ctx, now: now}
+	if err := end.appendAudit(effects.audit); err != nil {
 		return effects, err
 	}
 	return effects, w.session.exec(ctx, "COMMIT")

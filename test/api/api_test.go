@@ -110,7 +110,7 @@ func TestAPersonConsentsToWhatIsHeld(t *testing.T) {
 		}
 		return "the user is not in the configuration seen last"
 	})
-	entries, err := operator.Audit(t.Context(), 0, 0)
+	entries, err := operator.Audit(t.Context(), client.AuditSearch{})
 	if err != nil || !slices.ContainsFunc(entries, func(e api.AuditEntry) bool {
 		return e.What == "device.apply" && e.Subject == id && e.Detail == "consent to GUI.user" && e.Who != "muster"
 	}) {

@@ -175,7 +175,7 @@ func TestAnAdminLetsAnAuthorsFolderOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)
-	entries, err := s.Client.Audit(t.Context(), 0, 0)
+	entries, err := s.Client.Audit(t.Context(), muster.AuditSearch{})
 	if err != nil || !slices.ContainsFunc(entries,
 		func(e api.AuditEntry) bool { return e.What == "tag.folderRoots" && e.Subject == "office" }) {
 		t.Errorf("the audit does not have it: %v", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/cli"
 	"muster/internal/fleet"
 	"muster/test/daemon"
@@ -84,7 +85,7 @@ func TestARenewedCertificateIsTakenByAPerson(t *testing.T) {
 		t.Errorf("the pin is %s, want %s", got, d.Pin())
 	}
 	says(t, s, 0, []string{"nothing to do"}, "", "device", "trust", short)
-	entries, err := s.Client.Audit(t.Context(), 0, 0)
+	entries, err := s.Client.Audit(t.Context(), client.AuditSearch{})
 	if err != nil {
 		t.Fatal(err)
 	}

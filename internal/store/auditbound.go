@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// What a principal can have written without being let in, or by reading again and again, is bounded: a few entries, then
+// one that says how many more there were. The time that such an entry is for doubles while it goes on.
+const (
+	boundedEntries = 5 // of one principal and kind, in each window
+	firstWindow    = time.Minute
+	longestWindow  = time.Hour
+)
+
+// bounded counts entries by who and what.
+type bounded struct {
+	mu      sync.Mutex // guards the rest
+	windows map[boundedKey]*window
+}
+
+type boundedKey struct{ who, what string }
+
+type window struct {
+	ends    time.Time
+	length  time.Duration
+	entries int
+	more    int // that were not written
+}
+
+// admit tells whether an entry is to be written, and gives how many were not in the window before, which is over.
+func (b *bounded) admit(key boundedKey, now time.Time) (write bool, more int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.windows == nil {
+		b.windows = map[boundedKey]*window{}
+	}
+	w := b.windows[key]
+	if w == nil {
+		w = &window{length: firstWindow, ends: now.Add(firstWindow)}
+		b.windows[key] = w
+	}
+	if !now.Before(w.ends) {
+		more = w.next(now)
+	}
+	if w.entries < boundedEntries {
+		w.entries++
+		return true, more
+	}
+	w.more++
+	return false, more
+}
+
+// next begins the window after one that is over.
+func (w *window) next(now time.Time) (more int) {
+	more = w.more
+	if more > 0 {
+		w.length = min(2*w.length, longestWindow)
+	} else {
+		w.length = firstWindow
+	}
+	w.ends, w.entries, w.more = now.Add(w.length), 0, 0
+	return more
+}
+
+// over ends the windows that are over, or all, and gives what was not written in them.
+func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	more := map[boundedKey]int{}
+	for key, w := range b.windows {
+		switch {
+		case !all && now.Before(w.ends):
+			continue
+		case w.more == 0:
+			delete(b.windows, key)
+			continue
+		}
+		more[key] = w.next(now)
+	}
+	return more
+}
+
+// RecordBounded is Record for what may come often. It counts what it does not write.
+func (s *Store) RecordBounded(ctx context.Context, what, subject, detail string) error {
+	key := boundedKey{fleet.ActorOf(ctx), what}
+	record, more := s.bounded.admit(key, s.clock())
+	if more > 0 {
+		if err := s.recordMore(ctx, key, more); err != nil {
+			return err
+		}
+	}
+	if !record {
+		return nil
+	}
+	return s.Record(ctx, what, subject, detail)
+}
+
+func (s *Store) recordMore(ctx context.Context, key boundedKey, more int) error {
+	return s.Record(fleet.WithActor(ctx, key.who), key.what, "", fmt.Sprintf("and %d more", more))
+}
+
+// flushBounded writes the counts of the windows that are over, or of all.
+func (s *Store) flushBounded(ctx context.Context, all bool) error {
+	for key, more := range s.bounded.over(s.clock(), all) {
+		if err := s.recordMore(ctx, key, more); err != nil {
+			return err
+		}
+	}
+	return nil
+}

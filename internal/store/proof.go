@@ -1,0 +1,202 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// Names of proofs. A proof is a sealed fact that shows whether other rows are as Muster wrote them. Without the seal
+// key it cannot be made, and it opens under its own name only.
+const (
+	auditEnds = "audit ends"        // fleet.AuditEnds
+	auditKey  = "audit signing key" // the seed of an Ed25519 key
+	tokenRows = "tokens"            // a roster
+)
+
+// proof opens a proof and keeps its row for this transaction: what follows from it is decided by one transaction at a
+// time, whichever process it is of. A proof that is absent or cannot be opened is reported with ok false.
+func (t *tx) proof(name string, into any) (ok bool, err error) {
+	var sealed []byte
+	err = t.row(`UPDATE proofs SET body = body WHERE name = $1 RETURNING body`, name).Scan(&sealed)
+	if absent(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := t.store.openProof(name, sealed, into); err != nil {
+		t.store.log.Error("a proof in the database is not as Muster wrote it", logkey.Proof, name, logkey.Err(err))
+		return false, nil
+	}
+	return true, nil
+}
+
+func (t *tx) putProof(name string, value any) error {
+	plain, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return t.exec(`INSERT INTO proofs (name, body) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body`,
+		name, t.store.seal.Seal("proofs", name, "body", plain))
+}
+
+func (s *Store) openProof(name string, sealed []byte, into any) error {
+	plain, err := s.seal.Open("proofs", name, "body", sealed)
+	if err == nil {
+		err = json.Unmarshal(plain, into)
+	}
+	return err
+}
+
+// sealedProof is a proof as the readers find it, nil where there is none.
+func (s *Store) sealedProof(ctx context.Context, name string) (sealed []byte, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT body FROM proofs WHERE name = $1`, name).Scan(&sealed)
+	if absent(err) {
+		return nil, nil
+	}
+	return sealed, err
+}
+
+// roster are the rows of a table that give a role, by name, each with the sum of what it means. A row that is not in
+// the roster of its table, or means something else there, was not written by Muster: it gives nothing. A row that was
+// deleted and put back is not in it either.
+type roster map[string]string
+
+// enroll is called by each write that makes or changes a row that gives a role.
+func (t *tx) enroll(table, row, sum string) error {
+	return t.changeRoster(table, func(r roster) { r[row] = sum })
+}
+
+// strike is called by each write that deletes one.
+func (t *tx) strike(table, row string) error {
+	return t.changeRoster(table, func(r roster) { delete(r, row) })
+}
+
+// changeRoster changes one row of a roster only: taking the others from the table would make good what was changed
+// there. A roster that cannot be opened is begun anew: the rows that were in it give no role until they are made again.
+func (t *tx) changeRoster(table string, change func(roster)) error {
+	rows := roster{}
+	ok, err := t.proof(table, &rows)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		rows = roster{}
+		t.record(fleet.AuditTampered, table, "the roster was missing or changed; what it held gives no role any more")
+	}
+	change(rows)
+	return t.putProof(table, rows)
+}
+
+// asWritten answers conflict for a row that Muster did not write, before a write that would make it good.
+func (t *tx) asWritten(table, row, sum string) error {
+	rows := roster{}
+	if ok, err := t.proof(table, &rows); err != nil || ok && rows[row] == sum {
+		return err
+	}
+	return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("%q in %s was changed in the database", row, table),
+		Hint: "Delete it and make it again; `muster audit verify` shows what else was changed."}
+}
+
+// enrolled reads rows of a table together with their roster: none of the two is older than the other.
+func enrolled[T any](ctx context.Context, s *Store, table string, read func() ([]T, error)) ([]T, roster, error) {
+	const tries = 10
+	for range tries {
+		before, err := s.sealedProof(ctx, table)
+		if err != nil {
+			return nil, nil, err
+		}
+		rows, err := read()
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := s.sealedProof(ctx, table)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !bytes.Equal(before, after) {
+			continue // a write came between
+		}
+		in := roster{}
+		if err := s.openProof(table, after, &in); err != nil {
+			s.log.Error("the roster of a table is not as Muster wrote it: its rows give no role", logkey.Proof, table,
+				logkey.Err(err))
+			in = roster{}
+		}
+		return rows, in, nil
+	}
+	return nil, nil, &fleet.Error{Code: fleet.CodeUnavailable, During: "read " + table,
+		Message: "the rows change too often to be read", Hint: tryAgain}
+}
+
+// sumOf is what a roster keeps of a row: a digest of all that it means for a role.
+func sumOf(table string, fields ...string) string {
+	return fleet.NetstringSum("muster "+table+" 1\n", fields...)
+}
+
+func tokenSum(token fleet.Token) string {
+	issued := token.IssuedAt
+	if issued.IsZero() {
+		issued = token.CreatedAt
+	}
+	scope := textOf(token.Scope.Tags())
+	if token.Scope.Whole() {
+		scope = ""
+	}
+	return sumOf(tokenRows, token.Name, string(token.Role), scope, token.Hash, unixMilli(token.CreatedAt),
+		unixMilli(issued), unixMilli(token.ExpiresAt), token.OldHash, unixMilli(token.OldUntil))
+}
+
+// unixMilli is a time as text; "" for the zero time.
+func unixMilli(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(at.UnixMilli(), 10)
+}
+
+// firstProofs makes the proofs of a database that has none: a new one, or one of before they were kept. What such a
+// database holds is believed, once.
+func (t *tx) firstProofs() error {
+	if err := t.chainOldEntries(); err != nil {
+		return err
+	}
+	tokens, err := collect(t.ctx, t.session, scanToken, selectTokens)
+	if err != nil {
+		return err
+	}
+	rows := roster{}
+	for _, token := range tokens {
+		rows[token.Name] = tokenSum(token)
+	}
+	return t.putProof(tokenRows, rows)
+}
+
+func (w *writer) makeProofs(ctx context.Context) (err error) {
+	if err := w.session.exec(ctx, w.store.dialect.begin()); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = w.session.exec(ctx, "ROLLBACK")
+		}
+	}()
+	t := &tx{store: w.store, session: w.session, ctx: ctx, now: w.store.clock(), who: fleet.ActorOf(ctx)}
+	if err := t.firstProofs(); err != nil {
+		return fmt.Errorf("make the proofs of the database: %w", err)
+	}
+	if err := w.session.exec(ctx, putSealCheck, w.store.sealedCheck()); err != nil {
+		return err
+	}
+	if err := t.appendAudit(t.effects.audit); err != nil {
+		return err
+	}
+	return w.session.exec(ctx, "COMMIT")
+}

@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	startGrace   = 10 * time.Second // to learn of one more device whether it can be reached
-	startLongest = 5 * time.Minute  // and of all together: to find those without an address may take hours
-	saveAgain    = 5 * time.Second  // after the store could not be written
+	judgeAfter   = 20 * time.Millisecond // a change: what one write does to a device is reported in several steps
+	startGrace   = 10 * time.Second      // to learn of one more device whether it can be reached
+	startLongest = 5 * time.Minute       // and of all together: to find those without an address may take hours
+	saveAgain    = 5 * time.Second       // after the store could not be written
 )
 
 // Runner settles accepted changes, that is, it decides who is admitted to them, and drives rollouts. It is driven by
@@ -44,6 +45,7 @@ type changes struct {
 	mu       sync.Mutex              // guards the rest
 	followed map[fleet.DeviceID]bool // devices whose changes matter to some rollout
 	changed  map[fleet.DeviceID]bool
+	due      bool                    // they are judged soon
 	put      map[fleet.DeviceID]bool // devices that may have been deleted, or registered again
 }
 
@@ -102,13 +104,14 @@ func (r *Runner) Wake() {
 // DeviceChanged says that a device may stand otherwise than before. It never blocks for long.
 func (r *Runner) DeviceChanged(id fleet.DeviceID) {
 	r.changes.mu.Lock()
-	matters := r.changes.followed[id]
-	if matters {
-		r.changes.changed[id] = true
+	defer r.changes.mu.Unlock()
+	if !r.changes.followed[id] {
+		return
 	}
-	r.changes.mu.Unlock()
-	if matters {
-		r.Wake()
+	r.changes.changed[id] = true
+	if !r.changes.due {
+		r.changes.due = true
+		time.AfterFunc(judgeAfter, r.Wake)
 	}
 }
 
@@ -229,7 +232,7 @@ func (r *Runner) judge(ctx context.Context) error {
 	}
 	r.changes.mu.Lock()
 	changed := r.changes.changed
-	r.changes.changed = map[fleet.DeviceID]bool{}
+	r.changes.changed, r.changes.due = map[fleet.DeviceID]bool{}, false
 	r.changes.mu.Unlock()
 	now := r.now()
 	standings := make(map[fleet.DeviceID]Standing, len(changed))

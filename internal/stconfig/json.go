@@ -3,6 +3,7 @@ package stconfig
 import (
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -69,13 +70,19 @@ func (v Value) JSONSize(most int) int {
 
 // WriteJSON writes what JSON gives, piece by piece: for digests of what may be large.
 func (v Value) WriteJSON(w io.Writer) {
-	out := pieces{to: w, buffer: make([]byte, 0, 2*pieceSize)}
+	buffer := pieceBuffers.Get().(*[2 * pieceSize]byte)
+	out := pieces{to: w, buffer: buffer[:0]}
 	out.value(v)
 	_, _ = w.Write(out.buffer)
-	clear(out.buffer) // it may hold secrets
+	clear(buffer[:]) // it may hold secrets
+	clear(out.buffer)
+	pieceBuffers.Put(buffer)
 }
 
 const pieceSize = 4 << 10
+
+// pieceBuffers are used again: most documents are written for a digest, and forgotten.
+var pieceBuffers = sync.Pool{New: func() any { return new([2 * pieceSize]byte) }}
 
 // pieces is JSON on its way to a writer that does not fail.
 type pieces struct {

@@ -84,11 +84,13 @@ func (d Document) unpack(r io.Reader, most int64) ([]byte, error) {
 	if err := d.reset(r); err != nil {
 		return nil, err
 	}
-	start, err := io.ReadAll(io.LimitReader(r, most))
-	if err != nil {
+	const usual = 5 // times as long as packed
+	var start bytes.Buffer
+	start.Grow(int(min(usual*int64(len(d.packed))+bytes.MinRead, most)))
+	if _, err := start.ReadFrom(io.LimitReader(r, most)); err != nil {
 		return nil, d.broken(err)
 	}
-	return start, nil
+	return start.Bytes(), nil
 }
 
 func (d Document) reset(r io.Reader) error {

@@ -31,6 +31,11 @@ type commands struct {
 	Apply       applyCommand       `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
 	Consents    consentsCommand    `cmd:"" help:"Show what waits for an answer on any device, with the commands that answer it."`
 	Consent     consentCommand     `cmd:"" help:"Answer what waits, on all devices that have the same change."`
+	Login       loginCommand       `cmd:"" help:"Log in to a server; later commands use its token."`
+	Logout      logoutCommand      `cmd:"" help:"End the session that muster login started, and forget its token."`
+	Whoami      whoamiCommand      `cmd:"" help:"Show which user or token commands act as."`
+	LoginLink   loginLinkCommand   `cmd:"" help:"Print a link that sets a password, once, or makes a new administrator."`
+	User        userCommand        `cmd:"" help:"Make, list, change and delete users."`
 	Token       tokenCommand       `cmd:"" help:"Make, list, rotate and delete tokens of a running Muster."`
 	Tag         tagCommand         `cmd:"" help:"Protect tags, so that only an admin puts them on devices."`
 	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
@@ -148,6 +153,7 @@ var commandsForPaths = strings.NewReplacer(
 	"GET /api/v1/pending lists what does.", "`muster pending list` lists what does.",
 	"GET /api/v1/secrets lists all.", "`muster secret list` lists all.",
 	"GET /api/v1/tokens lists all.", "`muster token list` lists all.",
+	"GET /api/v1/users lists all.", "`muster user list` lists all.",
 )
 
 func place(d fleet.Detail) string {

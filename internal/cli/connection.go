@@ -21,46 +21,103 @@ import (
 // callLimit is how long one answer of the server may take.
 const callLimit = 2 * time.Minute
 
-const howToGiveAToken = "Give --token-file FILE (or MUSTER_TOKEN), or --muster-home (or MUSTER_HOME) with the --home of a " +
+const howToGiveAToken = "Type `muster login`, give --token-file FILE (or MUSTER_TOKEN), or --muster-home (or MUSTER_HOME) with the --home of a " +
 	"server on this machine. " +
 	"If no administrator has one any more, start the server with --new-admin-token."
 
+const defaultServer = "http://127.0.0.1:2525"
+
 // connection is how client commands find the server and prove who asks.
 type connection struct {
-	Server     string `help:"Address of the server." default:"http://127.0.0.1:2525"`
-	Token      string `secret:"" help:"Token to use; without one, the administrator's in --muster-home. Better --token-file." placeholder:"TOKEN"`
+	Server     string `help:"Address of the server, or the name of one that you logged in to; without it, the one that you logged in to last, else http://127.0.0.1:2525." placeholder:"URL|NAME"`
+	Token      string `secret:"" help:"Token to use; without one, that of your log-in, else the administrator's in --muster-home. Better --token-file." placeholder:"TOKEN"`
 	TokenFile  string `help:"File with the token to use." type:"path" placeholder:"FILE"`
 	MusterHome string `help:"Home folder of a server on this machine." default:"${home}" env:"MUSTER_HOME" type:"path"`
-	CA         string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
+	CA         string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, that of your log-in, else the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
+}
+
+// target is a server, and what a log-in or the flags say of it.
+type target struct {
+	name    string // of the log-in, or that it would have
+	address string
+	token   string // "": the administrator's in the home
+	ca      string
+	home    string
+}
+
+// target finds the server. A token or a home that was given is for the server that was given, or the one on this
+// machine: never for one that was logged in to some day.
+func (c *connection) target(all logins) (target, error) {
+	at := target{address: strings.TrimRight(c.Server, "/"), token: c.Token, ca: c.CA, home: c.MusterHome}
+	byLogin := c.Token == "" && c.MusterHome == defaultHome()
+	if at.address == "" {
+		at.address = defaultServer
+		if byLogin && all.Servers[all.Current].Token != "" {
+			at.address = all.Servers[all.Current].Address
+		}
+	}
+	var kept login
+	if at.name, kept = all.find(at.address); at.name != "" {
+		at.address = kept.Address
+		if byLogin {
+			at.token = kept.Token
+		}
+		if at.ca == "" {
+			at.ca = kept.CA
+		}
+		return at, nil
+	}
+	at.name = hostOf(at.address)
+	if !strings.Contains(at.address, "://") {
+		return at, all.unknownServer(c.Server)
+	}
+	return at, nil
+}
+
+// resolved is target, with the log-ins as they are kept.
+func (c *connection) resolved() (target, error) {
+	all, err := readLogins()
+	if err != nil {
+		return target{}, err
+	}
+	return c.target(all)
 }
 
 func (c *connection) client() (*client.Client, error) {
-	token := c.Token
-	if token == "" {
-		text, err := os.ReadFile(filepath.Join(c.MusterHome, auth.AdminTokenFile))
-		if err != nil {
-			return nil, noToken(c.MusterHome, err)
-		}
-		token = strings.TrimSpace(string(text))
+	at, err := c.resolved()
+	if err != nil {
+		return nil, err
 	}
-	trusted, err := c.trusted()
+	if at.token == "" {
+		text, err := os.ReadFile(filepath.Join(at.home, auth.AdminTokenFile))
+		if err != nil {
+			return nil, noToken(at.home, err)
+		}
+		at.token = strings.TrimSpace(string(text))
+	}
+	return at.client(at.token)
+}
+
+// client calls the server with a token; "": with none.
+func (t target) client(token string) (*client.Client, error) {
+	trusted, err := t.trusted()
 	if err != nil {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
-	return client.NewWith(c.Server, token, &http.Client{Timeout: callLimit, Transport: transport})
+	return client.NewWith(t.address, token, &http.Client{Timeout: callLimit, Transport: transport})
 }
 
 // trusted are the certificates that a server may show; nil: the system's.
-func (c *connection) trusted() (*x509.CertPool, error) {
-	file := c.CA
+func (t target) trusted() (*x509.CertPool, error) {
+	file := t.ca
 	if file == "" {
-		file = filepath.Join(c.MusterHome, listen.CertificateFile)
+		file = filepath.Join(t.home, listen.CertificateFile)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		if c.CA == "" { // there is none, or it is not ours to read
+		if t.ca == "" { // there is none, or it is not ours to read
 			return nil, nil //nolint:nilnil,nilerr // the system's are enough
 		}
 		return nil, noCertificate(err.Error())
@@ -69,7 +126,7 @@ func (c *connection) trusted() (*x509.CertPool, error) {
 	if err != nil {
 		all = x509.NewCertPool()
 	}
-	if !all.AppendCertsFromPEM(text) && c.CA != "" {
+	if !all.AppendCertsFromPEM(text) && t.ca != "" {
 		return nil, noCertificate(file + " holds no certificate")
 	}
 	return all, nil

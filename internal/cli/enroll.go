@@ -130,7 +130,11 @@ func (c *enrollCommand) registration(daemon *localDaemon) (api.PutDevice, error)
 func (c *enrollCommand) host(daemon *localDaemon) (string, error) {
 	ip, err := netip.ParseAddr(daemon.Host)
 	everywhere := daemon.Host == "" || err == nil && ip.IsUnspecified()
-	here := serverIsHere(c.Server)
+	at, err := c.resolved()
+	if err != nil {
+		return "", err
+	}
+	here := serverIsHere(at.address)
 	switch {
 	case everywhere && here:
 		return "127.0.0.1", nil

@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type loginCommand struct {
+	Server       string `help:"Address of the server, or the name of one that you logged in to before." placeholder:"URL|NAME"`
+	Name         string `help:"What to call the server; without it, its host and port." placeholder:"NAME"`
+	User         string `help:"Name of the user; asked for without it." placeholder:"NAME"`
+	PasswordFile string `env:"-" help:"File with the password, - for standard input; asked for without it. There is no flag for the password itself: others would see it in the list of processes." placeholder:"FILE"`
+	CA           string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; it is kept with the log-in." type:"path" placeholder:"FILE"`
+}
+
+// Run starts a session and keeps its token.
+func (c *loginCommand) Run(ctx context.Context, env *environment) error {
+	all, err := readLogins()
+	if err != nil {
+		return err
+	}
+	at, err := (&connection{Server: c.Server, CA: c.CA, MusterHome: defaultHome()}).target(all)
+	if err != nil {
+		return err
+	}
+	_, before := all.find(at.address)
+	if c.User == "" {
+		if c.User, err = env.ask("User name", before.User); err != nil {
+			return err
+		}
+	}
+	password, err := env.password("Password", c.PasswordFile)
+	if err != nil {
+		return err
+	}
+	server, err := at.client("")
+	if err != nil {
+		return err
+	}
+	session, device, err := server.Login(ctx, c.User, password, before.Device)
+	if err != nil {
+		return withHint(err)
+	}
+	name := c.Name
+	if name == "" {
+		name = at.name
+	}
+	if before.Token != "" { // its session is of no use any more
+		if old, err := at.client(before.Token); err == nil {
+			_ = old.Logout(ctx)
+		}
+	}
+	all.Current = name
+	all.Servers[name] = login{Address: at.address, User: strings.ToLower(c.User), Token: session.Token,
+		ExpiresAt: session.ExpiresAt.Time, Device: device, CA: at.ca}
+	if err := all.write(); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "Logged in to %s as %s, at the longest until %v. Commands use this server now.\n", printable(name),
+		printable(strings.ToLower(c.User)), session.ExpiresAt)
+	return nil
+}
+
+// withHint makes the server's own hint the one that is shown: what a command says of a wrong token is no help for a
+// wrong password.
+func withHint(err error) error {
+	var answer *client.Error
+	if !errors.As(err, &answer) {
+		return err
+	}
+	return &fleet.Error{Code: fleet.CodeOf(err), Message: answer.Error(), Hint: answer.Problem.Hint}
+}
+
+type logoutCommand struct {
+	Server string `help:"Name or address of the server; without it, the one that was logged in to last." placeholder:"NAME|URL"`
+}
+
+// Run ends the session and forgets its token, also where the server cannot be reached.
+func (c *logoutCommand) Run(ctx context.Context, env *environment) error {
+	all, err := readLogins()
+	if err != nil {
+		return err
+	}
+	if c.Server == "" {
+		c.Server = all.Current
+	}
+	name, kept := all.find(c.Server)
+	if name == "" || kept.Token == "" {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "you are not logged in",
+			Hint: "`muster login --server URL` logs in."}
+	}
+	server, err := target{name: name, address: kept.Address, ca: kept.CA, home: defaultHome()}.client(kept.Token)
+	if err != nil {
+		return err
+	}
+	ended := server.Logout(ctx)
+	kept.Token = ""
+	all.Servers[name] = kept
+	if all.Current == name {
+		all.Current = ""
+	}
+	if err := all.write(); err != nil {
+		return err
+	}
+	var answer *client.Error
+	if ended != nil && !(errors.As(ended, &answer) && answer.Status == http.StatusUnauthorized) { // it has ended before
+		fmt.Fprintf(env.Err, "Warning: the server was not told (%v): the session goes on there until %v.\n", ended,
+			kept.ExpiresAt)
+	}
+	fmt.Fprintf(env.Out, "Logged out of %s.\n", printable(name))
+	return nil
+}
+
+type whoamiCommand struct{ connection }
+
+// Run says who the server takes this person for.
+func (c *whoamiCommand) Run(ctx context.Context, env *environment) error {
+	at, err := c.resolved()
+	if err != nil {
+		return err
+	}
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	who, err := server.Whoami(ctx)
+	if err != nil {
+		return err
+	}
+	kind := "by a session"
+	if who.ExpiresAt == nil {
+		kind = "by a token"
+	}
+	fmt.Fprintf(env.Out, "%s, role %s, %s, at %s\n", printable(who.Name), who.Role, kind, at.address)
+	if who.ExpiresAt != nil {
+		fmt.Fprintf(env.Out, "The session ends at the latest at %v.\n", *who.ExpiresAt)
+	}
+	return nil
+}
+
+type loginLinkCommand struct {
+	connection
+	User string `arg:"" optional:"" help:"Name of the user whose password the link sets; without it, the link makes a new administrator."`
+}
+
+// Run prints a log-in link alone on the last line.
+func (c *loginLinkCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	return printLoginLink(ctx, env, &c.connection, server, c.User)
+}
+
+func printLoginLink(ctx context.Context, env *environment, c *connection, server *client.Client, user string) error {
+	at, err := c.resolved()
+	if err != nil {
+		return err
+	}
+	link, err := server.CreateLoginLink(ctx, user)
+	if err != nil {
+		return err
+	}
+	does := "makes a new administrator"
+	if user != "" {
+		does = "sets the password of " + printable(link.User)
+	}
+	fmt.Fprintf(env.Err, "This link %s, once, until %v:\n", does, link.ExpiresAt)
+	fmt.Fprintln(env.Out, at.address+link.Path)
+	return nil
+}
+
+// terminal is the file descriptor that a person types at; ok is false where no person does.
+func (env *environment) terminal() (fd int, ok bool) {
+	f, isFile := env.In.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	return int(f.Fd()), true
+}
+
+// ask reads a line from the terminal; an empty one is the suggestion.
+func (env *environment) ask(what, suggestion string) (string, error) {
+	if _, ok := env.terminal(); !ok {
+		if suggestion != "" {
+			return suggestion, nil
+		}
+		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "no user is named, and there is no terminal to ask at",
+			Hint: "Add --user NAME."}
+	}
+	if suggestion != "" {
+		what += " [" + suggestion + "]"
+	}
+	fmt.Fprintf(env.Err, "%s: ", what)
+	line, err := bufio.NewReader(env.In).ReadString('\n')
+	if line = strings.TrimSpace(line); line == "" {
+		if suggestion == "" && err == nil {
+			err = fleet.Invalidf("user", "no user is named")
+		}
+		line = suggestion
+	}
+	return line, err
+}
+
+// password reads one from a file, or from the terminal without showing it.
+func (env *environment) password(what, file string) (string, error) {
+	if file != "" {
+		return secretFrom(env, file)
+	}
+	fd, ok := env.terminal()
+	if !ok {
+		return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "there is no terminal to type the password at",
+			Hint: "Add --password-file FILE, or --password-file - and pipe it in."}
+	}
+	fmt.Fprintf(env.Err, "%s: ", what)
+	text, err := term.ReadPassword(fd)
+	fmt.Fprintln(env.Err)
+	return string(text), err
+}
+
+// newPassword is password, typed twice.
+func (env *environment) newPassword(file string) (string, error) {
+	first, err := env.password("New password, at least 12 characters", file)
+	if err != nil || file != "" {
+		return first, err
+	}
+	second, err := env.password("The same again", "")
+	if err == nil && first != second {
+		err = &fleet.Error{Code: fleet.CodeInvalid, Message: "the two passwords are not the same",
+			Hint: "Nothing was changed. Type the command again."}
+	}
+	return first, err
+}

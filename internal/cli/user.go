@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+type userCommand struct {
+	Create   userCreateCommand   `cmd:"" help:"Make a user, with a password or a log-in link."`
+	List     userListCommand     `cmd:"" help:"List users."`
+	Password userPasswordCommand `cmd:"" help:"Set a password: your own, or as an administrator that of another user."`
+	Role     userRoleCommand     `cmd:"" help:"Give a user another role; it ends the user's sessions."`
+	Delete   userDeleteCommand   `cmd:"" help:"Delete a user; it ends the user's sessions."`
+}
+
+type userCreateCommand struct {
+	connection
+	Name         string `arg:"" help:"Name of the user; kept in lower case."`
+	Role         string `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
+	Link         bool   `help:"Print a log-in link, by which the user sets the password."`
+	PasswordFile string `env:"-" help:"File with the password, - for standard input; asked for without it." placeholder:"FILE"`
+}
+
+// Run makes the user.
+func (c *userCreateCommand) Run(ctx context.Context, env *environment) error {
+	if c.Link && c.PasswordFile != "" {
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--link and --password-file contradict each other",
+			Hint: "Leave one of them out."}
+	}
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	body := api.CreateUser{Name: &c.Name, Role: &c.Role}
+	if !c.Link {
+		password, err := env.newPassword(c.PasswordFile)
+		if err != nil {
+			return err
+		}
+		body.Password = &password
+	}
+	user, err := server.CreateUser(ctx, body)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Err, "Made the user %s with the role %s.\n", printable(user.Name), user.Role)
+	if c.Link {
+		return printLoginLink(ctx, env, &c.connection, server, user.Name)
+	}
+	return nil
+}
+
+type userListCommand struct{ connection }
+
+// Run prints one user on each line.
+func (c *userListCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	users, err := server.Users(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tROLE\tPASSWORD\tLAST LOG-IN")
+	for _, u := range users {
+		password := "set"
+		if !u.HasPassword {
+			password = "none"
+		}
+		last := "never"
+		if u.LastLoginAt != nil {
+			last = u.LastLoginAt.String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable(u.Name), u.Role, password, last)
+	}
+	return table.Flush()
+}
+
+type userPasswordCommand struct {
+	connection
+	Name         string `arg:"" optional:"" help:"Name of the user; without it, your own password is changed."`
+	PasswordFile string `env:"-" help:"File with the new password, - for standard input; asked for without it." placeholder:"FILE"`
+	CurrentFile  string `env:"-" help:"File with your current password; asked for without it." placeholder:"FILE"`
+}
+
+// Run sets the password.
+func (c *userPasswordCommand) Run(ctx context.Context, env *environment) error {
+	if c.Name == "" {
+		return c.own(ctx, env)
+	}
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	password, err := env.newPassword(c.PasswordFile)
+	if err != nil {
+		return err
+	}
+	user, err := server.User(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	if _, err := server.PutUser(ctx, user.Name, api.PutUser{Role: &user.Role, Password: &password}); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "The password of %s is set; the user's sessions have ended.\n", printable(user.Name))
+	return nil
+}
+
+// own changes the password of the user who is logged in, and keeps the token of the new session.
+func (c *userPasswordCommand) own(ctx context.Context, env *environment) error {
+	all, err := readLogins()
+	if err != nil {
+		return err
+	}
+	at, err := c.target(all)
+	if err != nil {
+		return err
+	}
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	current, err := env.password("Current password", c.CurrentFile)
+	if err != nil {
+		return err
+	}
+	password, err := env.newPassword(c.PasswordFile)
+	if err != nil {
+		return err
+	}
+	session, err := server.ChangePassword(ctx, current, password)
+	if err != nil {
+		return err
+	}
+	if kept, ok := all.Servers[at.name]; ok && kept.Token == at.token {
+		kept.Token, kept.ExpiresAt, kept.Device = session.Token, session.ExpiresAt.Time, ""
+		all.Servers[at.name] = kept
+		if err := all.write(); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(env.Out, "Your password is changed; your other sessions have ended.")
+	return nil
+}
+
+type userRoleCommand struct {
+	connection
+	Name string `arg:"" help:"Name of the user."`
+	Role string `arg:"" help:"viewer, operator, author or admin."`
+}
+
+// Run gives the user another role.
+func (c *userRoleCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	user, err := server.PutUser(ctx, c.Name, api.PutUser{Role: &c.Role})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "%s has the role %s.\n", printable(user.Name), user.Role)
+	return nil
+}
+
+type userDeleteCommand struct {
+	connection
+	Name string `arg:"" help:"Name of the user."`
+}
+
+// Run deletes the user.
+func (c *userDeleteCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	if err := server.DeleteUser(ctx, c.Name); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Out, "Deleted.")
+	return nil
+}

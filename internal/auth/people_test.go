@@ -230,7 +230,8 @@ func TestGuessingIsLimitedAndCostsNoHash(t *testing.T) {
 	}
 	p.user("bert", fleet.RoleViewer)
 	from := Client{Address: "203.0.113.1", Device: device}
-	if _, err := p.LogIn(t.Context(), "bert", "wrong password", from); err == nil || p.knows(fleet.User{Name: "bert", Password: "x"}, device) {
+	if _, err := p.LogIn(t.Context(), "bert", "wrong password", from); err == nil ||
+		p.knows(fleet.User{Name: "bert", Password: "x"}, device) {
 		t.Errorf("the device cookie of one user counts for another, %v", err)
 	}
 	p.at = p.at.Add(perAccount.interval)

@@ -66,8 +66,8 @@ func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 	if err := all.write(); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "Logged in to %s as %s, at the longest until %v. Commands use this server now.\n", printable(name),
-		printable(strings.ToLower(c.User)), session.ExpiresAt)
+	fmt.Fprintf(env.Out, "Logged in to %s as %s, at the longest until %v. Commands use this server now.\n",
+		printable(name), printable(strings.ToLower(c.User)), session.ExpiresAt)
 	return nil
 }
 

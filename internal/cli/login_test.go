@@ -173,7 +173,8 @@ func TestTokensStayWithTheirServers(t *testing.T) {
 		"a token without a server is for this machine": {connection{Token: "t", MusterHome: defaultHome()},
 			target{address: defaultServer, token: "t"}},
 		"a home without a server is for this machine": {connection{MusterHome: home}, target{address: defaultServer}},
-		"a home counts more than a log-in":            {connection{Server: "one", MusterHome: home}, target{address: one.URL}},
+		"a home counts more than a log-in": {connection{Server: "one", MusterHome: home},
+			target{address: one.URL}},
 		"a token counts more than a log-in": {connection{Server: "two", Token: "t", MusterHome: defaultHome()},
 			target{address: two.URL, token: "t"}},
 	} {

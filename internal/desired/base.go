@@ -186,7 +186,7 @@ func (r *record) sending(s Sent, b *beginning) {
 	r.intended = stconfig.ReplaceAt(r.key, r.intended, s.Key, s.To)
 	switch {
 	case !r.key.Equal(s.Key):
-		r.sendingInside(s, now)
+		r.sendingInside(s, now, b.cameBack(r.key))
 	case s.To.Exists():
 		r.Implied = isDevice(r.key) && b.Implied[fleet.DeviceID(r.key.At(1).Name)]
 		r.written, r.inner = stconfig.Value{}, nil
@@ -196,9 +196,16 @@ func (r *record) sending(s Sent, b *beginning) {
 	}
 }
 
-// sendingInside remembers as Muster's what it sends, and what it sends that over unless a person set it.
-func (r *record) sendingInside(s Sent, now stconfig.Value) {
-	theirs := false
+// cameBack tells a member that somebody put there again after templates had revoked it.
+func (b *beginning) cameBack(member stconfig.Key) bool {
+	return slices.ContainsFunc(b.Result.records, func(r record) bool {
+		return r.key.Equal(member) && r.State == fleet.BaseEarlier
+	})
+}
+
+// sendingInside remembers as Muster's what it sends, and what it sends that over unless it is theirs: of a person, or of
+// the one who put the member there again.
+func (r *record) sendingInside(s Sent, now stconfig.Value, theirs bool) {
 	for i := range r.inner {
 		if e := &r.inner[i]; related(e.key, s.Key) {
 			theirs = theirs || e.State == fleet.BaseTheirs

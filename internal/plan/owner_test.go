@@ -299,3 +299,21 @@ func TestWhatATemplateRemovesIsNotOfferedToBeKept(t *testing.T) {
 		})
 	}
 }
+
+// What an introducer called a device that templates had revoked was taken for a name of Muster's, because Muster wrote
+// another one over it.
+func TestWhatAnIntroducerWroteIsNotMusters(t *testing.T) {
+	s := newStory(t)
+	s.registered[fleet.DeviceID(nora)] = "Nora"
+	s.write([]fleet.Template{namesNora})
+	s.write(nil)
+	s.has("devices."+nora, "absent")
+	s.edit(fleet.OpAppend, "devices", `[{"deviceID": "`+nora+`", "name": "hers", "introducedBy": "`+storage+`"}]`)
+	s.edit(fleet.OpAppend, "folders.photos-x4kd.devices", `[{"deviceID": "`+nora+`", "introducedBy": "`+storage+`"}]`)
+	introduced := s.observed
+	s.write(nil) // brought along for the folder
+	s.has("devices."+nora+".name", `"Nora"`)
+	s.observed = introduced
+	s.write(nil)
+	s.has("devices."+nora+".name", `"hers"`)
+}

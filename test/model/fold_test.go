@@ -239,5 +239,11 @@ var kinds = []kind{
 	removes(80, "devices", string(storage), string(otto)),
 	sets(90, "folders.docs.rescanIntervalS", "70", "71"),
 	sets(92, patternsPlace, `["*.one"]`, `["*.two","*.three"]`),
+	{93, "merge", "gui", [2]string{
+		`{"user": "ann", "password": "` + phrases[0] + `"}`, `{"user": "ben", "password": "` + phrases[1] + `"}`,
+	}, func(f *fold, v int) {
+		f.leaf("gui.user", []string{`"ann"`, `"ben"`}[v])
+		f.leaf(passwordPlace, text(phrases[v]))
+	}},
 	sets(94, "devices."+string(storage)+".untrusted", "true", "false"),
 }

@@ -41,6 +41,8 @@ type sequence struct {
 	answered map[string]bool // held keys that a person answered, while nothing about them changed
 	values   int             // for values that were never there
 	initial  stconfig.Value
+	phrases  []string          // that the daemon may have as its password
+	hashed   map[string]string // phrases by the hashes that the daemon made of them
 }
 
 // saved is a template of a sequence.
@@ -66,6 +68,7 @@ func newSequence(rt *rapid.T, m *muster) *sequence {
 	}
 	d := farm.Daemon(0)
 	s := &sequence{rt: rt, m: m, farm: farm, id: string(d.ID()), saved: map[int]*saved{}, answered: map[string]bool{},
+		phrases: slices.Clone(phrases), hashed: map[string]string{},
 		person: person{d, &http.Client{Timeout: waitLimit, Transport: &http.Transport{DisableKeepAlives: true}}},
 		tags:   [2]string{fmt.Sprint("sequence ", n), fmt.Sprint("sequence ", n, " too")}}
 	s.begin()
@@ -73,7 +76,8 @@ func newSequence(rt *rapid.T, m *muster) *sequence {
 }
 
 // quick are daemons that need no time to start.
-var quick = stsim.Timing{Drain: time.Millisecond, Down: time.Millisecond, Scan: time.Millisecond}
+var quick = stsim.Timing{Drain: time.Millisecond, Backoff: time.Millisecond, Down: time.Millisecond,
+	Scan: time.Millisecond}
 
 // begin gives the daemon what its person has, and registers it.
 func (s *sequence) begin() {
@@ -96,8 +100,10 @@ func (s *sequence) begin() {
 		return err
 	})
 	s.must(func(c *client.Client) error { _, err := c.TagDevice(ctx, s.id, s.tags[0]); return err })
+	own := s.user("own")
+	s.person.request(s.rt, http.MethodPatch, configPath+"/gui", own)
 	s.value = s.person.has()
-	s.initial, s.doc, s.defaults = s.value, project(s.value, d.ID()), defaultsOf(s.value)
+	s.initial, s.doc, s.defaults = s.value, s.project(s.value), defaultsOf(s.value)
 	s.rules = newRules(s.doc)
 	s.settle()
 }
@@ -163,7 +169,7 @@ func (s *sequence) folded() *fold {
 // change is what a person or an introducer does at the daemon: another document.
 func (s *sequence) change(to stconfig.Value) {
 	s.person.save(s.rt, s.value, to)
-	after := project(to, s.person.daemon.ID())
+	after := s.project(to)
 	for _, place := range differences(s.doc, after) {
 		s.reopen(place)
 	}
@@ -190,7 +196,7 @@ func (s *sequence) reopen(place string) {
 func (s *sequence) settle() {
 	s.waitRest()
 	s.value = s.person.has()
-	after := project(s.value, s.person.daemon.ID())
+	after := s.project(s.value)
 	s.noVanished(s.doc, after)
 	s.rules.written(s.doc, after)
 	s.doc = after
@@ -256,8 +262,8 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 		return "", err
 	}
 	now := s.person.daemon.Config()
-	own := s.person.daemon.ID()
-	places := differences(project(shown, own), project(now, own))
+	shown = shown.With("gui", shown.Get("gui").With("password", now.Get("gui").Get("password"))) // it is masked
+	places := differences(s.project(shown), s.project(now))
 	if len(places) > 0 || !shown.Get("version").Equal(now.Get("version")) {
 		return fmt.Sprint("not read yet: ", places), nil
 	}

@@ -92,6 +92,18 @@ func (r Result) prune(records []record) []record {
 // it.
 func (r record) forgettable() bool { return r.State == fleet.BaseReturned && len(r.Earlier) == 0 }
 
+// reclaim makes members Muster's again that an old document put back, and that templates ask for by now.
+func (r *Result) reclaim(records []record) {
+	for i := range records {
+		rec := &records[i]
+		now := stconfig.Lookup(r.observed, rec.key)
+		if rec.Kind == fleet.BaseMade && rec.State == fleet.BaseEarlier && now.Exists() && !introduced(now) &&
+			stconfig.Lookup(r.Desired, rec.key).Exists() {
+			rec.State, rec.written = fleet.BaseOurs, now
+		}
+	}
+}
+
 // imply notes of the devices that Muster made whether any template names them, as long as one wants them there.
 func (r *Result) imply(records []record) {
 	for i := range records {

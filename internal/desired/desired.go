@@ -88,6 +88,7 @@ func Fold(in Input) (Result, error) {
 		Desired: f.doc, Base: f.base, Skipped: f.skipped, Doubts: f.doubts, Conflicts: conflicts, Implied: f.implied,
 		device: in.Device, observed: in.Observed, asked: f.asked, laid: f.laid,
 	}
+	r.reclaim(records)
 	r.imply(records)
 	r.vouch(records)
 	r.records = r.prune(records)

@@ -527,7 +527,8 @@ func (w *world) tidy() {
 
 // musterSets is a write of Muster's that arrives.
 func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
-	if key.NamesMember() && !value.Exists() && !stconfig.Lookup(w.alone, key).Exists() { // as it was when it went
+	_, theirs := w.inside[key.String()]
+	if key.NamesMember() && !value.Exists() && !theirs && !stconfig.Lookup(w.alone, key).Exists() { // as it was when it went
 		stconfig.Leaves(key, stconfig.Lookup(w.observed, key), func(at stconfig.Key, leaf stconfig.Value) {
 			if at.At(at.Len()-1).Name != "introducedBy" { // the introducer's note: Muster never wrote it
 				w.wrote[at.String()] = append(w.wrote[at.String()], leaf)

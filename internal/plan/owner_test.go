@@ -317,3 +317,20 @@ func TestWhatAnIntroducerWroteIsNotMusters(t *testing.T) {
 	s.write(nil)
 	s.has("devices."+nora+".name", `"hers"`)
 }
+
+// An old document put a member back that templates had revoked, and a template asks for it again: a person's edits in it
+// were undone for good.
+func TestAPersonsKeyInAMemberThatWasPutBackAndIsAskedFor(t *testing.T) {
+	s := newStory(t)
+	s.write([]fleet.Template{unsharedFolder})
+	old := s.observed
+	s.write(nil)
+	s.has("folders.made", "absent")
+	s.observed = old
+	s.write([]fleet.Template{unsharedFolder})
+	s.edit(fleet.OpSet, "folders.made.rescanIntervalS", "77")
+	s.write([]fleet.Template{unsharedFolder})
+	s.has("folders.made.rescanIntervalS", "77")
+	s.write(nil)
+	s.has("folders.made", "absent")
+}

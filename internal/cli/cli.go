@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -138,8 +139,25 @@ func hintFor(e *fleet.Error, answer *client.Error) string {
 	if answer != nil && answer.Status == http.StatusUnauthorized {
 		return howToGiveAToken
 	}
-	return commandsForPaths.Replace(e.Hint)
+	return withCommands(e.Hint)
 }
+
+// withCommands puts commands in the place of the requests in a text of the server.
+func withCommands(text string) string {
+	return deviceRequest.ReplaceAllStringFunc(commandsForPaths.Replace(text), func(request string) string {
+		parts := deviceRequest.FindStringSubmatch(request)
+		device, _, _ := strings.Cut(parts[1], "-")
+		if strings.HasPrefix(device, "{") {
+			device = "DEVICE"
+		}
+		return fmt.Sprintf("`muster %s %s`", commandsOfDevices[parts[2]], device)
+	})
+}
+
+// deviceRequest is a request for what a command shows of a device.
+var deviceRequest = regexp.MustCompile(`GET (?:/api/v1/)?devices/(\{\w+\}|[A-Z0-9-]+)/(plan|state|trust)`)
+
+var commandsOfDevices = map[string]string{"plan": "apply", "state": "status", "trust": "device trust"}
 
 // commandsForPaths puts a command in the place of a request in the hints of the server.
 var commandsForPaths = strings.NewReplacer(

@@ -137,7 +137,7 @@ func (c *consentCommand) Run(ctx context.Context, env *environment) error {
 	p := &painter{w: env.Out, label: labels(ctx, server)}
 	p.line(plain, fmt.Sprintf("Recorded for %s: %s %s.",
 		counted(len(answered.Devices), "device"), answered.Answer, p.named(answered.Key)))
-	p.line(plain, printable(commandsForPaths.Replace(answered.Next)))
+	p.line(plain, printable(withCommands(answered.Next)))
 	return p.err
 }
 

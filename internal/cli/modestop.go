@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"muster/api"
@@ -70,33 +69,5 @@ func stopsOfDevice(ctx context.Context, server *client.Client, id string) ([]api
 
 // stopsOfTag are the stops that concern some device with the tag.
 func stopsOfTag(ctx context.Context, server *client.Client, tag string) ([]api.ModeStop, error) {
-	stops, err := server.Stops(ctx, client.List{Page: stopsPage})
-	if err != nil {
-		return nil, err
-	}
-	devices, err := server.TagDevices(ctx, tag, client.List{})
-	if err != nil {
-		return nil, err
-	}
-	carries := map[string]bool{}
-	for _, device := range devices {
-		carries[device.DeviceID] = true
-	}
-	var concern []api.ModeStop
-	for _, stop := range stops {
-		if stop.Scope == "device" && !carries[stop.DeviceID] {
-			continue
-		}
-		if stop.Scope == "tag" && stop.Tag != tag {
-			others, err := server.TagDevices(ctx, stop.Tag, client.List{})
-			if err != nil {
-				return nil, err
-			}
-			if !slices.ContainsFunc(others, func(d api.Device) bool { return carries[d.DeviceID] }) {
-				continue
-			}
-		}
-		concern = append(concern, stop)
-	}
-	return concern, nil
+	return server.Stops(ctx, client.List{Tag: tag, Page: stopsPage})
 }

@@ -22,6 +22,7 @@ type rolloutCommand struct {
 	Undo    rolloutUndoCommand    `cmd:"" help:"Make templates and tags what they were before, and take the change back where it was sent."`
 	Approve rolloutApproveCommand `cmd:"" help:"Let a rollout over many devices begin."`
 	Waves   rolloutWavesCommand   `cmd:"" help:"Make the waves anew that are not admitted yet."`
+	Consent rolloutConsentCommand `cmd:"" hidden:"" help:"Gone: muster consent gives answers."`
 }
 
 type rolloutListCommand struct{ connection }
@@ -134,6 +135,18 @@ func (c *rolloutWavesCommand) Run(ctx context.Context, env *environment) error {
 	return c.steer(ctx, env, func(server *client.Client, ctx context.Context, id int64) (api.RolloutDetail, error) {
 		return server.PutRolloutWaves(ctx, id, waves)
 	})
+}
+
+// rolloutConsentCommand was a command of earlier versions.
+type rolloutConsentCommand struct {
+	Arguments []string `arg:"" optional:"" passthrough:""`
+}
+
+// Run names the commands that give answers now.
+func (*rolloutConsentCommand) Run() error {
+	return &fleet.Error{Code: fleet.CodeInvalid, Message: "muster rollout consent is gone: answers are given for equal " +
+		"changes of all devices", Hint: "`muster consents` shows what waits, and the commands that answer it, like " +
+		"`muster consent DIGEST --rollout ID`."}
 }
 
 // quoted is a key as a shell takes it.

@@ -70,7 +70,8 @@ type GivenConsent struct {
 	Consent
 	Rollout int64     // of its group consent; 0 without one
 	Closed  time.Time // when it was used or ended; zero while it is open
-	Intent  int64     // that used it; 0: none did
+	Used    bool      // else it ended without
+	Intent  int64     // that used it; 0 without one, and for what could be kept without sending anything
 }
 
 // Answer is what a person says of a held change.

@@ -212,7 +212,7 @@ func (s *server) listGivenConsents(r *request) (reply, error) {
 func wireGiven(c fleet.GivenConsent, registry *fleet.Registry) api.GivenConsent {
 	state := "open"
 	switch {
-	case c.Intent != 0:
+	case c.Used:
 		state = "used"
 	case !c.Closed.IsZero():
 		state = "closed"

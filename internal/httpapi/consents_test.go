@@ -132,15 +132,18 @@ func TestAnswersAreListedWithWhatBecameOfThem(t *testing.T) {
 			By:     "nora",
 			Change: "keyed"}}
 	}
-	open, used := give(2), give(1)
-	used.Intent, used.Rollout = 9, 7
-	f.given = []fleet.GivenConsent{open, used}
+	open, used, kept, over := give(4), give(3), give(2), give(1)
+	used.Used, used.Intent, used.Rollout = true, 9, 7
+	kept.Used, kept.Answer, kept.Closed = true, fleet.AnswerKeep, kept.Until.Add(1)
+	over.Closed = kept.Closed
+	f.given = []fleet.GivenConsent{open, used, kept, over}
 	text := w.get(Prefix + "/consents/given")
 	var given []api.GivenConsent
-	if err := json.Unmarshal([]byte(text), &given); err != nil || len(given) != 2 || strings.Contains(text, "keyed") {
+	if err := json.Unmarshal([]byte(text), &given); err != nil || len(given) != 4 || strings.Contains(text, "keyed") {
 		t.Fatalf("got %s, %v", text, err)
 	}
 	if given[0].State != "open" || given[1].State != "used" || given[1].Intent != 9 || given[1].Rollout != 7 ||
+		given[2].State != "used" || given[3].State != "closed" ||
 		given[1].Label != "one" {
 		t.Errorf("got %+v", given)
 	}

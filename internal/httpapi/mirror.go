@@ -101,6 +101,6 @@ func (s *server) notSeen(err error) error {
 	}
 	return &fleet.Error{
 		Code: fleet.CodeNotFound, Message: "the device is registered, but its daemon has not been reached yet",
-		Hint: "GET the device's state: it says what is in the way, and what to do.", Err: err,
+		Hint: "GET devices/{deviceID}/state says what is in the way, and what to do.", Err: err,
 	}
 }

@@ -40,10 +40,11 @@ var stopKinds = []stopKind{stopOfServer, stopOfFleet, stopOfTag, stopOfDevice}
 
 func (s *server) stopRoutes() []route {
 	device := queryParam("device", "Only what stops the device with this ID", &huma.Schema{Type: huma.TypeString})
+	tag := queryParam("tag", "Only what stops some device with this tag", &huma.Schema{Type: huma.TypeString})
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/stops", name: "listStops", permission: auth.Read,
 		summary: "Everything that keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins",
-		query:   []*huma.Param{device, limitParam, afterParam},
+		query:   []*huma.Param{device, tag, limitParam, afterParam},
 		reply:   reflect.TypeFor[[]api.ModeStop](), handle: s.listStops,
 	}}
 }
@@ -62,8 +63,10 @@ func (s *server) listStops(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return showList(r, q, s.modeStops(registry), listing[scopedStop, api.ModeStop]{
-		matches: func(stop scopedStop) bool { return device == "" || stop.concerns(registry.Devices[device]) },
-		cursor:  func(stop scopedStop) string { return stop.cursor(registry) },
+		matches: func(stop scopedStop) bool {
+			return (device == "" || stop.concerns(registry.Devices[device])) && stop.concernsTag(q.tag, registry)
+		},
+		cursor: func(stop scopedStop) string { return stop.cursor(registry) },
 		beyond: func(cursor string, stop scopedStop) (bool, error) {
 			return stop.beyond(cursor, registry)
 		},
@@ -82,6 +85,23 @@ func (stop scopedStop) concerns(device *fleet.Registered) bool {
 		return stop.Scope.Device == device.ID
 	}
 	return true
+}
+
+// concernsTag tells whether the stop keeps Muster from writing to some device with a tag. A stop of no device in
+// particular concerns a tag that no device carries yet, too; so does every stop where no tag is asked for.
+func (stop scopedStop) concernsTag(tag fleet.Tag, registry *fleet.Registry) bool {
+	if tag == "" || stop.kind == stopOfTag && stop.Scope.Tag == tag {
+		return true
+	}
+	if stop.kind != stopOfTag && stop.kind != stopOfDevice {
+		return true
+	}
+	for _, device := range registry.Devices {
+		if slices.Contains(device.Tags, tag) && stop.concerns(device) {
+			return true
+		}
+	}
+	return false
 }
 
 // cursor names the place of the stop in the list.

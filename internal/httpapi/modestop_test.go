@@ -61,6 +61,15 @@ func TestStopsAreListedInPagesAndByDevice(t *testing.T) {
 	if got := stopsOf(one); !slices.Equal(got, []string{"server ", "fleet ", "tag a.b", "device " + string(idA)}) {
 		t.Errorf("got %q for one device", got)
 	}
+	for tag, want := range map[string][]string{
+		"a.b":  {"server ", "fleet ", "tag a.b", "device " + string(idA)},
+		"b":    {"server ", "fleet ", "tag b"},
+		"none": {"server ", "fleet "},
+	} {
+		if got := stopsOf(read[[]api.ModeStop](w, Prefix+"/stops?tag="+tag)); !slices.Equal(got, want) {
+			t.Errorf("got %q for the tag %s, want %q", got, tag, want)
+		}
+	}
 	if tag := one[2]; tag.Devices != 1 || tag.By != "anna" || tag.Since == nil || one[3].Label != "alpha" {
 		t.Errorf("got %+v and %+v", tag, one[3])
 	}

@@ -18,7 +18,7 @@ const (
 	maxHeldGroups = 5000     // of all devices
 	maxShownBytes = 16 << 10 // of a value
 	maxHeldBytes  = 16 << 20 // of the values of all groups
-	tooLarge      = "too large to be shown here; GET devices/{deviceID}/plan has it"
+	tooLarge      = "too large to be shown here: `muster apply DEVICE`, or GET devices/{deviceID}/plan, shows it"
 )
 
 // HeldChanges are the held changes of the last pass of each device.

@@ -73,7 +73,8 @@ func (c Change) Shown() (from, to stconfig.Value) {
 // Reported is the change for an answer that waits: it holds no part of the documents that it comes from, and its
 // values only where there is room for them.
 func (c Change) Reported(room bool) Change {
-	const left = "its values are not shown, because all of them together are too large: GET the plan or the configuration"
+	const left = "its values are not shown, because all of them together are too large: `muster apply DEVICE`, " +
+		"or GET devices/{deviceID}/plan, shows the plan"
 	c.send = stconfig.Value{}
 	if room {
 		c.From, c.To = c.From.Detached(), c.To.Detached()

@@ -30,8 +30,10 @@ type ConsentStore interface {
 	OpenConsentsOf(ctx context.Context, device fleet.DeviceID) ([]fleet.Consent, error)
 	// PutConsentTimes keeps Until and UnreachableSince of open consents.
 	PutConsentTimes(ctx context.Context, consents []fleet.Consent) error
-	// CloseConsents says that an intent used them, or with 0 that they are over.
+	// CloseConsents says that an intent used them, or with 0 that they were used and nothing had to be sent.
 	CloseConsents(ctx context.Context, ids []int64, intent int64) error
+	// EndConsents says that they are over without having been used. One that is closed stays so.
+	EndConsents(ctx context.Context, ids []int64) error
 	// ReopenConsents takes back that an intent used them.
 	ReopenConsents(ctx context.Context, ids []int64, intent int64) error
 	GroupConsentStore
@@ -248,7 +250,7 @@ func (e *Engine) closeConsents(ctx context.Context, m *item) {
 	if len(over) == 0 {
 		return
 	}
-	if err := e.o.Store.CloseConsents(ctx, over, 0); err != nil {
+	if err := e.o.Store.EndConsents(ctx, over); err != nil {
 		e.log.Warn("consents not closed", logkey.Device, m.id, logkey.Err(err))
 		m.history.mu.Lock()
 		m.history.overConsents = append(m.history.overConsents, over...)

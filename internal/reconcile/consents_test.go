@@ -92,8 +92,8 @@ func TestWhatAPersonKeepsIsNotAskedAboutAgain(t *testing.T) {
 		defer b.stop()
 		b.wantState(fleet.ConfigUnmanaged, "")
 		b.want("folders.made.path", `"/home/one/made"`)
-		if len(b.store.consents) != 1 || b.store.consents[0].Answer != fleet.AnswerKeep {
-			t.Errorf("recorded %+v", b.store.consents)
+		if len(b.store.consents) != 1 || b.store.consents[0].Answer != fleet.AnswerKeep || len(b.store.used) != 1 {
+			t.Errorf("recorded %+v, used %v", b.store.consents, b.store.used)
 		}
 	})
 }

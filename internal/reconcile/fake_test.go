@@ -35,6 +35,7 @@ type store struct {
 	entries   map[fleet.DeviceID][]fleet.BaseEntry
 	consents  []fleet.Consent
 	closed    []int64
+	used      []int64 // of closed
 	groups    []fleet.GroupConsent
 	rollouts  map[fleet.DeviceID]int64
 	intents   []fleet.Intent
@@ -220,9 +221,17 @@ func (s *store) PutConsentTimes(_ context.Context, consents []fleet.Consent) err
 	return nil
 }
 
+func (s *store) EndConsents(_ context.Context, ids []int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = append(s.closed, ids...)
+	return nil
+}
+
 func (s *store) CloseConsents(_ context.Context, ids []int64, _ int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.used = append(s.used, ids...)
 	s.closed = append(s.closed, ids...)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"muster/internal/desired"
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 	"muster/internal/memlimit"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
@@ -123,6 +124,9 @@ func (e *Engine) keepAnswered(ctx context.Context, j *job) (kept bool, err error
 	}
 	if err := e.putEntries(ctx, j, entries); err != nil {
 		return false, err
+	}
+	if err := e.o.Store.CloseConsents(ctx, ids, 0); err != nil {
+		e.log.Warn("used consents not closed", logkey.Device, j.m.id, logkey.Err(err))
 	}
 	j.m.history.mu.Lock()
 	defer j.m.history.mu.Unlock()

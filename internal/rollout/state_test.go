@@ -111,7 +111,7 @@ func TestTheFirstFailedGateHalts(t *testing.T) {
 			}
 			r := d.newest()
 			if r.Status != fleet.RolloutHalted || r.Halt == nil || r.Halt.Gate != test.gate || r.Halt.Device != first ||
-				r.Next == "" {
+				!strings.Contains(r.Next, "`muster rollout undo 1`") || !strings.Contains(r.Next, "`muster rollout resume 1`") {
 				t.Fatalf("got %s, %+v", r.Status, r.Halt)
 			}
 			d.after(time.Hour)

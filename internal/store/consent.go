@@ -83,10 +83,19 @@ func (s *Store) PutConsentTimes(ctx context.Context, consents []fleet.Consent) e
 	return err
 }
 
-// CloseConsents says that answers were used by an intent, or, with 0, that they are over. One that is closed stays so.
+// CloseConsents says that answers were used, by an intent or, with 0, without anything that had to be sent. One that is
+// closed stays so.
 func (s *Store) CloseConsents(ctx context.Context, ids []int64, intent int64) error {
+	return s.closeConsents(ctx, ids, sql.NullInt64{Int64: intent, Valid: true})
+}
+
+// EndConsents says that answers are over without having been used.
+func (s *Store) EndConsents(ctx context.Context, ids []int64) error {
+	return s.closeConsents(ctx, ids, sql.NullInt64{})
+}
+
+func (s *Store) closeConsents(ctx context.Context, ids []int64, used sql.NullInt64) error {
 	_, err := write(ctx, s, "close consents", func(t *tx) (none struct{}, err error) {
-		used := sql.NullInt64{Int64: intent, Valid: intent != 0}
 		for _, id := range ids {
 			err := t.exec(`UPDATE consents SET closed_at = $2, intent_id = $3 WHERE id = $1 AND closed_at IS NULL`, id,
 				millis(t.now), used)

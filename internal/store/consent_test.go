@@ -44,7 +44,7 @@ func TestAConsentIsKeptUntilItIsUsed(t *testing.T) {
 		if got := must(s.OpenConsentsOf(t.Context(), deviceN(2).ID))(t); len(got) != 0 {
 			t.Errorf("got %+v of another device", got)
 		}
-		if err := s.CloseConsents(t.Context(), []int64{given[0].ID}, 0); err != nil { // it stays the intent's
+		if err := s.EndConsents(t.Context(), []int64{given[0].ID}); err != nil { // it stays the intent's
 			t.Fatal(err)
 		}
 		var intent int64

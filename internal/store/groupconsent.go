@@ -129,6 +129,7 @@ func (s *Store) GivenConsents(ctx context.Context, most int) ([]fleet.GivenConse
 		err = row.Scan(&c.ID, (*string)(&c.Device), &c.Key, (*string)(&c.Answer), &c.Change, &c.By, &at, &until, &closed,
 			&intent, &group, &rollout)
 		c.At, c.Until, c.Closed = fromMillis(at), fromMillis(until), fromMillis(closed)
+		c.Used = intent.Valid
 		c.Intent, c.Group, c.Rollout = intent.Int64, group.Int64, rollout.Int64
 		return c, err
 	}, `

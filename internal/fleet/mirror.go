@@ -2,36 +2,40 @@ package fleet
 
 import "time"
 
+// Status, Version and FolderSummary are kept as JSON. What a column of the database holds is left out of that.
+
 // Status is what a daemon last said in /rest/system/status.
 type Status struct {
-	MyID             DeviceID
-	Alloc            int64   // bytes
-	CPUPercent       float64 // always 0 in current daemons
-	DiscoveryEnabled bool    // false where the daemon no longer says
-	DiscoveryMethods int64
-	GoRoutines       int64
-	PathSeparator    string
-	Sys              int64 // bytes
-	Tilde            string
-	Uptime           int64  // seconds
-	StartTime        string // as the daemon writes it; changes with every start; not part of the contract
-	AddressFixed     bool   // guiAddressOverridden: the API's address comes from the daemon's command line
-	CreatedAt        time.Time
-	UpdatedAt        time.Time
+	MyID             DeviceID `json:"myID"`
+	Alloc            int64    `json:"alloc"`            // bytes
+	CPUPercent       float64  `json:"cpuPercent"`       // always 0 in current daemons
+	DiscoveryEnabled bool     `json:"discoveryEnabled"` // false where the daemon no longer says
+	DiscoveryMethods int64    `json:"discoveryMethods"`
+	GoRoutines       int64    `json:"goRoutines"`
+	PathSeparator    string   `json:"pathSeparator"`
+	Sys              int64    `json:"sys"` // bytes
+	Tilde            string   `json:"tilde"`
+	Uptime           int64    `json:"uptime"` // seconds
+	// as the daemon writes it; changes with every start; not part of the contract
+	StartTime string `json:"startTime"`
+	// guiAddressOverridden: the API's address comes from the daemon's command line
+	AddressFixed bool      `json:"addressFixed"`
+	CreatedAt    time.Time `json:"-"`
+	UpdatedAt    time.Time `json:"-"`
 }
 
 // Version is what a daemon last said in /rest/system/version.
 type Version struct {
-	Device      DeviceID
-	Arch        string
-	Codename    string
-	LongVersion string
-	OS          string
-	Version     string // "v2.1.3"
+	Device      DeviceID `json:"-"`
+	Arch        string   `json:"arch"`
+	Codename    string   `json:"codename"`
+	LongVersion string   `json:"longVersion"`
+	OS          string   `json:"os"`
+	Version     string   `json:"version"` // "v2.1.3"
 	// of its configuration, keys and database; nil where it does not say; sorted; not part of the contract
-	Directories []string
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	Directories []string  `json:"directories,omitempty"`
+	CreatedAt   time.Time `json:"-"`
+	UpdatedAt   time.Time `json:"-"`
 }
 
 // System is what is known of the paths on a daemon's machine. What is not known is blank.
@@ -55,21 +59,34 @@ func SystemOf(status *Status, version *Version) (s System) {
 
 // FolderSummary is one device's numbers of one folder, from /rest/db/status or a FolderSummary event.
 type FolderSummary struct {
-	Device DeviceID
-	Folder string
+	Device DeviceID `json:"-"`
+	Folder string   `json:"-"`
 
-	GlobalBytes, GlobalDeleted, GlobalDirectories, GlobalFiles, GlobalSymlinks int64
-	LocalBytes, LocalDeleted, LocalDirectories, LocalFiles, LocalSymlinks      int64
-	InSyncBytes, InSyncFiles                                                   int64
-	NeedBytes, NeedDeletes, NeedDirectories, NeedFiles, NeedSymlinks           int64
+	GlobalBytes       int64 `json:"globalBytes"`
+	GlobalDeleted     int64 `json:"globalDeleted"`
+	GlobalDirectories int64 `json:"globalDirectories"`
+	GlobalFiles       int64 `json:"globalFiles"`
+	GlobalSymlinks    int64 `json:"globalSymlinks"`
+	LocalBytes        int64 `json:"localBytes"`
+	LocalDeleted      int64 `json:"localDeleted"`
+	LocalDirectories  int64 `json:"localDirectories"`
+	LocalFiles        int64 `json:"localFiles"`
+	LocalSymlinks     int64 `json:"localSymlinks"`
+	InSyncBytes       int64 `json:"inSyncBytes"`
+	InSyncFiles       int64 `json:"inSyncFiles"`
+	NeedBytes         int64 `json:"needBytes"`
+	NeedDeletes       int64 `json:"needDeletes"`
+	NeedDirectories   int64 `json:"needDirectories"`
+	NeedFiles         int64 `json:"needFiles"`
+	NeedSymlinks      int64 `json:"needSymlinks"`
 
-	IgnorePatterns bool
-	Sequence       int64
-	Version        int64
-	State          string // "idle", "scanning", "error", ...; "" for a paused folder; not part of the contract
-	Error          string // why the folder is in state error; not part of the contract
-	CreatedAt      time.Time
-	UpdatedAt      time.Time
+	IgnorePatterns bool      `json:"ignorePatterns"`
+	Sequence       int64     `json:"sequence"`
+	Version        int64     `json:"version"`
+	State          string    `json:"state"` // "idle", "error", ...; "" for a paused folder; not part of the contract
+	Error          string    `json:"error"` // why the folder is in state error; not part of the contract
+	CreatedAt      time.Time `json:"-"`
+	UpdatedAt      time.Time `json:"-"`
 }
 
 // FolderInError is the state of a folder that cannot work.

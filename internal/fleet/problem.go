@@ -53,19 +53,20 @@ const (
 	NoticeResolved NoticeType = "resolved"
 )
 
-// Notice is what people are told, once when a problem stays and once when it is over.
+// Notice is what people are told, once when a problem stays and once when it is over. As JSON it is kept, and sent to
+// receivers.
 type Notice struct {
-	ID        string // the same when it comes twice
-	Type      NoticeType
-	ProblemID string // of the notice that opened the problem
-	Kind      ProblemKind
-	DeviceID  DeviceID
-	Label     string // of the device
-	Folder    string
-	Reason    string    // of a resolved one: what was wrong
-	Next      string    // what happens next, or what a person can do
-	Since     time.Time // when the problem began
-	At        time.Time // when the notice was made
+	ID        string      `json:"id"` // the same when it comes twice
+	Type      NoticeType  `json:"type"`
+	ProblemID string      `json:"problemID"` // of the notice that opened the problem
+	Kind      ProblemKind `json:"kind"`
+	DeviceID  DeviceID    `json:"deviceID"`
+	Label     string      `json:"label"` // of the device
+	Folder    string      `json:"folder,omitempty"`
+	Reason    string      `json:"reason"`         // of a resolved one: what was wrong
+	Next      string      `json:"next,omitempty"` // what happens next, or what a person can do
+	Since     time.Time   `json:"since"`          // when the problem began
+	At        time.Time   `json:"at"`             // when the notice was made
 }
 
 // Announcement is what happens to problems and outbox together: every notice is put into the outbox of every receiver,

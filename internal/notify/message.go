@@ -8,21 +8,6 @@ import (
 	"muster/internal/fleet"
 )
 
-// wireMessage is what a receiver gets, as JSON.
-type wireMessage struct {
-	ID        string            `json:"id"`
-	Type      fleet.NoticeType  `json:"type"`
-	ProblemID string            `json:"problemID"`
-	Kind      fleet.ProblemKind `json:"kind"`
-	DeviceID  fleet.DeviceID    `json:"deviceID"`
-	Label     string            `json:"label"`
-	Folder    string            `json:"folder,omitempty"`
-	Reason    string            `json:"reason"`
-	Next      string            `json:"next,omitempty"`
-	Since     time.Time         `json:"since"`
-	At        time.Time         `json:"at"`
-}
-
 // Sender brings messages to one receiver.
 type Sender interface {
 	// Name is the receiver's, the same over restarts. It is shown and kept: no secrets.

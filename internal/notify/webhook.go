@@ -87,7 +87,7 @@ func (w *Webhook) Name() string { return w.name }
 
 // Send posts the message.
 func (w *Webhook) Send(ctx context.Context, m Message) error {
-	body, err := json.Marshal(wireMessage(m))
+	body, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}

@@ -54,39 +54,33 @@ const (
 
 func scanStatus(row scanner) (a about[fleet.Status], err error) {
 	var text string
-	var body statusBody
 	var created, updated sql.NullInt64
 	if err := row.Scan((*string)(&a.device), &text, &created, &updated); err != nil {
 		return a, err
 	}
-	err = json.Unmarshal([]byte(text), &body)
-	a.what = fleet.Status(body)
+	err = json.Unmarshal([]byte(text), &a.what)
 	a.what.CreatedAt, a.what.UpdatedAt = fromMillis(created), fromMillis(updated)
 	return a, err
 }
 
 func scanVersion(row scanner) (a about[fleet.Version], err error) {
 	var text string
-	var body versionBody
 	var created, updated sql.NullInt64
 	if err := row.Scan((*string)(&a.device), &text, &created, &updated); err != nil {
 		return a, err
 	}
-	err = json.Unmarshal([]byte(text), &body)
-	a.what = fleet.Version(body)
+	err = json.Unmarshal([]byte(text), &a.what)
 	a.what.Device, a.what.CreatedAt, a.what.UpdatedAt = a.device, fromMillis(created), fromMillis(updated)
 	return a, err
 }
 
 func scanSummary(row scanner) (v fleet.FolderSummary, err error) {
 	var device, folder, text string
-	var body summaryBody
 	var created, updated sql.NullInt64
 	if err := row.Scan(&device, &folder, &text, &created, &updated); err != nil {
 		return v, err
 	}
-	err = json.Unmarshal([]byte(text), &body)
-	v = fleet.FolderSummary(body)
+	err = json.Unmarshal([]byte(text), &v)
 	v.Device, v.Folder, v.CreatedAt, v.UpdatedAt = fleet.DeviceID(device), folder, fromMillis(created),
 		fromMillis(updated)
 	return v, err

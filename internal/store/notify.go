@@ -13,22 +13,6 @@ import (
 // maxReceiverBytes: the name of a receiver is a host, or a mail address.
 const maxReceiverBytes = 1 << 10
 
-// noticeBody is a notice as it lies in the outbox. It converts from and to the fleet's type, so that a field added
-// there is a compile error here.
-type noticeBody struct {
-	ID        string            `json:"id"`
-	Type      fleet.NoticeType  `json:"type"`
-	ProblemID string            `json:"problemID"`
-	Kind      fleet.ProblemKind `json:"kind"`
-	DeviceID  fleet.DeviceID    `json:"deviceID"`
-	Label     string            `json:"label"`
-	Folder    string            `json:"folder"`
-	Reason    string            `json:"reason"`
-	Next      string            `json:"next"`
-	Since     time.Time         `json:"since"`
-	At        time.Time         `json:"at"`
-}
-
 // problemBody is what columns do not hold of a problem.
 type problemBody struct {
 	Label  string    `json:"label"`
@@ -100,7 +84,7 @@ func (t *tx) post(notices []fleet.Notice, receivers []string) error {
 		}
 	}
 	for _, n := range notices {
-		body, err := json.Marshal(noticeBody(n))
+		body, err := json.Marshal(n)
 		if err != nil {
 			return err
 		}
@@ -120,11 +104,9 @@ func (s *Store) Outbox(ctx context.Context, receiver string, after int64, limit 
 		if err := row.Scan(&w.Sequence, &text); err != nil {
 			return w, err
 		}
-		var body noticeBody
-		if err := json.Unmarshal([]byte(text), &body); err != nil {
+		if err := json.Unmarshal([]byte(text), &w.Notice); err != nil {
 			return w, fmt.Errorf("read notice %d: %w", w.Sequence, err)
 		}
-		w.Notice = fleet.Notice(body)
 		return w, nil
 	}, `SELECT sequence, body FROM outbox WHERE receiver = $1 AND sequence > $2 ORDER BY sequence LIMIT $3`, receiver,
 		after, limit)

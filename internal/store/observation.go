@@ -59,13 +59,13 @@ func (t *tx) observe(p preparedObservation) error {
 		}
 	}
 	if p.Status != nil {
-		if err := t.putDocument("statuses", p.Device, statusBody(*p.Status), p.Status.CreatedAt,
+		if err := t.putDocument("statuses", p.Device, *p.Status, p.Status.CreatedAt,
 			p.Status.UpdatedAt); err != nil {
 			return err
 		}
 	}
 	if p.Version != nil {
-		if err := t.putDocument("versions", p.Device, versionBody(*p.Version), p.Version.CreatedAt,
+		if err := t.putDocument("versions", p.Device, *p.Version, p.Version.CreatedAt,
 			p.Version.UpdatedAt); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (t *tx) putSummary(id fleet.DeviceID, summary fleet.FolderSummary) error {
 	if !storableFolder(summary.Folder) {
 		return nil
 	}
-	text, err := json.Marshal(summaryBody(summary))
+	text, err := json.Marshal(summary)
 	if err != nil {
 		return err
 	}

@@ -106,29 +106,8 @@ func parsePaths(body []byte, l Limits) ([]string, error) {
 func parseSummary(folder string, body []byte, l Limits) (fleet.FolderSummary, error) {
 	const during = "read the summary of a folder"
 	var w struct {
-		GlobalBytes       int64  `json:"globalBytes"`
-		GlobalDeleted     int64  `json:"globalDeleted"`
-		GlobalDirectories int64  `json:"globalDirectories"`
-		GlobalFiles       int64  `json:"globalFiles"`
-		GlobalSymlinks    int64  `json:"globalSymlinks"`
-		LocalBytes        int64  `json:"localBytes"`
-		LocalDeleted      int64  `json:"localDeleted"`
-		LocalDirectories  int64  `json:"localDirectories"`
-		LocalFiles        int64  `json:"localFiles"`
-		LocalSymlinks     int64  `json:"localSymlinks"`
-		InSyncBytes       int64  `json:"inSyncBytes"`
-		InSyncFiles       int64  `json:"inSyncFiles"`
-		NeedBytes         int64  `json:"needBytes"`
-		NeedDeletes       int64  `json:"needDeletes"`
-		NeedDirectories   int64  `json:"needDirectories"`
-		NeedFiles         int64  `json:"needFiles"`
-		NeedSymlinks      int64  `json:"needSymlinks"`
-		IgnorePatterns    bool   `json:"ignorePatterns"`
-		Sequence          int64  `json:"sequence"`
-		Version           int64  `json:"version"`
-		State             string `json:"state"`
-		Error             string `json:"error"`
-		PullErrors        int64  `json:"pullErrors"`
+		fleet.FolderSummary
+		PullErrors int64 `json:"pullErrors"`
 	}
 	if err := decode(body, &w, l, during); err != nil {
 		return fleet.FolderSummary{}, err
@@ -145,18 +124,10 @@ func parseSummary(folder string, body []byte, l Limits) (fleet.FolderSummary, er
 	if w.Error == "" && w.PullErrors > 0 {
 		w.Error = fmt.Sprintf("%d items could not be synced", w.PullErrors)
 	}
-	return fleet.FolderSummary{
-		Folder:      folder,
-		GlobalBytes: w.GlobalBytes, GlobalDeleted: w.GlobalDeleted, GlobalDirectories: w.GlobalDirectories,
-		GlobalFiles: w.GlobalFiles, GlobalSymlinks: w.GlobalSymlinks,
-		LocalBytes: w.LocalBytes, LocalDeleted: w.LocalDeleted, LocalDirectories: w.LocalDirectories,
-		LocalFiles: w.LocalFiles, LocalSymlinks: w.LocalSymlinks,
-		// A daemon computes these two as a difference of counters it reads one after the other.
-		InSyncBytes: max(w.InSyncBytes, 0), InSyncFiles: max(w.InSyncFiles, 0),
-		NeedBytes: w.NeedBytes, NeedDeletes: w.NeedDeletes, NeedDirectories: w.NeedDirectories,
-		NeedFiles: w.NeedFiles, NeedSymlinks: w.NeedSymlinks,
-		IgnorePatterns: w.IgnorePatterns, Sequence: w.Sequence, Version: w.Version, State: w.State, Error: w.Error,
-	}, nil
+	w.Folder = folder
+	// A daemon computes these two as a difference of counters it reads one after the other.
+	w.InSyncBytes, w.InSyncFiles = max(w.InSyncBytes, 0), max(w.InSyncFiles, 0)
+	return w.FolderSummary, nil
 }
 
 func parseIgnores(body []byte, l Limits) ([]string, error) {

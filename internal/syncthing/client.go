@@ -65,6 +65,8 @@ type Client struct {
 	second    chan struct{} // holds one token per running second connection
 	answering atomic.Bool   // the daemon answered the last time
 
+	alwaysFull atomic.Bool // the daemon does not resume sessions with the key exchange of resume
+
 	mu       sync.Mutex        // guards what follows
 	pin      string            // as in target, or that of the first use
 	claimed  string            // fingerprint to which the key may have been sent before anything was pinned; see claim

@@ -75,6 +75,14 @@ func speaksNoTLS(err error) bool {
 }
 
 func (c *Client) connectTLS(ctx context.Context) (*conn, error) {
+	cn, err := c.tryTLS(ctx)
+	if errors.Is(err, errNotResumed) {
+		cn, err = c.tryTLS(ctx)
+	}
+	return cn, err
+}
+
+func (c *Client) tryTLS(ctx context.Context) (*conn, error) {
 	tcp, err := c.dial(ctx, c.target.Address)
 	if err != nil {
 		return nil, err
@@ -88,6 +96,8 @@ func (c *Client) connectTLS(ctx context.Context) (*conn, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, interrupted(ctx)
+	case errors.Is(err, errNotResumed):
+		return nil, err
 	case errors.As(err, &header), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return nil, &notTLSError{err, isLoopback(tcp.RemoteAddr())}
 	}
@@ -126,7 +136,7 @@ func (c *Client) secure(ctx context.Context, tcp net.Conn) (*conn, error) {
 		InsecureSkipVerify: true, // self-signed for a host name: prove compares its fingerprint
 		ServerName:         host, NextProtos: []string{"http/1.1"}, ClientSessionCache: c.sessions,
 	}
-	stream, err := c.handshake(ctx, tcp, config)
+	stream, err := c.resume(ctx, tcp, config)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ type fake struct {
 	Pin     string
 	Address string // of the API
 	Sync    string // of the sync protocol, as announced
+	tls     *tls.Config
 
 	mu       sync.Mutex
 	handlers map[string]http.HandlerFunc
@@ -46,6 +47,7 @@ type fake struct {
 type fakeOptions struct {
 	plain    bool // speak no TLS
 	silentID bool
+	curves   []tls.CurveID // of the key exchanges; nil: the usual ones
 }
 
 func newFake(t *testing.T, o fakeOptions) *fake {
@@ -67,8 +69,9 @@ func newFake(t *testing.T, o fakeOptions) *fake {
 	} else {
 		gui := newCertificate(t)
 		f.Pin = fmt.Sprintf("sha256:%x", sha256.Sum256(gui.Certificate[0]))
-		server.TLS = &tls.Config{Certificates: []tls.Certificate{gui}}
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{gui}, CurvePreferences: o.curves}
 		server.StartTLS()
+		f.tls = server.TLS
 	}
 	t.Cleanup(server.Close)
 	f.Address = server.Listener.Addr().String()

@@ -44,12 +44,20 @@ func runBare(in io.Reader, out io.Writer) error {
 	})
 }
 
-// writeAll reads every configuration and writes one option.
+// writeAll reads every configuration and writes one option. On a busy machine a daemon may take a connection for plain
+// HTTP, because it hears nothing for a second: another one is made then, as Muster does.
 func writeAll(o bareOrder) error {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, p := range o.Daemons {
-		group.Go(func() error { return p.write(`{"maxFolderConcurrency": 7}`) })
+		group.Go(func() (err error) {
+			for range 3 {
+				if err = p.write(`{"maxFolderConcurrency": 7}`); err == nil {
+					return nil
+				}
+			}
+			return err
+		})
 	}
 	return group.Wait()
 }

@@ -92,11 +92,12 @@ func (f *rolloutFarm) rollOut(b *testing.B) time.Duration {
 	for _, d := range f.Daemons() {
 		d.ResetCounters()
 	}
-	began, start, arrived := time.Now(), usageOf(b, s.PID()).cpu, time.Duration(0)
+	began, start := time.Now(), usageOf(b, s.PID()).cpu
+	var arrived, untilThen time.Duration
 	profile(b, s, fmt.Sprint("rollout-", n), func() {
 		s.Template("set", "options.maxRecvKbps", fmt.Sprint(4000+n%997), allTag)
 		f.waitInSync(b, s)
-		arrived = time.Since(began)
+		arrived, untilThen = time.Since(began), usageOf(b, s.PID()).cpu-start
 		pause(b.Context(), savedAgain)
 	})
 	measured := time.Since(began).Truncate(restPeriod) + restPeriod
@@ -108,7 +109,8 @@ func (f *rolloutFarm) rollOut(b *testing.B) time.Duration {
 		reads += d.Counters().ByRoute["GET /rest/config"]
 	}
 	judge(reads <= 2*n, "%.2f readings of the configuration for each device (goal: at most 2)", float64(reads)/float64(n))
-	say("%d devices: %v from the save to the last outcome", n, arrived.Round(time.Second))
+	say("%d devices: %v from the save to the last outcome, %.2f s of CPU until then", n, arrived.Round(time.Second),
+		untilThen.Seconds())
 	judge(cores(soaking-rest, restPeriod) < 0.05,
 		"at rest %.3f cores, while the rollout soaks %.3f (goal: less than 0.05 more)",
 		cores(rest, restPeriod), cores(soaking, restPeriod))

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -65,7 +66,8 @@ type Options struct {
 	TLSOff          bool
 	TLSCert, TLSKey string
 	AllowHosts      []string // names that clients may address the server by
-	NewAdminToken   bool     // makes another one where the first is lost
+	TrustedProxies  []netip.Prefix
+	NewAdminToken   bool // makes another one where the first is lost
 
 	Demo    int      // simulated daemons to start and manage
 	Worker  []string // command that evaluates templates, see sandbox.Options
@@ -244,7 +246,7 @@ func (a *App) wire(ctx context.Context) error {
 		Audit: a.store, Events: a.feed.Hub, Memory: memory, Evaluator: a.engine,
 		Auth: auth.NewAuthenticator(tokens, a.people), Tokens: tokens, Users: a.people, Sessions: a.people,
 		LoginLinks:   a.people,
-		AllowedHosts: a.o.AllowHosts, Ceiling: a.o.Configurator,
+		AllowedHosts: a.o.AllowHosts, TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
 			masked
 			*reconcile.Engine

@@ -69,7 +69,7 @@ func TestServeRefusesFlagsThatMakeNoSense(t *testing.T) {
 		{"--home="}, {"--demo=-1"}, {"--keep-revisions=0"}, {"--keep-for=0s"}, {"--soak=-1s"}, {"--notify-after=-1s"},
 		{"--tls-cert", file}, {"--tls-key", file}, {"--tls=off", "--tls-cert", file, "--tls-key", file},
 		{"--smtp=mail.example"}, {"--notify-mail-from=a@example.org"}, {"--allow-host=http://name"},
-		{"--allow-host=name:2525"},
+		{"--allow-host=name:2525"}, {"--trust-proxy=name"}, {"--session-idle=0s"}, {"--session-life=-1h"},
 	} {
 		before := flags[0]
 		if strings.HasPrefix(before, "--home") {

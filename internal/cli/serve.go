@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -48,6 +49,9 @@ type serveCommand struct {
 	TLSCert             string        `name:"tls-cert" credential:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`
 	TLSKey              string        `name:"tls-key" credential:"tls-key" help:"Its key (PEM)." type:"existingfile" placeholder:"FILE"`
 	AllowHost           []string      `help:"Further names that clients may address this server by." placeholder:"NAME"`
+	TrustProxy          []string      `help:"Address or network of a proxy in front, which is believed where a client is (X-Forwarded-For); may be given several times." placeholder:"CIDR"`
+	SessionIdle         time.Duration `help:"A session that is not used for so long ends." default:"24h"`
+	SessionLife         time.Duration `help:"A session ends so long after its log-in." default:"168h"`
 	NewAdminToken       bool          `help:"Make another administrator's token, for when the last one is lost; it is written to --home."`
 	SealKey             string        `secret:"" help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home; better --seal-key-file." placeholder:"HEX"`
 	SealKeyFile         string        `help:"File with the key that seals credentials at rest, instead of the one in --home." type:"path" placeholder:"FILE"`
@@ -58,6 +62,10 @@ type serveCommand struct {
 // Run starts the server and blocks until ctx ends or a part of the server fails.
 func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	if err := c.check(); err != nil {
+		return err
+	}
+	proxies, err := prefixes(c.TrustProxy)
+	if err != nil {
 		return err
 	}
 	syscall.Umask(0o077) // what the server makes is for its own user only
@@ -84,6 +92,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		},
 		NewAdminToken: c.NewAdminToken,
 		TLSOff:        c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
+		TrustedProxies: proxies, SessionIdle: c.SessionIdle, SessionLife: c.SessionLife,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
 		Worker: []string{executable, "worker"}, Version: env.version,
 		Log: slog.New(slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: level})), Out: env.Out,
@@ -113,6 +122,8 @@ func (c *serveCommand) check() error {
 		{c.BlastLimit != "" && c.ApprovalThreshold != "",
 			"--blast-limit is the former name of --approval-threshold, and both are given",
 			"Leave out --blast-limit."},
+		{c.SessionIdle < time.Minute || c.SessionLife < time.Minute,
+			"--session-idle and --session-life are at least a minute", "For example --session-idle 12h."},
 		{c.Soak < 0, fmt.Sprintf("--soak %v is no time", c.Soak), "For example --soak 30s."},
 		{c.NotifyAfter < 0, fmt.Sprintf("--notify-after %v is no time", c.NotifyAfter), "For example --notify-after 10m."},
 		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together, and one of them is missing",
@@ -133,6 +144,23 @@ func (c *serveCommand) check() error {
 		}
 	}
 	return nil
+}
+
+// prefixes are networks; an address is a network of its own.
+func prefixes(texts []string) (all []netip.Prefix, err error) {
+	for _, text := range texts {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			ip, ipErr := netip.ParseAddr(text)
+			if ipErr != nil {
+				return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--trust-proxy %q is no network", text),
+					Hint: "For example --trust-proxy 127.0.0.1, or --trust-proxy 10.1.0.0/16."}
+			}
+			prefix = netip.PrefixFrom(ip, ip.BitLen())
+		}
+		all = append(all, prefix)
+	}
+	return all, nil
 }
 
 type workerCommand struct{}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -74,6 +75,8 @@ type Options struct {
 	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
 	// Nil: nobody wants to know.
 	Measured func(operation string, status int, took time.Duration)
+	// TrustedProxies say by X-Forwarded-For which client they send a request for.
+	TrustedProxies []netip.Prefix
 	// AllowedHosts are names, without port, that the server may be called by in a Host header, besides localhost, the
 	// loopback addresses and the address that a connection came in on.
 	AllowedHosts []string

@@ -36,6 +36,10 @@ func (f folders) Folders(context.Context) ([]fleet.FolderLabel, error) {
 	return f.rollup.Folders(), nil
 }
 
+func (f folders) FoldersOf(_ context.Context, inside func(fleet.DeviceID) bool) ([]fleet.FolderLabel, error) {
+	return f.rollup.FoldersOf(inside), nil
+}
+
 // inbox is what is pending at daemons.
 type inbox struct {
 	*mirror.Mirror

@@ -95,6 +95,7 @@ type App struct {
 	notifier  *notify.Notifier
 	people    *auth.People
 	health    *health.Health
+	views     fleet.Views
 	monitor   *health.Monitor
 	rollup    *health.Rollup
 	discovery *discovery.Discovery

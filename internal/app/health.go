@@ -34,8 +34,11 @@ func (a *App) facts(id fleet.DeviceID) health.Facts {
 // states answers how devices stand, and what trouble there is.
 type states struct{ app *App }
 
-func (s states) State(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
-	return s.app.health.State(id, s.app.facts(id))
+// State names in its texts the devices that the caller may know of by their labels.
+func (s states) State(ctx context.Context, id fleet.DeviceID) (fleet.State, error) {
+	facts := s.app.facts(id)
+	facts.Registry = s.app.views.Of(ctx, facts.Registry)
+	return s.app.health.State(id, facts)
 }
 
 func (s states) Report(ctx context.Context) (fleet.ProblemReport, error) {

@@ -84,14 +84,15 @@ const (
 
 // HeldGroup is equal held changes of several devices, as their last plans had them. One answer is enough for all.
 type HeldGroup struct {
-	Digest   string // group digest, see plan.Grouping
-	Key      string // with * for a registered device
-	From, To []byte // JSON, secrets masked; of one of the devices
-	Reason   string // why it waits; of one of the devices
-	Consent  bool   // it may be consented to
-	Keep     bool   // what is there may be kept
-	Removes  bool   // a folder or a top-level device
-	Rollout  int64  // that speaks for the devices; 0: none does
+	Digest   string   // group digest, see plan.Grouping
+	Key      string   // with * for a registered device
+	From, To []byte   // JSON, secrets masked; of one of the devices
+	Reason   string   // why it waits; of one of the devices
+	Consent  bool     // it may be consented to
+	Keep     bool     // what is there may be kept
+	Removes  bool     // a folder or a top-level device
+	Of       DeviceID // that device
+	Rollout  int64    // that speaks for the devices; 0: none does
 	Devices  []HeldDevice
 }
 

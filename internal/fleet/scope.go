@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Scope is the part of the fleet that a caller may see and touch: the devices that carry one of its tags. The zero
@@ -54,6 +55,11 @@ func (s Scope) Covers(tags []Tag) bool {
 	return slices.ContainsFunc(s.Tags(), func(tag Tag) bool { return slices.Contains(tags, tag) })
 }
 
+// Among are the tags of the scope that are among these.
+func (s Scope) Among(tags []Tag) []Tag {
+	return slices.DeleteFunc(s.Tags(), func(tag Tag) bool { return !slices.Contains(tags, tag) })
+}
+
 // String is for texts about the scope.
 func (s Scope) String() string {
 	switch s {
@@ -63,6 +69,68 @@ func (s Scope) String() string {
 		return "no device"
 	}
 	return strings.ReplaceAll(s.tags, betweenTags, ", ")
+}
+
+// Within is the registry as a caller with the scope sees it: what is outside is not there. Templates are everybody's;
+// of tags there are those of templates and of devices inside.
+func (r *Registry) Within(scope Scope) *Registry {
+	if scope.Whole() {
+		return r
+	}
+	part := *r
+	part.Devices = map[DeviceID]*Registered{}
+	seen := map[Tag]bool{"": true} // the folder roots of the fleet
+	for id, device := range r.Devices {
+		if scope.Covers(device.Tags) {
+			part.Devices[id] = device
+			addTags(seen, device.Tags)
+		}
+	}
+	for _, template := range r.Templates {
+		addTags(seen, template.Tags)
+	}
+	part.TagModes, part.Roots, part.Protected = only(r.TagModes, seen), only(r.Roots, seen), only(r.Protected, seen)
+	return &part
+}
+
+func addTags(seen map[Tag]bool, tags []Tag) {
+	for _, tag := range tags {
+		seen[tag] = true
+	}
+}
+
+func only[V any](all map[Tag]V, seen map[Tag]bool) map[Tag]V {
+	kept := map[Tag]V{}
+	for tag, value := range all {
+		if seen[tag] {
+			kept[tag] = value
+		}
+	}
+	return kept
+}
+
+// Views remembers what callers see of the registry of now.
+type Views struct {
+	mu    sync.Mutex
+	whole *Registry           // guarded by mu
+	parts map[Scope]*Registry // guarded by mu
+}
+
+// Of is registry.Within of the scope that the context has. A registry that is read twice gives the same part twice.
+func (v *Views) Of(ctx context.Context, registry *Registry) *Registry {
+	scope := ScopeIn(ctx)
+	if scope.Whole() || registry == nil {
+		return registry
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.whole != registry {
+		v.whole, v.parts = registry, map[Scope]*Registry{}
+	}
+	if v.parts[scope] == nil {
+		v.parts[scope] = registry.Within(scope)
+	}
+	return v.parts[scope]
 }
 
 type scopeKey struct{}

@@ -312,3 +312,30 @@ func (r *Rollup) Counts() Counts {
 		},
 	}
 }
+
+// CountsOf are the counts of a part of the fleet, now.
+func (r *Rollup) CountsOf(inside func(fleet.DeviceID) bool) Counts { return r.part(inside).Counts() }
+
+// FoldersOf are the folders of a part of the fleet, sorted.
+func (r *Rollup) FoldersOf(inside func(fleet.DeviceID) bool) []fleet.FolderLabel {
+	return r.part(inside).Folders()
+}
+
+// part is a roll-up of some of the devices.
+func (r *Rollup) part(inside func(fleet.DeviceID) bool) *Rollup {
+	part := NewRollup()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, d := range r.devices {
+		if !inside(id) {
+			continue
+		}
+		part.devices[id] = d // only its shares are counted anew
+		count(part.connections, d.connection, 1)
+		count(part.configurations, d.configuration, 1)
+		for name, s := range d.folders {
+			part.join(name, s)
+		}
+	}
+	return part
+}

@@ -86,7 +86,7 @@ func (s *server) listAudit(r *request) (reply, error) {
 		list.limit = auditPage
 	}
 	q.Limit = list.limit + 1
-	entries, err := s.Audit.Audit(r.Context(), q)
+	entries, err := s.auditFor(r.Context(), q)
 	if err != nil {
 		return reply{}, err
 	}
@@ -174,6 +174,35 @@ func (s *server) signAudit(r *request) (reply, error) {
 		return reply{}, err
 	}
 	return show(api.AuditHead{Head: head.String(), Key: hex.EncodeToString(key)})
+}
+
+// auditFor are the entries that a query picks and that the caller may read: with a scope, those about devices inside.
+func (s *server) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
+	if fleet.ScopeIn(ctx).Whole() {
+		return s.Audit.Audit(ctx, q)
+	}
+	inside, err := s.insideOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var entries []fleet.AuditEntry
+	limit := q.Limit
+	for q.Limit = auditPage; ; {
+		page, err := s.Audit.Audit(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page {
+			if inside(fleet.DeviceID(e.Subject)) {
+				e.Previous, e.Hash = "", "" // of entries that the caller may not read, too
+				entries = append(entries, e)
+			}
+		}
+		if len(page) < auditPage || len(entries) >= limit {
+			return entries[:min(limit, len(entries))], nil
+		}
+		q.After = page[len(page)-1].ID
+	}
 }
 
 // record leaves in the audit what somebody does, where there is one.

@@ -61,6 +61,10 @@ func (f listedFolders) Folders(context.Context) ([]fleet.FolderLabel, error) {
 	return f.all.Folders(), nil
 }
 
+func (f listedFolders) FoldersOf(_ context.Context, inside func(fleet.DeviceID) bool) ([]fleet.FolderLabel, error) {
+	return f.all.FoldersOf(inside), nil
+}
+
 func (listedFolders) FolderSummaries(context.Context, string) ([]fleet.FolderSummary, error) {
 	return nil, nil
 }

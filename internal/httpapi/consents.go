@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
 
 	"muster/api"
 	"muster/internal/auth"
@@ -52,7 +53,7 @@ func (s *server) listConsents(r *request) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		groups, err := s.Consents.HeldGroups(ctx)
+		groups, err := s.groupsFor(ctx)
 		if err != nil {
 			return reply{}, err
 		}
@@ -116,17 +117,22 @@ func (s *server) answerConsents(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	groups, err := s.Consents.HeldGroups(r.Context())
+	groups, err := s.groupsFor(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
 	// The digest holds key, class and values, so what is checked here is what AnswerGroup answers, or it finds nothing.
 	i := slices.IndexFunc(groups, func(g fleet.HeldGroup) bool { return g.Digest == answer.Digest })
 	if i < 0 {
-		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no device has a held change with this digest now",
-			Hint: "GET " + Prefix + "/consents lists what waits: answer that."}
+		return reply{}, noSuchGroup()
 	}
 	g := groups[i]
+	if !r.who.Scope.Whole() {
+		answer.Devices = insideGroup(groups, answer)
+		if len(answer.Devices) == 0 {
+			return reply{}, noSuchGroup()
+		}
+	}
 	if answer.Answer == fleet.AnswerConsent && !r.who.May(permissionFor(g)) {
 		return reply{}, roleMissing(r.who, permissionFor(g), "may not consent to "+g.Key+": "+g.Reason)
 	}
@@ -147,6 +153,54 @@ func (s *server) answerConsents(r *request) (reply, error) {
 	}
 	return show(api.AnsweredConsents{Digest: g.Digest, Key: g.Key, Answer: string(answer.Answer), Rollout: answer.Rollout,
 		Devices: namedDevices(devices, registry), Next: afterAnswer(answer)})
+}
+
+func noSuchGroup() error {
+	return &fleet.Error{Code: fleet.CodeConflict, Message: "no device has a held change with this digest now",
+		Hint: "GET " + Prefix + "/consents lists what waits: answer that."}
+}
+
+// groupsFor are the groups as the caller sees them.
+func (s *server) groupsFor(ctx context.Context) ([]fleet.HeldGroup, error) {
+	groups, err := s.Consents.HeldGroups(ctx)
+	if err != nil || fleet.ScopeIn(ctx).Whole() {
+		return groups, err
+	}
+	inside, err := s.insideOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := []fleet.HeldGroup{}
+	for _, g := range groups {
+		g.Devices = slices.DeleteFunc(slices.Clone(g.Devices), func(d fleet.HeldDevice) bool { return !inside(d.Device) })
+		if !inside(g.Of) { // values and reason may name its peers
+			note, _ := json.Marshal(elsewhere) // a constant text: cannot fail
+			g.From, g.To, g.Reason = note, note, elsewhere
+		}
+		if len(g.Devices) > 0 {
+			seen = append(seen, g)
+		}
+	}
+	return seen, nil
+}
+
+// elsewhere is in the place of values that were found on a device outside a caller's scope.
+const elsewhere = "GET devices/{deviceID}/plan of one of the devices shows what would be changed, and why"
+
+// insideGroup are the devices that an answer of a caller with a scope is for: of those that they see. An answer that
+// names devices is not for members of the rollout that get the change later, whoever they are.
+func insideGroup(groups []fleet.HeldGroup, answer fleet.GroupAnswer) (meant []fleet.DeviceID) {
+	for _, g := range groups {
+		if g.Digest != answer.Digest {
+			continue
+		}
+		for _, d := range g.Devices {
+			if len(answer.Devices) == 0 || slices.Contains(answer.Devices, d.Device) {
+				meant = append(meant, d.Device)
+			}
+		}
+	}
+	return meant
 }
 
 // groupAnswer is the body of a request.
@@ -180,7 +234,7 @@ func afterAnswer(a fleet.GroupAnswer) string {
 		next = "What is there becomes what Muster leaves alone"
 	}
 	next += "; a device that cannot be reached follows when it can, within a day of being reached."
-	if a.Rollout != 0 {
+	if a.Rollout != 0 && len(a.Devices) == 0 && a.Template == 0 {
 		next += fmt.Sprintf(" Members of rollout %d that get the same change later use the answer too.", a.Rollout)
 	}
 	return next + " GET " + Prefix + "/consents/given shows what became of it."
@@ -198,7 +252,7 @@ func (s *server) listGivenConsents(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	given, err := s.Consents.GivenConsents(r.Context(), q.limit)
+	given, err := s.givenFor(r.Context(), q.limit)
 	if err != nil {
 		return reply{}, err
 	}
@@ -207,6 +261,20 @@ func (s *server) listGivenConsents(r *request) (reply, error) {
 		shown[i] = wireGiven(c, registry)
 	}
 	return show(shown)
+}
+
+// givenFor are the newest answers for devices that the caller sees, at most so many.
+func (s *server) givenFor(ctx context.Context, most int) ([]fleet.GivenConsent, error) {
+	if fleet.ScopeIn(ctx).Whole() {
+		return s.Consents.GivenConsents(ctx, most)
+	}
+	inside, err := s.insideOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	given, err := s.Consents.GivenConsents(ctx, maxListLimit)
+	given = slices.DeleteFunc(given, func(c fleet.GivenConsent) bool { return !inside(c.Device) })
+	return given[:min(most, len(given))], err
 }
 
 func wireGiven(c fleet.GivenConsent, registry *fleet.Registry) api.GivenConsent {

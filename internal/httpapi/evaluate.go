@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -67,6 +68,9 @@ func (s *server) evaluateNew(r *request) (reply, error) {
 
 func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, error) {
 	device, err := s.chosenDevice(r)
+	if err == nil && !r.who.Scope.Whole() {
+		device, err = s.exampleInside(r.Context(), template, device)
+	}
 	if err != nil {
 		return reply{}, err
 	}
@@ -81,8 +85,28 @@ func (s *server) evaluate(r *request, template fleet.TaggedTemplate) (reply, err
 		if err != nil {
 			return reply{}, err
 		}
+		if !r.who.Scope.Whole() { // what the author has a program print may be about any device
+			made.Output, made.Steps = []string{}, 0
+		}
 		return showEvaluation(ctx, made)
 	})
+}
+
+// exampleInside is the device that a template is evaluated for where the caller has a scope: the one that they chose,
+// else the first. It carries a tag of the template: what others get is not shown.
+func (s *server) exampleInside(ctx context.Context, t fleet.TaggedTemplate, chosen fleet.DeviceID) (fleet.DeviceID,
+	error) {
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range sortedDevices(registry) {
+		applies := slices.ContainsFunc(t.Tags, func(tag fleet.Tag) bool { return slices.Contains(d.Tags, tag) })
+		if applies && (chosen == "" || chosen == d.ID) {
+			return d.ID, nil
+		}
+	}
+	return "", outOfScope("the template applies to none of the devices in question: it shares no tag with them")
 }
 
 const (

@@ -154,6 +154,7 @@ func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscri
 	life := s.streaming.life + rand.N(s.streaming.life/10+1)
 	ctx, cancel := context.WithTimeout(r.Context(), life)
 	defer cancel()
+	caller := r.Context()
 	permitted := time.Now() // last, at first by the route
 	out.begin(s.streaming.retry, events.Cursor())
 	late := false // the client was told that it is
@@ -164,15 +165,18 @@ func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscri
 		}
 		batch, err := next(ctx, events, s.streaming.heartbeat)
 		if time.Since(permitted) >= s.streaming.heartbeat { // also of a stream that is never idle
-			if _, err := s.permit(r.Request, auth.Read); err != nil {
+			who, err := s.permit(r.Request, auth.Read)
+			if err != nil {
 				return
 			}
+			caller = asCaller(r.Context(), who)
 			permitted = time.Now()
 		}
 		switch {
 		case err == nil:
-			for _, e := range batch {
-				out.event(e)
+			if err := s.sendBatch(caller, out, batch); err != nil {
+				s.log.Warn("event stream ended", logkey.Token, r.who.Name, logkey.Err(err))
+				return
 			}
 			waiting, isLate := events.Late()
 			if isLate && !late {
@@ -185,6 +189,20 @@ func (s *server) stream(w http.ResponseWriter, r *request, events *event.Subscri
 			return
 		}
 	}
+}
+
+// sendBatch writes those events of a batch that the caller may know of.
+func (s *server) sendBatch(caller context.Context, out *eventWriter, batch []*event.Event) error {
+	for _, e := range batch {
+		seen, err := s.eventFor(caller, e)
+		if err != nil {
+			return err
+		}
+		if seen != nil {
+			out.event(seen)
+		}
+	}
+	return nil
 }
 
 // lost logs a client that took too long. It comes back with the ID of the last event that it has read.

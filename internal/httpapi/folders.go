@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -19,6 +20,8 @@ type Folders interface {
 	// Folders is one entry per folder, sorted by it. The label is the one that most devices use, ties by label. What one
 	// call returned is never changed: the next one returns the same slice, or another.
 	Folders(ctx context.Context) ([]fleet.FolderLabel, error)
+	// FoldersOf is the same for a part of the fleet.
+	FoldersOf(ctx context.Context, inside func(fleet.DeviceID) bool) ([]fleet.FolderLabel, error)
 	// FolderSummaries is sorted by device; not_found for a folder that no device has.
 	FolderSummaries(ctx context.Context, folder string) ([]fleet.FolderSummary, error)
 }
@@ -40,7 +43,7 @@ func (s *server) listFolders(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	folders, err := s.Folders.Folders(r.Context())
+	folders, err := s.foldersFor(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -54,12 +57,24 @@ func (s *server) listFolders(r *request) (reply, error) {
 	})
 }
 
+// foldersFor are the folders of the devices that the caller sees.
+func (s *server) foldersFor(r *request) ([]fleet.FolderLabel, error) {
+	if r.who.Scope.Whole() {
+		return s.Folders.Folders(r.Context())
+	}
+	inside, err := s.insideOf(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return s.Folders.FoldersOf(r.Context(), inside)
+}
+
 func (s *server) getFolder(r *request) (reply, error) {
 	folder, err := r.folderID()
 	if err != nil {
 		return reply{}, err
 	}
-	summaries, err := s.Folders.FolderSummaries(r.Context(), folder)
+	summaries, err := s.summariesFor(r, folder)
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
 		return reply{}, &fleet.Error{
 			Code: fleet.CodeNotFound, Message: "no device has a folder with this ID",
@@ -74,6 +89,26 @@ func (s *server) getFolder(r *request) (reply, error) {
 		out[i] = wireSummary(summary)
 	}
 	return show(out)
+}
+
+// summariesFor are the summaries of the devices that the caller sees; not_found for a folder that none of them has.
+func (s *server) summariesFor(r *request, folder string) ([]fleet.FolderSummary, error) {
+	summaries, err := s.Folders.FolderSummaries(r.Context(), folder)
+	if err != nil || r.who.Scope.Whole() {
+		return summaries, err
+	}
+	inside, err := s.insideOf(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	folders, err := s.Folders.FoldersOf(r.Context(), inside)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(folders, func(f fleet.FolderLabel) bool { return f.Folder == folder }) {
+		return nil, fleet.NotFoundf("no device has the folder")
+	}
+	return slices.DeleteFunc(summaries, func(f fleet.FolderSummary) bool { return !inside(f.Device) }), nil
 }
 
 func wireSummary(f fleet.FolderSummary) api.FolderSummary {

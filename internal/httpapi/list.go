@@ -156,8 +156,11 @@ type listCache[Source comparable] struct {
 }
 
 // cached gives the reply for the request from this source, made by build the first time. key tells apart what two
-// people who ask the same see.
+// people who ask the same see. A caller with a scope sees a part, which is made for each request.
 func (c *listCache[Source]) cached(source Source, r *request, key string, build func() (reply, error)) (reply, error) {
+	if !r.who.Scope.Whole() {
+		return build()
+	}
 	key += " " + r.URL.EscapedPath() + "?" + r.URL.RawQuery
 	c.mu.Lock()
 	if c.source != source || c.replies == nil {

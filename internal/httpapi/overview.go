@@ -14,6 +14,8 @@ import (
 // Overview is the fleet in numbers; see health.Overview.
 type Overview interface {
 	Counts() health.Counts
+	// CountsOf is the same for a part of the fleet.
+	CountsOf(inside func(fleet.DeviceID) bool) health.Counts
 }
 
 // Notifications are how telling people stands; see notify.Notifier.
@@ -46,7 +48,12 @@ func (s *server) getOverview(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	counts, stops := s.Overview.Counts(), s.modeStops(registry)
+	inside, err := s.insideOf(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	stops := s.modeStops(registry)
+	counts := s.countsFor(r, inside)
 	out := api.Overview{
 		Devices: counts.Devices, Connections: counted(fleet.Connections(), counts.Connections),
 		Configurations: counted(configurations, counts.Configurations),
@@ -60,7 +67,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 		out.Stops = append(out.Stops, wire(stop))
 	}
 	if s.Rollouts != nil {
-		rollouts, err := s.Rollouts.Rollouts(r.Context())
+		rollouts, err := s.rolloutsFor(r.Context())
 		if err != nil && fleet.CodeOf(err) != fleet.CodeUnavailable {
 			return reply{}, err
 		}
@@ -78,27 +85,52 @@ func (s *server) getOverview(r *request) (reply, error) {
 	}
 	if s.Pending != nil {
 		for _, asks := range s.Pending.Pending() {
-			if asks.Folder == "" {
+			switch {
+			case !inside(asks.Device):
+			case asks.Folder == "":
 				out.Pending.Devices++
-			} else {
+			default:
 				out.Pending.Folders++
+			}
+		}
+	}
+	if s.Notifications != nil {
+		for _, problem := range s.Notifications.Problems() {
+			if inside(problem.Device) {
+				out.Problems++
 			}
 		}
 	}
 	for _, i := range s.impairments() {
 		wire := api.Impairment{Part: string(i.Part), Blocking: i.Blocking, Reason: i.Reason, Next: i.Next}
+		if !r.who.Scope.Whole() { // both may count devices
+			wire.Reason, wire.Next = "it does not work as it should", "Tell those who run this server."
+		}
 		out.Impairments = append(out.Impairments, wire)
 	}
+	if r.who.Scope.Whole() {
+		s.addServerParts(&out)
+	}
+	return show(out)
+}
+
+// addServerParts adds numbers that are about the whole fleet.
+func (s *server) addServerParts(out *api.Overview) {
 	if s.Visited != nil {
 		out.Visited = s.Visited()
 	}
 	if s.Notifications != nil {
-		out.Problems = len(s.Notifications.Problems())
 		for _, receiver := range s.Notifications.Receivers() {
 			out.Receivers = append(out.Receivers, wireReceiver(receiver))
 		}
 	}
-	return show(out)
+}
+
+func (s *server) countsFor(r *request, inside func(fleet.DeviceID) bool) health.Counts {
+	if r.who.Scope.Whole() {
+		return s.Overview.Counts()
+	}
+	return s.Overview.CountsOf(inside)
 }
 
 func wireReceiver(r notify.Receiver) api.Receiver {

@@ -110,8 +110,12 @@ func pendingID(asks fleet.Pending) string {
 // asked is what the path names.
 func (s *server) asked(r *request) (fleet.Pending, error) {
 	id := r.segment("pendingID")
+	inside, err := s.insideOf(r.Context())
+	if err != nil {
+		return fleet.Pending{}, err
+	}
 	for _, asks := range s.Pending.Pending() {
-		if pendingID(asks) == id {
+		if pendingID(asks) == id && inside(asks.Device) {
 			return asks, nil
 		}
 	}

@@ -71,7 +71,7 @@ func (s *server) listRollouts(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	rollouts, err := s.Rollouts.Rollouts(r.Context())
+	rollouts, err := s.rolloutsFor(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
@@ -91,7 +91,7 @@ func (s *server) getRollout(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	rollout, err := s.Rollouts.Rollout(r.Context(), id)
+	rollout, err := s.rolloutFor(r.Context(), id)
 	if err != nil {
 		return reply{}, noRollout(id, err)
 	}
@@ -103,6 +103,9 @@ func (s *server) steer(r *request, verb string, do func(Rollouts, context.Contex
 	id, err := r.number("rolloutID")
 	if err != nil {
 		return reply{}, err
+	}
+	if err := s.maySteer(r, id); err != nil {
+		return reply{}, noRollout(id, err)
 	}
 	rollout, err := do(s.Rollouts, r.Context(), id)
 	if err != nil {
@@ -151,7 +154,7 @@ func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.Rollo
 	if err != nil {
 		return api.RolloutDetail{}, err
 	}
-	difference, err := s.Rollouts.Difference(r.Context(), rollout.Carries)
+	difference, err := s.differenceSeen(r.Context(), rollout.Carries)
 	if err != nil {
 		return api.RolloutDetail{}, err
 	}

@@ -67,7 +67,8 @@ func (f *rollouts) Difference(context.Context, []int64) (fleet.Difference, error
 	return fleet.Difference{
 		Templates: []fleet.TemplateDifference{{ID: 7, Label: "no NAT", Before: &before, After: &after},
 			{ID: 8, Label: "gone", Before: &before}},
-		Tags: []fleet.TagDifference{{Tag: "all", Template: 7, Carried: true}, {Tag: "one", Device: idA}},
+		Tags: []fleet.TagDifference{{Tag: "all", Template: 7, Carried: true}, {Tag: "one", Device: idA},
+			{Tag: "two", Device: idB}},
 	}, nil
 }
 

@@ -67,6 +67,12 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	s.renew(w, r, who)
+	req := &request{Request: r.WithContext(asCaller(r.Context(), who)), who: who}
+	if err := s.mayReach(req, rt); err != nil {
+		s.traceRefusal(r, who, rt.name, err)
+		s.fail(w, r, err)
+		return
+	}
 	if rt.off {
 		s.fail(w, r, &fleet.Error{
 			Code: fleet.CodeUnavailable, Message: "this server does not have that",
@@ -75,13 +81,12 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	if rt.body != nil {
-		if err := limitBody(w, r); err != nil {
+		if err := limitBody(w, req.Request); err != nil {
 			s.fail(w, r, err)
 			return
 		}
 	}
-	ctx := fleet.WithRole(fleet.WithActor(r.Context(), who.Name), who.Role)
-	out, err := s.handle(&request{Request: r.WithContext(ctx), who: who}, rt)
+	out, err := s.handle(req, rt)
 	if out.release != nil {
 		defer out.release()
 		endsSoon(w)

@@ -127,6 +127,7 @@ func newServer(options Options) *server {
 		hosts:         allowedHosts(options.AllowedHosts),
 		crossOrigin:   http.NewCrossOriginProtection(),
 	}
+	s.Registry = &view{whole: options.Registry}
 	s.routes = s.allRoutes()
 	spec := humago.New(s.mux, newSpec())
 	for _, rt := range s.routes {

@@ -119,7 +119,7 @@ func (s *server) listStates(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	devices := s.states.sorted(registry)
+	devices := s.sortedFor(r, registry)
 	all := make([]standing, 0, len(devices))
 	for _, device := range devices {
 		state, err := s.States.State(r.Context(), device.ID)
@@ -143,6 +143,14 @@ func (s *server) listStates(r *request) (reply, error) {
 		beyond:  func(cursor string, one standing) (bool, error) { return beyondDevice(cursor, one.device) },
 		wire:    func(one standing) encoded { return one.text },
 	})
+}
+
+// sortedFor are the devices that the caller sees, in the order of the device list.
+func (s *server) sortedFor(r *request, registry *fleet.Registry) []*fleet.Registered {
+	if !r.who.Scope.Whole() {
+		return sortedDevices(registry)
+	}
+	return s.states.sorted(registry)
 }
 
 // standing is how a device stands, as the list shows it.

@@ -12,7 +12,6 @@ var (
 	_ Templates       = (*store.Store)(nil)
 	_ Tags            = (*store.Store)(nil)
 	_ Settings        = (*store.Store)(nil)
-	_ Folders         = (*store.Store)(nil)
 	_ Tokens          = (*auth.Tokens)(nil)
 	_ auth.TokenStore = (*store.Store)(nil)
 	_ Authenticator   = (*auth.Authenticator)(nil)

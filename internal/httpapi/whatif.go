@@ -49,11 +49,11 @@ func (s *server) planWhatIf(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	now, err := s.Registry.Registry(r.Context())
+	edit, err := s.editFor(r, body)
 	if err != nil {
 		return reply{}, err
 	}
-	edit, err := s.readEdit(r, now, body)
+	now, err := s.wholeRegistry(r.Context())
 	if err != nil {
 		return reply{}, err
 	}
@@ -69,21 +69,56 @@ func (s *server) planWhatIf(r *request) (reply, error) {
 	return out, err
 }
 
+// editFor is what a body asks for, checked against what the caller sees.
+func (s *server) editFor(r *request, body api.WhatIf) (fleet.Edit, error) {
+	seen, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return fleet.Edit{}, err
+	}
+	edit, err := s.readEdit(r, seen, body)
+	if err != nil || r.who.Scope.Whole() {
+		return edit, err
+	}
+	if _, _, err := seen.Edited(edit); err != nil {
+		return edit, err
+	}
+	for _, tagging := range edit.Tag {
+		if seen.Protected[tagging.Tag] { // what only an admin can do would show what others get by it
+			return edit, outOfScope(fmt.Sprintf("the tag %q is protected: a token with a tag scope does not plan with it",
+				tagging.Tag))
+		}
+	}
+	return edit, nil
+}
+
 func (s *server) whatIf(ctx context.Context, now *fleet.Registry, edit fleet.Edit) (reply, error) {
 	then, ids, err := now.Edited(edit)
 	if err != nil {
 		return reply{}, err
 	}
+	inside, err := s.insideOf(ctx)
+	if err != nil {
+		return reply{}, err
+	}
 	sum := summing{
-		registry: then, folders: map[string]int{}, keys: map[string]int{},
+		registry: then.Within(fleet.ScopeIn(ctx)), inside: inside, folders: map[string]int{}, keys: map[string]int{},
 		out: api.WhatIfPlan{Generation: now.Generation, NewTemplates: ids, Devices: []api.DeviceEffect{},
 			Warnings: s.warningsOf(ctx, edit),
-			Approval: s.WhatIf.NeedsApproval(ctx, now, then)},
+			Approval: s.approvalFor(ctx, now, then)},
 	}
 	if err := s.WhatIf.WhatIf(ctx, now, then, sum.add); err != nil {
 		return reply{}, err
 	}
 	return show(sum.finished())
+}
+
+// approvalFor is why the change would wait for approval. The reason counts devices of the whole fleet.
+func (s *server) approvalFor(ctx context.Context, now, then *fleet.Registry) string {
+	reason := s.WhatIf.NeedsApproval(ctx, now, then)
+	if reason != "" && !fleet.ScopeIn(ctx).Whole() {
+		return "it is for many devices"
+	}
+	return reason
 }
 
 // warningsOf are those about the new and changed templates.
@@ -212,13 +247,17 @@ func taggingFrom(body api.WhatIfTag) (out fleet.Tagging, err error) {
 
 // summing makes the reply while the effects come in.
 type summing struct {
-	registry       *fleet.Registry
+	registry       *fleet.Registry           // as the caller sees it
+	inside         func(fleet.DeviceID) bool // the devices that the caller sees
 	out            api.WhatIfPlan
 	folders, keys  map[string]int // devices on which they would change
 	changes, bytes int            // shown so far
 }
 
 func (sum *summing) add(effect plan.Effect) {
+	if !sum.inside(effect.Device) {
+		return
+	}
 	device := api.DeviceEffect{DeviceID: string(effect.Device), Unread: effect.Unread, Changes: []api.PlannedChange{},
 		Dropped: []api.PlannedChange{}}
 	if registered := sum.registry.Devices[effect.Device]; registered != nil {

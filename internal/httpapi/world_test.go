@@ -271,6 +271,9 @@ func documentOf(v stconfig.Value) Document {
 	}
 }
 func (f *fakes) Folders(context.Context) ([]fleet.FolderLabel, error) { return f.folders, nil }
+func (f *fakes) FoldersOf(context.Context, func(fleet.DeviceID) bool) ([]fleet.FolderLabel, error) {
+	return nil, fleet.NotFoundf("not played")
+}
 func (f *fakes) FolderSummaries(_ context.Context, folder string) ([]fleet.FolderSummary, error) {
 	return found(f.summaries, folder)
 }

@@ -65,6 +65,7 @@ func (h *HeldChanges) Put(device fleet.DeviceID, held []NewlyHeld) {
 	}
 	delete(h.byDevice, device)
 	for _, n := range held {
+		n.Shown.Of = device
 		g := h.group(n.Shown)
 		if g == nil {
 			continue

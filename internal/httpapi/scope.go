@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"context"
+
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+// A caller may have a scope: the devices with certain tags. Three things keep it, and no handler has to:
+//   - the registry that handlers read has nothing that is outside (view);
+//   - a route whose path names a device outside answers as if it were not registered (mayReach);
+//   - every route that such a caller's role reaches is in reaches; one that is not there is forbidden.
+//
+// A handler that lists what does not come from the registry leaves out what insideOf does not know.
+
+// reach is what a caller with a scope may do on a route.
+type reach int
+
+const (
+	byDevice   reach = iota + 1 // the path names a device: one outside is not there
+	byView                      // the handler shows and changes only what is inside
+	own                         // it is about the caller, and no device
+	shared                      // it is for all alike: they read it and change nothing
+	wholeFleet                  // it is about the whole fleet: forbidden
+)
+
+// reaches are the routes that viewers and operators may use, by name. Nobody else has a scope.
+var reaches = map[string]reach{
+	"getDevice": byDevice, "getDeviceTags": byDevice, "tagDevice": byDevice, "untagDevice": byDevice,
+	"getDeviceStatus": byDevice, "getDeviceVersion": byDevice, "getDeviceConfig": byDevice, "getDeviceState": byDevice,
+	"getDeviceTrust": byDevice, "getDevicePlan": byDevice, "applyDevicePlan": byDevice, "listRevisions": byDevice,
+	"getRevision": byDevice, "compareRevisions": byDevice, "restoreRevision": byDevice, "getDeviceSettings": byDevice,
+	"putDeviceSettings": byDevice,
+
+	"listDevices": byView, "listStates": byView, "listTags": byView, "listTagDevices": byView, "getTagSettings": byView,
+	"getTagProtection": byView, "listConsents": byView, "answerConsents": byView, "listGivenConsents": byView,
+	"planWhatIf": byView, "listRollouts": byView, "getRollout": byView, "pauseRollout": byView, "resumeRollout": byView,
+	"haltRollout": byView, "putRolloutWaves": byView, "listStops": byView, "evaluateTemplate": byView,
+	"listFolders": byView, "getFolder": byView, "followEvents": byView, "listAudit": byView, "listPending": byView,
+	"dismissPending": byView, "getOverview": byView,
+
+	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
+	"tagTemplate": shared, "untagTemplate": shared, "listTagTemplates": shared, "deleteTag": shared,
+	"putTagSettings": shared, "getConfigurator": shared, "putConfigurator": shared, "getFolderRoots": shared,
+	"getOpenAPI": shared,
+
+	"logout": own, "whoami": own, "listSessions": own, "endSession": own, "changePassword": own,
+
+	"getMetrics": wholeFleet, "verifyAudit": wholeFleet, "signAudit": wholeFleet,
+}
+
+// mayReach checks a caller's scope against a route.
+func (s *server) mayReach(r *request, rt route) error {
+	if r.who.Scope.Whole() {
+		return nil
+	}
+	switch at := reaches[rt.name]; {
+	case at == byDevice:
+		_, err := s.registered(r)
+		return err
+	case at == byView, at == own, at == shared && reads(r.Request):
+		return nil
+	}
+	return outOfScope("that is for the whole fleet, and this token is for " + scopeName(r.who.Scope) + " only")
+}
+
+func scopeName(scope fleet.Scope) string { return "devices tagged " + scope.String() }
+
+func outOfScope(message string) error {
+	return &fleet.Error{Code: fleet.CodeForbidden, Message: message,
+		Hint: "Use a token without a tag scope, or ask somebody who has one."}
+}
+
+// view gives every caller the part of the registry that is in their scope.
+type view struct {
+	whole Registry
+	views fleet.Views
+}
+
+func (v *view) Registry(ctx context.Context) (*fleet.Registry, error) {
+	registry, err := v.whole.Registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.views.Of(ctx, registry), nil
+}
+
+// wholeRegistry is for what is computed of the whole fleet before a part of it is shown.
+func (s *server) wholeRegistry(ctx context.Context) (*fleet.Registry, error) {
+	return s.Registry.Registry(fleet.WithScope(ctx, fleet.Scope{}))
+}
+
+// asCaller is a context for work that the caller asked for.
+func asCaller(ctx context.Context, who auth.Principal) context.Context {
+	return fleet.WithScope(fleet.WithRole(fleet.WithActor(ctx, who.Name), who.Role), who.Scope)
+}
+
+// insideOf tells the devices that the caller may know of.
+func (s *server) insideOf(ctx context.Context) (func(fleet.DeviceID) bool, error) {
+	if fleet.ScopeIn(ctx).Whole() {
+		return func(fleet.DeviceID) bool { return true }, nil
+	}
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(id fleet.DeviceID) bool { return registry.Devices[id] != nil }, nil
+}

@@ -129,7 +129,8 @@ func TestStopsCountedDevicesOutside(t *testing.T) {
 	if err := json.Unmarshal([]byte(w.seen("/stops")), &stops); err != nil || len(stops) != 1 || stops[0].Devices != 1 {
 		t.Errorf("got %+v, %v", stops, err)
 	}
-	w.as(fleet.RoleOperator, http.StatusNotFound, call{method: http.MethodGet, path: Prefix + "/stops?device=" + string(idB)})
+	w.as(fleet.RoleOperator, http.StatusNotFound, call{method: http.MethodGet,
+		path: Prefix + "/stops?device=" + string(idB)})
 	if got := w.seen("/tags/out-" + hidden + "/settings"); !strings.Contains(got, `"mode":"on"`) {
 		t.Errorf("the mode of a tag that only devices outside carry: %s", got)
 	}
@@ -339,8 +340,8 @@ func TestAnEventOfADeviceOutsideReachedAScopedStream(t *testing.T) {
 		}
 	}
 	out, in := []fleet.Tag{"out-" + hidden}, []fleet.Tag{"in"}
-	for _, kind := range []event.Type{event.TypeDevice, event.TypeStatus, event.TypeFolder, event.TypeConfig, event.TypePlan,
-		event.TypePending} {
+	for _, kind := range []event.Type{event.TypeDevice, event.TypeStatus, event.TypeFolder, event.TypeConfig,
+		event.TypePlan, event.TypePending} {
 		tell(kind, idB, out, hidden)
 		tell(kind, "", nil, hidden) // nothing that is not known to be for everybody
 	}

@@ -172,7 +172,8 @@ func (w *roomy) fill() {
 		{Consent: fleet.Consent{ID: 1, Device: idA, Key: "mine"}}}}
 	member := func(ids ...fleet.DeviceID) (all []fleet.RolloutMember) {
 		for i, id := range ids {
-			all = append(all, fleet.RolloutMember{Device: id, Wave: i + 1, State: fleet.MemberGood, Reason: w.fakes.states[id].Reason})
+			all = append(all, fleet.RolloutMember{Device: id, Wave: i + 1, State: fleet.MemberGood,
+				Reason: w.fakes.states[id].Reason})
 		}
 		return all
 	}

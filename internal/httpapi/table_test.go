@@ -46,8 +46,8 @@ func verdict(status int) string {
 func TestWhoMayUseWhichRoute(t *testing.T) {
 	w := newRoomy(t)
 	var table bytes.Buffer
-	fmt.Fprintf(&table, "# %-62s viewer operator author admin | with a tag scope: viewer inside, outside; operator inside, outside\n",
-		"route")
+	fmt.Fprintf(&table, "# %-62s viewer operator author admin | with a tag scope: %s\n", "route",
+		"viewer inside, outside; operator inside, outside")
 	for _, rt := range w.api.routes {
 		w.wantRefused(rt)
 		line := fmt.Sprintf("%-7s%-58s", rt.method, rt.path)
@@ -104,7 +104,8 @@ func (w *roomy) verdictFor(rt route, role fleet.Role) string {
 			c.header.Set("Cookie", w.sessions[role].Name+"="+w.sessions[role].Value)
 		}
 		if got, _, body := w.ask(c); verdict(got) != verdict(status) {
-			w.t.Errorf("%s %s: the token of an %s gets %d, a session in a %s %d %s", rt.method, rt.path, role, status, by, got, body)
+			w.t.Errorf("%s %s: the token of an %s gets %d, a session in a %s %d %s", rt.method, rt.path, role, status, by,
+				got, body)
 		}
 		if rt.name == "logout" {
 			w.enter(role)
@@ -147,8 +148,8 @@ func (w *roomy) scopedVerdict(rt route, role fleet.Role, device fleet.DeviceID) 
 	absent, absentHeader, absentBody := w.ask(c)
 	absentBody = strings.ReplaceAll(absentBody, string(idC), string(idB))
 	if status != absent || body != absentBody || fmt.Sprint(header) != fmt.Sprint(absentHeader) {
-		w.t.Errorf("%s %s: a device outside answers %d %v %s, one that is not registered %d %v %s", rt.method, rt.path, status,
-			header, body, absent, absentHeader, absentBody)
+		w.t.Errorf("%s %s: a device outside answers %d %v %s, one that is not registered %d %v %s", rt.method, rt.path,
+			status, header, body, absent, absentHeader, absentBody)
 	}
 	if status == http.StatusNotFound {
 		return fmt.Sprint(status)
@@ -181,7 +182,8 @@ func TestEveryRouteThatScopedCallersReachSaysHow(t *testing.T) {
 
 func TestARouteThatReachesDoesNotKnowIsForbidden(t *testing.T) {
 	w := newRoomy(t)
-	r := &request{Request: &http.Request{Method: http.MethodGet}, who: auth.Principal{Scope: fleet.ScopeOf([]fleet.Tag{"in"})}}
+	r := &request{Request: &http.Request{Method: http.MethodGet},
+		who: auth.Principal{Scope: fleet.ScopeOf([]fleet.Tag{"in"})}}
 	if err := w.api.mayReach(r, route{name: "new"}); fleet.CodeOf(err) != fleet.CodeForbidden {
 		t.Errorf("got %v", err)
 	}

@@ -143,6 +143,9 @@ func TestASlowReaderGoesOnWhereItWasCut(t *testing.T) {
 	hub := event.NewHub(event.Options{Events: 64})
 	server, guests := narrowServer(t, w, hub)
 	conn := w.send(server, "/events", 1)
+	for !guests.has(conn.LocalAddr().String()) { // a connection that is not there yet was not cut
+		runtime.Gosched()
+	}
 	published := 0
 	send := func() {
 		published++

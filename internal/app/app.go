@@ -133,35 +133,43 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 }
 
 func (a *App) openStore(ctx context.Context) error {
-	keys, err := sealKeys(a.o)
+	opened, keys, err := a.openDatabase(ctx, store.Options{
+		Log: a.log, Committed: a.committed, Reads: a.budget.Reads, Taken: a.fail,
+	})
 	if err != nil {
 		return err
 	}
-	o := store.Options{
-		DSN: a.o.Database, Home: a.o.Home, Log: a.log, Committed: a.committed, Reads: a.budget.Reads, Taken: a.fail,
-		MakeSeal: func() (_ store.Sealer, err error) {
-			keys, err = seal.Make(a.o.Home)
-			return keys, err
-		},
+	a.store, a.sealing = opened, newSealing(a, opened, keys)
+	if a.o.NewAdminToken {
+		return renewAdmin(ctx, opened, a.o.Home)
+	}
+	created, err := auth.EnsureAdminToken(ctx, opened, a.o.Home)
+	if created {
+		a.log.Info("made the administrator's token", logkey.Path, filepath.Join(a.o.Home, auth.AdminTokenFile))
+	}
+	return err
+}
+
+// openDatabase opens the database that the options name, with its seal keys.
+func (a *App) openDatabase(ctx context.Context, o store.Options) (*store.Store, *seal.Ring, error) {
+	keys, err := sealKeys(a.o)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.DSN, o.Home = a.o.Database, a.o.Home
+	o.MakeSeal = func() (_ store.Sealer, err error) {
+		keys, err = seal.Make(a.o.Home)
+		return keys, err
 	}
 	if keys != nil {
 		o.Seal = keys
 	}
 	opened, err := store.Open(ctx, o)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	a.store, a.sealing = opened, newSealing(a, opened, keys)
 	a.life.onStop("store", func(context.Context) error { return opened.Close() })
-	ensure := auth.EnsureAdminToken
-	if a.o.NewAdminToken {
-		ensure = auth.RenewAdminToken
-	}
-	created, err := ensure(ctx, opened, a.o.Home)
-	if created {
-		a.log.Info("made the administrator's token", logkey.Path, filepath.Join(a.o.Home, auth.AdminTokenFile))
-	}
-	return err
+	return opened, keys, nil
 }
 
 // wire makes the engines and the API on top of the store.

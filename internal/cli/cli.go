@@ -1,5 +1,6 @@
 // Package cli is the command line: `serve` starts the server, `worker` and `sim` are its helpers, everything else is a
-// client of a running server over its REST API. No command touches the server's database.
+// client of a running server over its REST API. No command touches the server's database but `admin`, which needs the
+// server stopped.
 package cli
 
 import (
@@ -47,6 +48,7 @@ type commands struct {
 	Seal        sealCommand        `cmd:"" help:"Show and replace the key that seals the database."`
 	Secret      secretCommand      `cmd:"" help:"List, put and delete the secrets that templates use."`
 	Audit       auditCommand       `cmd:"" help:"Show who did what, export it, and prove that it was not changed."`
+	Admin       adminCommand       `cmd:"" help:"Get back in on the server's machine when the last administrator's token is lost."`
 	Sim         simCommand         `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker      workerCommand      `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`

@@ -69,12 +69,24 @@ func serve() error {
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
 		Notify: notify.Settings{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
 		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: stopAt(o),
-		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Out: os.Stdout,
+		Log: slog.New(o.logHandler()), Out: os.Stdout,
 	})
 	if err != nil {
 		return err
 	}
 	return server.Run(ctx)
+}
+
+// logHandler writes to standard error, or all levels into a file.
+func (o Options) logHandler() slog.Handler {
+	if o.LogFile == "" {
+		return slog.NewTextHandler(os.Stderr, nil)
+	}
+	file, err := os.OpenFile(o.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		exit(err)
+	}
+	return slog.NewTextHandler(file, &slog.HandlerOptions{Level: slog.LevelDebug})
 }
 
 // stopAt kills the process at one step, and holds it up at another.
@@ -125,6 +137,7 @@ type Options struct {
 	KillAt   string // name of a step of an apply or a rollout; see reconcile.Options and rollout.Options
 	HoldAt   string // likewise; see WaitHeld
 	Demo     int
+	LogFile  string // of the whole log, at the level debug; "": the end of it is kept for Log
 
 	OpenFiles int // the limit of open files; 0: as this process has it
 

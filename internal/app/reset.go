@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+	"muster/internal/store"
+)
+
+// onTheHost is who acts in the audit when it is done with the home folder in hand, without any token.
+const onTheHost = "host"
+
+// ResetAdmin makes another administrator's token while no server runs, for those who have the home folder and no token
+// any more. It gives the file with the token.
+func ResetAdmin(ctx context.Context, o Options) (file string, err error) {
+	a := &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")}, failed: make(chan error, 1)}
+	defer func() { err = errors.Join(err, a.Stop()) }()
+	if err := a.existingHome(); err != nil {
+		return "", err
+	}
+	opened, _, err := a.openDatabase(ctx, store.Options{Log: a.log})
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(o.Home, auth.AdminTokenFile), renewAdmin(ctx, opened, o.Home)
+}
+
+// existingHome refuses a folder without a Muster in it: a new database there would be nobody's.
+func (a *App) existingHome() error {
+	if a.o.Database == "" {
+		if _, err := os.Stat(filepath.Join(a.o.Home, "muster.db")); errors.Is(err, fs.ErrNotExist) {
+			return &fleet.Error{Code: fleet.CodeNotFound, Message: "there is no database of Muster in " + a.o.Home,
+				Hint: "Name the --home of the server, and its --database where it has one."}
+		}
+	}
+	return a.prepareHome()
+}
+
+// renewAdmin makes another administrator's token, with an entry in the audit.
+func renewAdmin(ctx context.Context, s *store.Store, home string) error {
+	ctx = fleet.WithActor(ctx, onTheHost)
+	if _, err := auth.RenewAdminToken(ctx, s, home); err != nil {
+		return err
+	}
+	by := "an unknown user"
+	if u, err := user.Current(); err == nil {
+		by = "the user " + u.Username
+	}
+	if name, err := os.Hostname(); err == nil {
+		by += " of " + name
+	}
+	return s.Record(ctx, "admin.reset", auth.AdminTokenFile, "by "+by)
+}

@@ -40,6 +40,7 @@ type User struct {
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // of the role or the password
 	LastLogInAt time.Time // zero: never
+	Altered     bool      // what is kept of it was not written by Muster: it cannot log in
 }
 
 // PutUser changes a user. What is nil stays.

@@ -17,7 +17,8 @@ func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet
 	if err != nil {
 		return report, failure("verify audit", err)
 	}
-	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifySealed} {
+	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
+		s.verifySessions, s.verifySealed} {
 		rows, err := verify(ctx)
 		if err != nil {
 			return report, failure("verify audit", err)
@@ -119,24 +120,62 @@ func (s *Store) eachEntry(ctx context.Context, add func(fleet.AuditEntry)) error
 	}
 }
 
-// verifyTokens names the tokens that are not as Muster wrote them, and those that are missing.
-func (s *Store) verifyTokens(ctx context.Context) (wrong []string, err error) {
-	tokens, in, err := enrolled(ctx, s, tokenRows, func() ([]fleet.Token, error) {
+// verifyTokens and verifyUsers name the rows that are not as Muster wrote them, and those that are missing.
+func (s *Store) verifyTokens(ctx context.Context) ([]string, error) {
+	return verifyRoster(ctx, s, rosterOf[fleet.Token]{tokenRows, "token", func() ([]fleet.Token, error) {
 		return collect(ctx, pool{s.reads}, scanToken, selectTokens)
-	})
+	}, func(token fleet.Token) (name, sum string) { return token.Name, tokenSum(token) }})
+}
+
+func (s *Store) verifyUsers(ctx context.Context) ([]string, error) {
+	return verifyRoster(ctx, s, rosterOf[fleet.User]{userRows, "user", func() ([]fleet.User, error) {
+		return collect(ctx, pool{s.reads}, scanUser, selectUsers)
+	}, func(user fleet.User) (name, sum string) { return user.Name, userSum(user) }})
+}
+
+// rosterOf is a table with a roster: what a row is called, and how the rows are read and summed up.
+type rosterOf[T any] struct {
+	table, noun string
+	read        func() ([]T, error)
+	sum         func(T) (name, sum string)
+}
+
+func verifyRoster[T any](ctx context.Context, s *Store, of rosterOf[T]) (wrong []string, err error) {
+	rows, in, err := enrolled(ctx, s, of.table, of.read)
 	if err != nil {
 		return nil, err
 	}
-	for _, token := range tokens {
-		if in[token.Name] != tokenSum(token) {
-			wrong = append(wrong, fmt.Sprintf("token %q was changed or added: it gives no role", token.Name))
+	for _, row := range rows {
+		name, sum := of.sum(row)
+		if in[name] != sum {
+			wrong = append(wrong, fmt.Sprintf("%s %q was changed or added: it gives no role", of.noun, name))
 		}
-		delete(in, token.Name)
+		delete(in, name)
 	}
 	for name := range in {
-		wrong = append(wrong, fmt.Sprintf("token %q is missing: it was not revoked by Muster", name))
+		wrong = append(wrong, fmt.Sprintf("%s %q is missing: Muster did not delete it", of.noun, name))
 	}
 	return slices.Sorted(slices.Values(wrong)), nil
+}
+
+// verifySessions names the sessions and log-in links that are not as Muster wrote them.
+func (s *Store) verifySessions(ctx context.Context) (wrong []string, err error) {
+	sessions, err := collect(ctx, pool{s.reads}, scanSession, selectSessions)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range sessions {
+		if !s.proven("sessions", v.ID, sessionSum(v.Session), v.proof) {
+			wrong = append(wrong, fmt.Sprintf("session %q of %s was changed or added: it lets no one in", v.ID, v.User))
+		}
+	}
+	links, err := collect(ctx, pool{s.reads}, scanLink, selectAllLinks)
+	for _, v := range links {
+		if !s.proven("login_links", v.Hash, linkSum(v.LoginLink), v.proof) {
+			wrong = append(wrong, fmt.Sprintf("a log-in link for %q was changed or added: it lets no one in", v.User))
+		}
+	}
+	return wrong, err
 }
 
 // verifySealed names the rows in which something sealed does not open in its place.

@@ -3,15 +3,31 @@ package store
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"muster/internal/fleet"
 )
 
-func scanLink(row scanner) (v fleet.LoginLink, err error) {
+// keptLink is a log-in link with its proof.
+type keptLink struct {
+	fleet.LoginLink
+	proof []byte
+}
+
+func linkSum(v fleet.LoginLink) string {
+	return sumOf("login_links", v.Hash, v.User, unixMilli(v.ExpiresAt))
+}
+
+func scanLink(row scanner) (v keptLink, err error) {
 	var expires sql.NullInt64
-	err = row.Scan(&v.Hash, &v.User, &expires)
+	err = row.Scan(&v.Hash, &v.User, &expires, &v.proof)
 	v.ExpiresAt = fromMillis(expires)
 	return v, err
+}
+
+// usable tells whether a link is from Muster, and not too old.
+func (s *Store) usable(v keptLink, now time.Time) bool {
+	return now.Before(v.ExpiresAt) && s.proven("login_links", v.Hash, linkSum(v.LoginLink), v.proof)
 }
 
 // CreateLoginLink keeps a log-in link. It replaces the one that the same user, or the next new administrator, had.
@@ -30,13 +46,17 @@ func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
 			return none, err
 		}
 		t.record("login-link.create", link.User, "")
-		return none, t.exec(`INSERT INTO login_links (hash, user_name, made_by, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5)`, link.Hash, link.User, t.who, millis(t.now), millis(link.ExpiresAt))
+		return none, t.exec(`INSERT INTO login_links (hash, user_name, made_by, created_at, expires_at, proof)
+			VALUES ($1, $2, $3, $4, $5, $6)`, link.Hash, link.User, t.who, millis(t.now), millis(link.ExpiresAt),
+			t.store.sealedSum("login_links", link.Hash, linkSum(link)))
 	})
 	return err
 }
 
-const selectLinks = `SELECT hash, user_name, expires_at FROM login_links WHERE hash = $1`
+const (
+	selectAllLinks = `SELECT hash, user_name, expires_at, proof FROM login_links`
+	selectLinks    = selectAllLinks + ` WHERE hash = $1`
+)
 
 // LoginLink finds a link that can be used still. It answers not_found for another one.
 func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error) {
@@ -44,10 +64,10 @@ func (s *Store) LoginLink(ctx context.Context, hash string) (fleet.LoginLink, er
 	switch {
 	case err != nil:
 		return fleet.LoginLink{}, failure("read log-in link", err)
-	case len(links) == 0 || !s.clock().Before(links[0].ExpiresAt):
+	case len(links) == 0 || !s.usable(links[0], s.clock()):
 		return fleet.LoginLink{}, noLink()
 	}
-	return links[0], nil
+	return links[0].LoginLink, nil
 }
 
 func noLink() error {
@@ -61,7 +81,7 @@ func noLink() error {
 func (s *Store) UseLoginLink(ctx context.Context, use fleet.UseLink) error {
 	_, err := write(ctx, s, "use log-in link", func(t *tx) (none struct{}, err error) {
 		link, err := scanLink(t.row(selectLinks, use.Hash))
-		if absent(err) || err == nil && !t.now.Before(link.ExpiresAt) {
+		if absent(err) || err == nil && !s.usable(link, t.now) {
 			return none, noLink()
 		}
 		if err != nil {

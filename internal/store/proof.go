@@ -18,6 +18,7 @@ const (
 	auditEnds = "audit ends"        // fleet.AuditEnds
 	auditKey  = "audit signing key" // the seed of an Ed25519 key
 	tokenRows = "tokens"            // a roster
+	userRows  = "users"             // a roster
 )
 
 // proof opens a proof and keeps its row for this transaction: what follows from it is decided by one transaction at a
@@ -154,6 +155,25 @@ func tokenSum(token fleet.Token) string {
 		unixMilli(issued), unixMilli(token.ExpiresAt), token.OldHash, unixMilli(token.OldUntil))
 }
 
+func userSum(user fleet.User) string {
+	return sumOf(userRows, user.Name, string(user.Role), user.Password)
+}
+
+// sealedSum is the proof in a row of a table whose rows come and go too often for a roster.
+func (s *Store) sealedSum(table, row, sum string) []byte {
+	return s.seal.Seal(table, row, "proof", []byte(sum))
+}
+
+// proven tells whether the proof in a row is of what the row means.
+func (s *Store) proven(table, row, sum string, proof []byte) bool {
+	plain, err := s.seal.Open(table, row, "proof", proof)
+	if err == nil && string(plain) == sum {
+		return true
+	}
+	s.log.Error("a row in the database was not written by Muster: it lets no one in", "table", table, logkey.Err(err))
+	return false
+}
+
 // unixMilli is a time as text; "" for the zero time.
 func unixMilli(at time.Time) string {
 	if at.IsZero() {
@@ -176,7 +196,18 @@ func (t *tx) firstProofs() error {
 	for _, token := range tokens {
 		rows[token.Name] = tokenSum(token)
 	}
-	return t.putProof(tokenRows, rows)
+	if err := t.putProof(tokenRows, rows); err != nil {
+		return err
+	}
+	users, err := collect(t.ctx, t.session, scanUser, selectUsers)
+	if err != nil {
+		return err
+	}
+	rows = roster{}
+	for _, user := range users {
+		rows[user.Name] = userSum(user)
+	}
+	return t.putProof(userRows, rows)
 }
 
 func (w *writer) makeProofs(ctx context.Context) (err error) {

@@ -26,6 +26,8 @@ var sealedColumns = []sealedColumn{
 	{"secrets", []string{"name"}, "value"},
 	{"own_keys", []string{"name"}, "value"},
 	{"proofs", []string{"name"}, "body"},
+	{"sessions", []string{"id"}, "proof"},
+	{"login_links", []string{"hash"}, "proof"},
 	{"templates", []string{"id"}, "text"},
 	{"template_history", []string{"template_id", "generation"}, "text"},
 	{"intents", []string{"id"}, "writes"},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ func filled(t *testing.T, options Options) *tampered {
 		s.token(fmt.Sprint("viewer ", n), fleet.RoleViewer)
 		create(t, s.Store, fmt.Sprint("template ", n))
 		must(s.OwnKey(t.Context(), fmt.Sprint("purpose ", n)))(t)
+		addPerson(t, s.Store, n)
 	}
 	signed(s.SignHead(t.Context()))(t)
 	s.token("admin", fleet.RoleAdmin)
@@ -63,6 +65,19 @@ func filled(t *testing.T, options Options) *tampered {
 
 func signed(head fleet.AuditHead, _ bool, err error) func(testing.TB) fleet.AuditHead {
 	return must(head, err)
+}
+
+// addPerson makes a user with a session and a log-in link.
+func addPerson(t *testing.T, s *Store, n int) {
+	t.Helper()
+	name := fmt.Sprint("person", n)
+	must(s.CreateUser(t.Context(), fleet.User{Name: name, Role: fleet.RoleViewer, Password: "hash of " + name}))(t)
+	in := fleet.LogIn{Password: "hash of " + name, Session: fleet.Session{ID: "session of " + name, User: name,
+		Hash: "token of " + name, CreatedAt: seenAt, ExpiresAt: seenAt.AddDate(100, 0, 0)}}
+	link := fleet.LoginLink{Hash: "code of " + name, User: name, ExpiresAt: seenAt.AddDate(100, 0, 0)}
+	if err := errors.Join(s.StartSession(t.Context(), in), s.CreateLoginLink(t.Context(), link)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *tampered) token(name string, role fleet.Role) fleet.Token {
@@ -432,6 +447,61 @@ func TestADatabaseOfBeforeGetsItsProofsAtTheFirstStart(t *testing.T) {
 		}
 		s.exec(`DELETE FROM audit WHERE id = 2`)
 		s.wantFirst("removed from among the old ones", 2)
+	})
+}
+
+// A user, session or log-in link that somebody edits or adds in the database lets no one in.
+func TestAPersonThatMusterDidNotWriteIsNotLetIn(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := filled(t, options)
+		s.keep("users", "sessions", "login_links", "proofs") // sessions go with their user
+		addSession := `INSERT INTO sessions
+			(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client, proof)
+			SELECT 'new', 'person1', 'new', '', 1, 1, 1, 9999999999999, '', '', proof FROM sessions WHERE user_name = 'person0'`
+		for what, change := range map[string]string{
+			"a role":          `UPDATE users SET role = 'admin' WHERE name = 'person0'`,
+			"a password":      `UPDATE users SET password = 'mine' WHERE name = 'person0'`,
+			"a removed user":  `DELETE FROM users WHERE name = 'person1'`,
+			"a session":       addSession,
+			"another's token": `UPDATE sessions SET hash = 'mine' WHERE user_name = 'person0'`,
+			"an old token":    `UPDATE sessions SET previous_hash = 'mine' WHERE user_name = 'person0'`,
+			"another user":    `UPDATE sessions SET user_name = 'person1' WHERE user_name = 'person0'`,
+			"a longer life":   `UPDATE sessions SET expires_at = expires_at + 1 WHERE user_name = 'person0'`,
+			"a code":          `UPDATE login_links SET hash = 'mine' WHERE user_name = 'person0'`,
+			"another's link":  `UPDATE login_links SET user_name = '' WHERE user_name = 'person0'`,
+			"an older link":   `UPDATE login_links SET expires_at = expires_at + 1 WHERE user_name = 'person0'`,
+			"no roster":       `DELETE FROM proofs WHERE name = 'users'`,
+		} {
+			s.meddle(func() { s.exec(change) }, func() {
+				if r := s.verify(); len(r.Rows) == 0 {
+					t.Errorf("%s: nothing is found", what)
+				}
+				for _, hash := range []string{"mine", "new", "token of person0", "token of person1"} {
+					v, err := s.SessionByHash(t.Context(), hash)
+					if err == nil && (v.Role != fleet.RoleViewer || hash != "token of "+v.User) {
+						t.Errorf("%s: the session %+v counts", what, v)
+					}
+				}
+				for _, hash := range []string{"mine", "code of person0"} {
+					v, err := s.LoginLink(t.Context(), hash)
+					if err == nil && (hash != "code of "+v.User || !v.ExpiresAt.Equal(seenAt.AddDate(100, 0, 0))) {
+						t.Errorf("%s: the link %+v counts", what, v)
+					}
+				}
+				user, err := s.User(t.Context(), "person0")
+				if err == nil && (user.Role != fleet.RoleViewer || user.Password != "hash of person0") {
+					t.Errorf("%s: the user %+v counts", what, user)
+				}
+			})
+		}
+		s.wantIntact()
+		s.exec(`UPDATE users SET role = 'admin' WHERE name = 'person0'`)
+		_, err := s.PutUser(t.Context(), fleet.PutUser{Name: "person0", Password: new("another")})
+		wantCode(t, err, fleet.CodeConflict)
+		if err := s.DeleteUser(t.Context(), "person0"); err != nil {
+			t.Errorf("the way out: %v", err)
+		}
+		s.wantIntact()
 	})
 }
 

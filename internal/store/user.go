@@ -21,20 +21,33 @@ func scanUser(row scanner) (u fleet.User, err error) {
 
 // Users are all of them by name.
 func (s *Store) Users(ctx context.Context) ([]fleet.User, error) {
-	users, err := collect(ctx, pool{s.reads}, scanUser, selectUsers+` ORDER BY name`)
+	return s.users(ctx, selectUsers+` ORDER BY name`)
+}
+
+// users marks those that Muster did not write.
+func (s *Store) users(ctx context.Context, text string, args ...any) ([]fleet.User, error) {
+	users, in, err := enrolled(ctx, s, userRows, func() ([]fleet.User, error) {
+		return collect(ctx, pool{s.reads}, scanUser, text, args...)
+	})
+	for i := range users {
+		users[i].Altered = in[users[i].Name] != userSum(users[i])
+	}
 	return users, failure("read users", err)
 }
 
-// User answers not_found for a name that no user has.
+// User answers not_found for a name that no user has, and for a user that Muster did not write.
 func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
 	if !storable(name, fleet.MaxUserNameBytes) {
 		return fleet.User{}, noUser(name)
 	}
-	users, err := collect(ctx, pool{s.reads}, scanUser, selectUsers+` WHERE name = $1`, name)
+	users, err := s.users(ctx, selectUsers+` WHERE name = $1`, name)
 	switch {
 	case err != nil:
-		return fleet.User{}, failure("read user", err)
+		return fleet.User{}, err
 	case len(users) == 0:
+		return fleet.User{}, noUser(name)
+	case users[0].Altered:
+		s.log.Error("a user was asked for whose row in the database was not written by Muster", "user", name)
 		return fleet.User{}, noUser(name)
 	}
 	return users[0], nil
@@ -42,12 +55,27 @@ func (s *Store) User(ctx context.Context, name string) (fleet.User, error) {
 
 func noUser(name string) error { return fleet.NotFoundf("there is no user %q", name) }
 
-// user is User for a write.
+// user is User for a write. One that Muster did not write is a conflict.
 func (t *tx) user(name string) (fleet.User, error) {
+	user, err := t.userAsIs(name)
+	if err != nil {
+		return user, err
+	}
+	return user, t.asWritten(userRows, name, userSum(user))
+}
+
+// userAsIs is a user, also one that Muster did not write.
+func (t *tx) userAsIs(name string) (fleet.User, error) {
 	user, err := scanUser(t.row(selectUsers+` WHERE name = $1`, name))
 	if absent(err) {
-		err = noUser(name)
+		return user, noUser(name)
 	}
+	if err != nil {
+		return user, err
+	}
+	in := roster{}
+	_, err = t.proof(userRows, &in)
+	user.Altered = in[name] != userSum(user)
 	return user, err
 }
 
@@ -67,6 +95,9 @@ func (t *tx) createUser(user fleet.User) (fleet.User, error) {
 		return user, err
 	}
 	t.record("user.create", user.Name, string(user.Role))
+	if err := t.enroll(userRows, user.Name, userSum(user)); err != nil {
+		return user, err
+	}
 	return user, t.exec(`INSERT INTO users (name, role, password, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)`,
 		user.Name, string(user.Role), user.Password, millis(t.now))
 }
@@ -124,6 +155,9 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 		string(is.Role), is.Password, millis(t.now)); err != nil {
 		return was, err
 	}
+	if err := t.enroll(userRows, is.Name, userSum(is)); err != nil {
+		return was, err
+	}
 	return is, t.endAccess(is.Name)
 }
 
@@ -136,13 +170,22 @@ func (t *tx) endAccess(name string) error {
 }
 
 // administers tells whether a user can log in with a password as an administrator.
-func administers(u fleet.User) bool { return u.Role == fleet.RoleAdmin && u.Password != "" }
+func administers(u fleet.User) bool {
+	return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Altered
+}
 
 // oneAdministratorLeft answers conflict when nobody but this user administers.
 func (t *tx) oneAdministratorLeft(without string) error {
 	users, err := collect(t.ctx, t.session, scanUser, selectUsers+` WHERE name <> $1`, without)
-	if err != nil || slices.ContainsFunc(users, administers) {
+	if err != nil {
 		return err
+	}
+	in := roster{}
+	if _, err := t.proof(userRows, &in); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(users, func(u fleet.User) bool { return administers(u) && in[u.Name] == userSum(u) }) {
+		return nil
 	}
 	return &fleet.Error{
 		Code: fleet.CodeConflict, Message: without + " is the last administrator who can log in with a password",
@@ -157,7 +200,7 @@ func (s *Store) DeleteUser(ctx context.Context, name string) error {
 		return noUser(name)
 	}
 	_, err := write(ctx, s, "delete user", func(t *tx) (none struct{}, err error) {
-		user, err := t.user(name)
+		user, err := t.userAsIs(name)
 		if err != nil {
 			return none, err
 		}
@@ -170,6 +213,9 @@ func (s *Store) DeleteUser(ctx context.Context, name string) error {
 			return none, err
 		}
 		t.record("user.delete", name, string(user.Role))
+		if err := t.strike(userRows, name); err != nil {
+			return none, err
+		}
 		return none, t.exec(`DELETE FROM users WHERE name = $1`, name)
 	})
 	return err

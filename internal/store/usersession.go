@@ -17,13 +17,24 @@ const (
 
 const selectSessions = `
 	SELECT s.id, s.user_name, u.role, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at, s.expires_at,
-		s.address, s.client
+		s.address, s.client, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
-func scanSession(row scanner) (v fleet.Session, err error) {
+// keptSession is a session with its proof.
+type keptSession struct {
+	fleet.Session
+	proof []byte
+}
+
+// sessionSum leaves out what changes with every use.
+func sessionSum(v fleet.Session) string {
+	return sumOf("sessions", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.ExpiresAt))
+}
+
+func scanSession(row scanner) (v keptSession, err error) {
 	var created, rotated, used, expires sql.NullInt64
 	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &v.Hash, &v.PreviousHash, &created, &rotated, &used, &expires,
-		&v.Address, &v.Client)
+		&v.Address, &v.Client, &v.proof)
 	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
 	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
 	return v, err
@@ -34,8 +45,10 @@ func (s *Store) Sessions(ctx context.Context, user string) ([]fleet.Session, err
 	if !storable(user, fleet.MaxUserNameBytes) {
 		return nil, nil
 	}
-	sessions, err := collect(ctx, pool{s.reads}, scanSession,
-		selectSessions+` WHERE $1 = '' OR s.user_name = $1 ORDER BY s.created_at DESC, s.id`, user)
+	sessions, err := collect(ctx, pool{s.reads}, func(row scanner) (fleet.Session, error) {
+		kept, err := scanSession(row)
+		return kept.Session, err
+	}, selectSessions+` WHERE $1 = '' OR s.user_name = $1 ORDER BY s.created_at DESC, s.id`, user)
 	return sessions, failure("read sessions", err)
 }
 
@@ -50,10 +63,18 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 	if err != nil {
 		return fleet.Session{}, failure("read session", err)
 	}
-	if len(sessions) == 0 {
-		return fleet.Session{}, noSession()
+	for _, kept := range sessions {
+		if !s.proven("sessions", kept.ID, sessionSum(kept.Session), kept.proof) {
+			continue
+		}
+		user, err := s.User(ctx, kept.User) // with the role that Muster wrote
+		if fleet.CodeOf(err) == fleet.CodeNotFound {
+			break
+		}
+		kept.Role = user.Role
+		return kept.Session, err
 	}
-	return sessions[0], nil
+	return fleet.Session{}, noSession()
 }
 
 func noSession() error { return fleet.NotFoundf("there is no such session") }
@@ -72,6 +93,10 @@ func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 		}
 		if in.Rehashed != "" {
 			if err := t.exec(`UPDATE users SET password = $2 WHERE name = $1`, user.Name, in.Rehashed); err != nil {
+				return none, err
+			}
+			user.Password = in.Rehashed
+			if err := t.enroll(userRows, user.Name, userSum(user)); err != nil {
 				return none, err
 			}
 		}
@@ -95,10 +120,12 @@ func (t *tx) startSession(v fleet.Session) error {
 		return err
 	}
 	client := plainText(v.Client)
+	v.PreviousHash = ""
 	return t.exec(`INSERT INTO sessions
-		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client)
-		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
-		plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""))
+		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client, proof)
+		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
+		plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""),
+		t.store.sealedSum("sessions", v.ID, sessionSum(v)))
 }
 
 // SessionUsed remembers that a session was used at this time.
@@ -112,8 +139,17 @@ func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error 
 // RotateSession gives a session another token. rotated is false where another request was faster.
 func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error) {
 	return write(ctx, s, "rotate session", func(t *tx) (bool, error) {
-		n, err := t.affect(`UPDATE sessions SET hash = $4, previous_hash = $3, rotated_at = $5
-			WHERE id = $1 AND hash = $2`, r.Session, r.Current, r.Bearer, r.Next, millis(r.At))
+		kept, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, r.Session))
+		if absent(err) || err == nil && !t.store.proven("sessions", kept.ID, sessionSum(kept.Session), kept.proof) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		kept.Hash, kept.PreviousHash = r.Next, r.Bearer
+		n, err := t.affect(`UPDATE sessions SET hash = $4, previous_hash = $3, rotated_at = $5, proof = $6
+			WHERE id = $1 AND hash = $2`, r.Session, r.Current, r.Bearer, r.Next, millis(r.At),
+			t.store.sealedSum("sessions", kept.ID, sessionSum(kept.Session)))
 		return n > 0, err
 	})
 }

@@ -6,18 +6,19 @@ import (
 	"muster/internal/fleet"
 )
 
+// step is what a person asks of a rollout.
+type step func(fleet.Rollout) (fleet.Rollout, command, error)
+
 // Pause stops admission until a person resumes the rollout.
 func (r *Runner) Pause(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.act(ctx, id, "paused", func(l fleet.Rollout) (fleet.Rollout, command,
-		error) {
+	return r.act(ctx, id, "paused", func(l fleet.Rollout) (fleet.Rollout, command, error) {
 		return pause(l, fleet.ActorOf(ctx))
 	})
 }
 
 // Resume goes on with a paused rollout, or with a halted one in spite of what halted it.
 func (r *Runner) Resume(ctx context.Context, id int64) (fleet.Rollout, error) {
-	return r.act(ctx, id, "resumed", func(l fleet.Rollout) (fleet.Rollout, command,
-		error) {
+	return r.act(ctx, id, "resumed", func(l fleet.Rollout) (fleet.Rollout, command, error) {
 		return resume(l, fleet.ActorOf(ctx))
 	})
 }
@@ -42,14 +43,12 @@ func (r *Runner) Approve(ctx context.Context, id int64) (fleet.Rollout, error) {
 
 // SetWaves makes the waves anew that are not admitted yet.
 func (r *Runner) SetWaves(ctx context.Context, id int64, waves []string) (fleet.Rollout, error) {
-	return r.act(ctx, id, "given other waves", func(l fleet.Rollout) (fleet.Rollout, command,
-		error) {
+	return r.act(ctx, id, "given other waves", func(l fleet.Rollout) (fleet.Rollout, command, error) {
 		return setWaves(l, waves)
 	})
 }
 
-func (r *Runner) act(ctx context.Context, id int64, what string,
-	do func(fleet.Rollout) (fleet.Rollout, command, error)) (fleet.Rollout, error) {
+func (r *Runner) act(ctx context.Context, id int64, what string, do step) (fleet.Rollout, error) {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
 	if err := r.reload(ctx); err != nil {

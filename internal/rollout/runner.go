@@ -121,6 +121,7 @@ func (r *Runner) DevicePut(id fleet.DeviceID) {
 	r.changes.put[id] = true
 	r.changes.mu.Unlock()
 	r.DeviceChanged(id)
+	r.Wake()
 }
 
 // AllChanged says that every device may stand otherwise, because a mode of the fleet or of a tag changed.

@@ -296,3 +296,24 @@ func TestAPersonPausesResumesAndHalts(t *testing.T) {
 		}
 	}
 }
+
+// With every admitted member waived there was none to be judged after a restart, and the next wave never came.
+func TestARolloutResumedInSpiteOfItsWholeWaveGoesOnAfterARestart(t *testing.T) {
+	d := newDaemons(t, 20, testTimes, option)
+	for _, s := range d.sites {
+		s.stuck = true
+	}
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	d.after(testTimes.ProgressDeadline)
+	d.is(1, fleet.RolloutHalted)
+	if _, err := d.runner.Resume(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range d.sites {
+		s.stuck = false
+	}
+	d.restart()
+	d.after(5 * time.Minute)
+	d.is(1, fleet.RolloutSucceeded)
+}

@@ -20,7 +20,9 @@ type tally struct {
 }
 
 func newTally(expected int, now time.Time) tally {
-	return tally{facts: map[fleet.DeviceID]fact{}, expected: expected, progressAt: now}
+	t := tally{facts: map[fleet.DeviceID]fact{}, expected: expected, progressAt: now}
+	t.noteGood(now) // a person may have resumed the rollout in spite of every admitted member
+	return t
 }
 
 // watched tells whether more can be known of the member than that it is a member.

@@ -114,3 +114,21 @@ func TestAnUndoHaltsWhenADeviceMakesNoProgress(t *testing.T) {
 	d.after(time.Minute)
 	d.is(2, fleet.RolloutSucceeded)
 }
+
+// A halted undo has admitted all its devices: nothing of it is left that a later change could keep waiting.
+func TestAHaltedUndoKeepsNoLaterChangeWaiting(t *testing.T) {
+	d, special := undone20(t, func(s *site) { s.fails = "line 3" })
+	d.is(2, fleet.RolloutHalted)
+	d.sites[special].fails = ""
+	d.store.tagTemplate(3, "all", true)
+	d.changed()
+	d.is(2, fleet.RolloutSuperseded)
+	d.is(3, fleet.RolloutRunning)
+	d.after(5 * time.Minute)
+	d.consent() // what the undo consented to is asked for anew
+	d.after(time.Minute)
+	d.is(3, fleet.RolloutSucceeded)
+	if err := d.arrived(); err != nil {
+		t.Error(err)
+	}
+}

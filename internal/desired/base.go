@@ -215,8 +215,8 @@ func (b *beginning) cameBack(member stconfig.Key) bool {
 	})
 }
 
-// sendingInside remembers as Muster's what it sends, and what it sends that over unless it is theirs: of a person, or of
-// the one who put the member there again.
+// sendingInside remembers as Muster's what it sends, and what it sends that over unless it is theirs: of a person, or
+// of the one who put the member there again.
 func (r *record) sendingInside(s Sent, now stconfig.Value, theirs bool) {
 	for i := range r.inner {
 		if e := &r.inner[i]; related(e.key, s.Key) {

@@ -527,8 +527,9 @@ func (w *world) tidy() {
 
 // musterSets is a write of Muster's that arrives.
 func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
-	_, theirs := w.inside[key.String()]
-	if key.NamesMember() && !value.Exists() && !theirs && !stconfig.Lookup(w.alone, key).Exists() { // as it was when it went
+	_, inside := w.inside[key.String()]
+	theirs := inside || stconfig.Lookup(w.alone, key).Exists()
+	if key.NamesMember() && !value.Exists() && !theirs { // as it was when it went
 		stconfig.Leaves(key, stconfig.Lookup(w.observed, key), func(at stconfig.Key, leaf stconfig.Value) {
 			if at.At(at.Len()-1).Name != "introducedBy" { // the introducer's note: Muster never wrote it
 				w.wrote[at.String()] = append(w.wrote[at.String()], leaf)
@@ -656,8 +657,8 @@ func (w *world) mended(doc stconfig.Value, key stconfig.Key) stconfig.Value {
 func (w *world) named(key string) bool {
 	for _, t := range w.templates {
 		switch {
-		case (t.ID == 4 || t.ID == 20) && key == "folders.new.path", t.ID == 5 && key == "folders.new.rescanIntervalS", t.ID == 6 &&
-			key == "folders.new.label",
+		case (t.ID == 4 || t.ID == 20) && key == "folders.new.path",
+			t.ID == 5 && key == "folders.new.rescanIntervalS", t.ID == 6 && key == "folders.new.label",
 			t.ID == 7 && key == "devices."+nora+".compression", t.ID == 18 && key == "folders.new.paused", t.ID == 4 &&
 				key == "folders.new.devices."+nora,
 			t.ID == 17 && key == "folders.new.devices."+storage, (t.ID == 8 || t.ID == 19) &&

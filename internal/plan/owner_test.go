@@ -318,8 +318,8 @@ func TestWhatAnIntroducerWroteIsNotMusters(t *testing.T) {
 	s.has("devices."+nora+".name", `"hers"`)
 }
 
-// An old document put a member back that templates had revoked, and a template asks for it again: a person's edits in it
-// were undone for good.
+// An old document put a member back that templates had revoked, and a template asks for it again: a person's edits in
+// it were undone for good.
 func TestAPersonsKeyInAMemberThatWasPutBackAndIsAskedFor(t *testing.T) {
 	s := newStory(t)
 	s.write([]fleet.Template{unsharedFolder})

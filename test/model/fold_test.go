@@ -30,8 +30,8 @@ type fold struct {
 }
 
 func newFold(base flat, defaults map[string]string, unshares bool) *fold {
-	f := &fold{base: base, defaults: defaults, unshares: unshares, doc: flat{}, along: map[string]bool{}, revoked: map[string]bool{},
-		asked: map[string]bool{}}
+	f := &fold{base: base, defaults: defaults, unshares: unshares, doc: flat{}, along: map[string]bool{},
+		revoked: map[string]bool{}, asked: map[string]bool{}}
 	for place, value := range base { // what people set in a member that Muster made counts where that is made
 		if parent(place) == "" || base[parent(place)] != "" {
 			f.doc[place] = value

@@ -33,7 +33,8 @@ func (p *person) has() stconfig.Value {
 	for _, line := range p.daemon.Ignores(patterned) {
 		lines = append(lines, stconfig.Text(line))
 	}
-	return p.daemon.Config().With("ignores", stconfig.Obj(stconfig.Member{Name: patterned, Value: stconfig.List(lines...)}))
+	patterns := stconfig.Member{Name: patterned, Value: stconfig.List(lines...)}
+	return p.daemon.Config().With("ignores", stconfig.Obj(patterns))
 }
 
 // project is a document as places and their values.

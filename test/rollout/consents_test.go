@@ -187,6 +187,40 @@ func TestAnAnswerOutlivesAKillOfMuster(t *testing.T) {
 	w.groups(0)
 }
 
+// Muster was killed after the write that an answer was for, and a person put the folder back before the next start: the
+// answer was used a second time.
+func TestAnAnswerIsUsedOnceAroundAKillOfMuster(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, server.Options{})
+	d := w.farm.Daemon(0)
+	w.template("folders.houserules", `{"path": "~/houserules"}`)
+	w.untilHave("houserules", 1)
+	w.inSync(d)
+	key := stconfig.Key{}.Child("folders").Child("houserules")
+	folder := stconfig.Lookup(d.Config(), key)
+	w.Template("remove", "folders.houserules", "true", "all")
+	w.groups(1)
+	w.Kill()
+	w.o.KillAt = reconcile.StepAfterWrite + "1"
+	w.Server = server.Start(t, w.o)
+	g := w.groups(1)[0]
+	// The answer to the request may be lost with the process.
+	_, _ = w.Client.AnswerConsents(t.Context(), api.AnswerConsents{Digest: &g.Digest, Answer: text("consent")})
+	w.WaitEnd()
+	w.untilHave("houserules", 0)
+	if err := d.Edit(func(doc stconfig.Value) stconfig.Value {
+		return stconfig.Replace(doc, key, folder)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	w.groups(1)
+	w.untilHave("houserules", 1)
+	if given := w.given(); len(given) != 1 || given[0].Intent == 0 {
+		t.Errorf("the answers are %+v, want one that an intent used", given)
+	}
+}
+
 // Neither the list of what waits nor the answers that were given show a secret.
 func TestWhatWaitsShowsNoSecret(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ func (c *Client) AcceptPending(ctx context.Context, id string, how api.AcceptPen
 	return err
 }
 
-// DismissPending has the daemon forget it; whoever asks may ask again.
+// DismissPending has the daemon forget it; the other device may ask again.
 func (c *Client) DismissPending(ctx context.Context, id string) error {
 	_, err := c.call(ctx, http.MethodDelete, path("pending", id), nil, nil)
 	return err

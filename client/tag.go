@@ -17,12 +17,12 @@ func (c *Client) DeleteTag(ctx context.Context, tag string, conditions ...Condit
 	return send[[]string](ctx, c, http.MethodDelete, path("tags", tag), nil, conditions...)
 }
 
-// TagDevices are the devices that carry a tag, in the order of Devices; none for a tag that nobody knows.
+// TagDevices are the devices that carry a tag, in the order of Devices; none for an unknown tag.
 func (c *Client) TagDevices(ctx context.Context, tag string, l List) ([]api.Device, error) {
 	return list[api.Device](ctx, c, path("tags", tag, "devices"), l)
 }
 
-// TagTemplates are the templates that carry a tag, in the order of Templates; none for a tag that nobody knows.
+// TagTemplates are the templates that carry a tag, in the order of Templates; none for an unknown tag.
 func (c *Client) TagTemplates(ctx context.Context, tag string, l List) ([]api.Template, error) {
 	return list[api.Template](ctx, c, path("tags", tag, "templates"), l)
 }

@@ -31,7 +31,7 @@ func (c *Client) TemplateETag(ctx context.Context, id int64) (template api.Templ
 }
 
 // CreateTemplate creates a template; the server gives the ID, which is never used again. 422 names what does not
-// compile, with line and column. Without a tag it applies to nobody.
+// compile, with line and column. Without a tag it applies to no device.
 func (c *Client) CreateTemplate(ctx context.Context, template api.PutTemplate) (api.Template, error) {
 	return send[api.Template](ctx, c, http.MethodPost, path("templates"), template)
 }

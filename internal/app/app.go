@@ -320,7 +320,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 func (a *App) Run(ctx context.Context) error {
 	ready := "Muster is ready: " + a.url
 	token := filepath.Join(a.o.Home, auth.AdminTokenFile)
-	if _, err := os.Stat(token); err == nil { // whoever has a token of their own may have removed the file
+	if _, err := os.Stat(token); err == nil { // an administrator with a token of their own may have removed the file
 		ready += " (administrator's token in " + token + ")"
 	}
 	fmt.Fprintln(a.o.Out, ready)
@@ -348,7 +348,7 @@ func (a *App) URL() string { return a.url }
 func (a *App) fail(err error) {
 	select {
 	case a.failed <- err:
-	default: // somebody failed before
+	default: // another part failed before
 	}
 }
 

@@ -21,7 +21,7 @@ const (
 
 // EnsureAdminToken makes the first administrator's token when the store holds no token at all, and writes it to
 // <home>/admin-token, readable by the server's user only. created tells whether it did. A file that is there already
-// (its database was replaced) is taken over, so that whoever holds the token keeps it.
+// (its database was replaced) is taken over, so that the token goes on working.
 //
 // The file is written before the store: after a crash in between, the next start takes the file over.
 func EnsureAdminToken(ctx context.Context, store TokenStore, home string) (created bool, err error) {

@@ -32,7 +32,7 @@ const (
 	ManageUsers    Permission = "users.manage"
 )
 
-// needs is the smallest role that holds a permission. A permission that is not here is held by nobody.
+// needs is the smallest role that holds a permission. A permission that is not here no role has.
 var needs = map[Permission]fleet.Role{
 	Self:           fleet.RoleViewer,
 	Read:           fleet.RoleViewer,

@@ -132,7 +132,7 @@ func addToken(byHash map[string]fleet.Token, token fleet.Token) {
 	}
 }
 
-// Principal is whose token this is; ok is false for a token that nobody has. One that has ended is unauthorized.
+// Principal is whose token this is; ok is false for a token that does not exist. One that has ended is unauthorized.
 func (t *Tokens) Principal(ctx context.Context, secret string) (p Principal, ok bool, err error) {
 	hash := hashOf(secret)
 	byHash, err := t.all(ctx, hash)
@@ -178,7 +178,7 @@ func altered() error {
 		Hint:    "Have an administrator look at `muster audit verify`, revoke this token and make another one."}
 }
 
-// patience is how long somebody with a known token waits for the tokens to be read.
+// patience is how long a request with a known token waits for the tokens to be read.
 const patience = 2 * time.Second
 
 // all are the tokens by hash, among which one is looked for. While they cannot be read, or not in time, one that was

@@ -24,7 +24,7 @@ type applyCommand struct {
 	Keep    []string `env:"-" sep:"none" help:"Key that is to stay as the daemon has it although no template asks for that any more; may be repeated." placeholder:"KEY"`
 }
 
-// Run applies the plan that somebody looked at, or shows it.
+// Run applies the plan that a person was shown, or shows it.
 func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {

@@ -191,7 +191,7 @@ func notAPlan(why string) error {
 		Hint: "`muster plan --help` shows an example."}
 }
 
-// coloured tells whether colours help whoever reads.
+// coloured tells whether colours help the reader.
 func coloured(how string, out io.Writer) bool {
 	if how != "auto" {
 		return how == "always"

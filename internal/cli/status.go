@@ -47,7 +47,7 @@ func (c *statusCommand) Run(ctx context.Context, env *environment) error {
 	return showPlan(ctx, server, device, state, planView{out: env.Out})
 }
 
-// fleet prints the devices that somebody should look at, and how many there are of all.
+// fleet prints the devices that need a person, and how many there are of all.
 func (c *statusCommand) fleet(ctx context.Context, env *environment, server *client.Client) error {
 	devices, err := server.Devices(ctx, client.List{Tag: c.Tag, Search: c.Search})
 	if err != nil {
@@ -104,7 +104,7 @@ func byState(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// printOverview names what concerns the fleet as a whole and waits for somebody.
+// printOverview names what concerns the fleet as a whole and waits for a person.
 func printOverview(out io.Writer, overview api.Overview) {
 	printFirstStops(out, "", overview.Stops, overview.StopCount)
 	for _, i := range overview.Impairments {
@@ -125,7 +125,7 @@ func printOverview(out io.Writer, overview api.Overview) {
 	}
 }
 
-// well tells whether nobody has to look at a device.
+// well tells whether a device needs no person.
 func well(state api.DeviceState) bool {
 	switch fleet.Configuration(state.Configuration) {
 	case fleet.ConfigInSync, fleet.ConfigUnmanaged:

@@ -12,7 +12,7 @@ import (
 )
 
 // whose says whose mode a command is about: the fleet's unless a tag or a device is named.
-// Neither is read from the environment: what somebody set there once for something else must not make a stop smaller.
+// Neither is read from the environment: what was set there once for something else must not make a stop smaller.
 type whose struct {
 	Tag    string `help:"Only the devices with this tag." placeholder:"TAG" env:"-" xor:"whose"`
 	Device string `help:"Only this device: its label or ID, or the first letters of its ID." placeholder:"DEVICE" env:"-" xor:"whose"`

@@ -208,7 +208,7 @@ func (r *record) sending(s Sent, b *beginning) {
 	}
 }
 
-// cameBack tells a member that somebody put there again after templates had revoked it.
+// cameBack tells a member that was put there again after templates had revoked it.
 func (b *beginning) cameBack(member stconfig.Key) bool {
 	return slices.ContainsFunc(b.Result.records, func(r record) bool {
 		return r.key.Equal(member) && r.State == fleet.BaseEarlier

@@ -211,8 +211,8 @@ func (f *fold) add(entries []stconfig.Value) (err error) {
 	return nil
 }
 
-// fill gives members that only Muster made the fields that the daemon has added to them since: nobody named these, and
-// a fixed field cannot be taken away.
+// fill gives members that only Muster made the fields that the daemon has added to them since: no template named
+// these, and a fixed field cannot be taken away.
 func (f *fold) fill() {
 	for _, list := range []stconfig.Key{folders, devices} {
 		name := list.At(0).Name

@@ -67,16 +67,16 @@ type Discovery struct {
 	log        *slog.Logger
 	now        func() time.Time
 	servers    []*server
-	fleet      *neighbourhood // nil: nobody to ask
+	fleet      *neighbourhood // nil: there are no other daemons to ask
 	local      *announcements
 
 	mu      sync.Mutex // guards what follows
 	devices map[fleet.DeviceID]*inquiry
-	urgent  map[fleet.DeviceID]time.Time // forgotten on purpose: the next look-up waits for nobody
+	urgent  map[fleet.DeviceID]time.Time // forgotten on purpose: the next look-up does not wait
 	pruned  time.Time                    // when urgent was
 }
 
-// New checks the options. It asks nobody yet.
+// New checks the options. It sends nothing yet.
 func New(o Options) (*Discovery, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -179,7 +179,7 @@ func (d *Discovery) Control(_, address string, _ syscall.RawConn) error {
 
 func (d *Discovery) clock() time.Time { return d.now() }
 
-// wanted tells whether somebody asked for the device.
+// wanted tells whether the device was asked for.
 func (d *Discovery) wanted(id fleet.DeviceID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 
 // inquiry is what is remembered about the search for one device.
 type inquiry struct {
-	since  time.Time            // somebody asks for the device
+	since  time.Time            // the device is asked for
 	tried  map[string]time.Time // when a host was handed out
 	proven string               // the host where the device was reached last
 	turn   int                  // which neighbours come next
@@ -111,7 +111,7 @@ func (d *Discovery) next(id fleet.DeviceID, all []Candidate) Candidate {
 	picked := slices.MinFunc(all, func(a, b Candidate) int {
 		return cmp.Or(q.tried[a.Host].Compare(q.tried[b.Host]), cmp.Compare(rank(a.Host, q.proven), rank(b.Host, q.proven)))
 	})
-	for host := range q.tried { // forget hosts that nobody names any more
+	for host := range q.tried { // forget hosts that are named no more
 		if !slices.ContainsFunc(all, func(c Candidate) bool { return c.Host == host }) {
 			delete(q.tried, host)
 		}

@@ -17,7 +17,7 @@ import (
 
 const (
 	announcementLife = 90 * time.Second // Syncthing repeats it every 30 s
-	maxStrangers     = 4096             // devices nobody asked for, whose announcements are kept
+	maxStrangers     = 4096             // devices that were not asked for, whose announcements are kept
 	maxSenders       = 4                // per device: who says that it is here
 	maxPacketBytes   = 64 << 10
 	listenAgain      = time.Minute

@@ -27,7 +27,7 @@ const (
 	maxHeaderBytes   = 16 << 10
 	lookupsAtOnce    = 8 // per server
 	ownLookupsPerS   = 200
-	publicLookupPerS = 20 // somebody else's server
+	publicLookupPerS = 20 // the server is another operator's
 	foundLife        = 2 * time.Minute
 	defaultWait      = time.Minute // after an answer that names no Retry-After
 	maxWait          = 5 * time.Minute

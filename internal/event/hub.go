@@ -72,7 +72,7 @@ func (h *Hub) Publish(t Type, device fleet.DeviceID, data any) error {
 	return h.PublishTagged(t, device, tags, data)
 }
 
-// PublishTagged is Publish for a publisher that knows the tags: of a device that is just deleted, nobody else does.
+// PublishTagged is Publish for a publisher that knows the tags: of a device that is just deleted, the hub does not.
 func (h *Hub) PublishTagged(t Type, device fleet.DeviceID, tags []fleet.Tag, data any) error {
 	encoded, err := json.Marshal(data)
 	if err != nil {

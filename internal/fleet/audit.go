@@ -80,7 +80,7 @@ func RoleOf(ctx context.Context) Role {
 	return role
 }
 
-// ActorOf is who asked, "muster" when nobody did.
+// ActorOf is who asked, "muster" when no user did.
 func ActorOf(ctx context.Context) string {
 	if who, ok := ctx.Value(actorKey{}).(string); ok && who != "" {
 		return who

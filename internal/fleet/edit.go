@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Edit is a change of templates and tags that somebody thinks of.
+// Edit is a change of templates and tags that is only considered.
 type Edit struct {
 	New     []TaggedTemplate // without ID
 	Changed []Template       // as a whole

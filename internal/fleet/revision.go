@@ -15,7 +15,7 @@ type Revision struct {
 // The causes of revisions.
 const (
 	CauseTemplate = "template" // templates or tags asked for it, or no longer do
-	CauseDaemon   = "daemon"   // somebody at the daemon
+	CauseDaemon   = "daemon"   // a person at the daemon
 	CauseRestore  = "restore"  // a person had an older revision restored
 	CauseAccept   = "accept"   // a person let in what had asked the daemon
 )

@@ -2,7 +2,7 @@ package fleet
 
 import "log/slog"
 
-// MaskedAPIKey is what stands in a device's apiKey for whoever may not see it.
+// MaskedAPIKey is what stands in a device's apiKey for users that may not see it.
 const MaskedAPIKey = "<API_KEY>"
 
 const masked = "[secret]"

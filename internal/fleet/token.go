@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Role is what somebody may do. Roles are cumulative: viewer < operator < author < admin.
+// Role is what a user may do. Roles are cumulative: viewer < operator < author < admin.
 type Role string
 
 const (

@@ -286,7 +286,7 @@ func (f *folder) label() string {
 	}).label
 }
 
-// Folders has one entry per folder, sorted. It is shared: nobody may change it.
+// Folders has one entry per folder, sorted. It is shared: callers do not change it.
 func (r *Rollup) Folders() []fleet.FolderLabel {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"muster/internal/fleet"
 )
 
-// Facts are what others know at the moment in which somebody asks how a device stands.
+// Facts are what other rooms know at the moment in which the state of a device is asked for.
 type Facts struct {
 	Registry *fleet.Registry // nil where it cannot be read
 	Snapshot *fleet.Snapshot // nil: the device is not watched

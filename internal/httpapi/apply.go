@@ -73,7 +73,7 @@ func (s *server) mayApply(r *request, id fleet.DeviceID, body api.ApplyPlan) err
 	})
 }
 
-// mayConsent checks that somebody may consent to what they name: an operator to removals of folders and devices, an
+// mayConsent checks that a user may consent to what they name: an operator to removals of folders and devices, an
 // administrator to everything that is held. What is not held is the engine's to refuse.
 func mayConsent(who auth.Principal, changes []plan.Change, consent []string) error {
 	if who.May(auth.Consent) {
@@ -108,7 +108,7 @@ func removes(change plan.Change) bool {
 	return strings.EqualFold(section, "folders") || strings.EqualFold(section, "devices")
 }
 
-// answers says for the audit what somebody allowed.
+// answers says for the audit what a user allowed.
 func answers(consent, keep []string) string {
 	var all []string
 	if len(consent) > 0 {

@@ -205,7 +205,7 @@ func (s *server) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.Audi
 	}
 }
 
-// record leaves in the audit what somebody does, where there is one.
+// record leaves in the audit what a user does, where there is one.
 func (s *server) record(r *request, what, subject, detail string) error {
 	if s.Audit == nil {
 		return nil

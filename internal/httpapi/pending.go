@@ -26,7 +26,7 @@ type Pending interface {
 	// asked. Names that are "" are those of whoever asks; a folder that the daemon does not have needs a path: invalid
 	// without. It answers once the daemon took it.
 	Accept(ctx context.Context, asks fleet.Pending, name, path string) error
-	// Dismiss has the daemon forget it; whoever asks may ask again.
+	// Dismiss has the daemon forget it; the other device may ask again.
 	Dismiss(ctx context.Context, asks fleet.Pending) error
 }
 

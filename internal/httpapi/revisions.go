@@ -158,7 +158,7 @@ func (s *server) restoreRevision(r *request) (reply, error) {
 	return s.showRestored(r, restored)
 }
 
-// mayRestore checks that somebody may consent to what they name, on the plan that a restore without consent gives:
+// mayRestore checks that a user may consent to what they name, on the plan that a restore without consent gives:
 // while something is held, that one does nothing. The reply is there when nothing was held and it is done.
 func (s *server) mayRestore(r *request, id fleet.DeviceID, number int64, request plan.RestoreRequest) (reply, error) {
 	if r.who.May(auth.Consent) {

@@ -13,7 +13,7 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Secrets keeps texts that templates can pass on and nobody can read.
+// Secrets keeps texts that templates can pass on and no user can read.
 type Secrets interface {
 	// Secrets are sorted by name, and without their values.
 	Secrets(ctx context.Context) ([]fleet.StoredSecret, error)

@@ -73,15 +73,15 @@ type Options struct {
 	LoginLinks    LoginLinks
 
 	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
-	// Nil: nobody wants to know.
+	// Nil: it is not measured.
 	Measured func(operation string, status int, took time.Duration)
 	// TrustedProxies say by X-Forwarded-For which client they send a request for.
 	TrustedProxies []netip.Prefix
 	// AllowedHosts are names, without port, that the server may be called by in a Host header, besides localhost, the
 	// loopback addresses and the address that a connection came in on.
 	AllowedHosts []string
-	// Ceiling is the mode that the server was started with: where it is stricter than what somebody sets, they are told.
-	// Blank: on.
+	// Ceiling is the mode that the server was started with: where it is stricter than what a user sets, the answer
+	// says so. Blank: on.
 	Ceiling fleet.Mode
 }
 

@@ -18,7 +18,7 @@ type Settings interface {
 	// of the error is fleet.ErrNotKept; so it is below.
 	PutDeviceSettings(ctx context.Context, id fleet.DeviceID, settings fleet.DeviceSettings,
 		check func(current *fleet.DeviceSettings) error) (fleet.DeviceSettings, error)
-	// PutTagMode also takes a tag that nobody carries yet.
+	// PutTagMode also takes a tag that no device carries yet.
 	PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error
 	PutFleetMode(ctx context.Context, mode fleet.Mode) error
 	// PutFolderRoots replaces the folder roots of a tag, or those of the fleet where the tag is "". check is called
@@ -96,7 +96,7 @@ func stops(now, mode fleet.Mode) bool {
 	return mode != fleet.ModeOn && fleet.Strictest(mode, now) == mode
 }
 
-// mayChange checks that somebody may change a setting: an operator may stop Muster, and nothing else.
+// mayChange checks that a user may change a setting: an operator may stop Muster, and nothing else.
 func mayChange(who auth.Principal, stops bool) error {
 	if stops || who.May(auth.WriteSettings) {
 		return nil
@@ -139,7 +139,7 @@ func (s *server) switched(body api.PutDeviceSettings, warning string) string {
 
 var errMoved = errors.New("the settings changed since they were read")
 
-// changeSettings lays a body over the settings as they are; errMoved when somebody else was faster.
+// changeSettings lays a body over the settings as they are; errMoved when another request was faster.
 func (s *server) changeSettings(r *request, body api.PutDeviceSettings) (fleet.DeviceSettings, error) {
 	device, err := s.registered(r)
 	if err != nil {
@@ -189,7 +189,7 @@ func wireSettings(settings fleet.DeviceSettings) api.DeviceSettings {
 		Restart: settings.Restart}
 }
 
-// orOn is the mode of what nobody set one for.
+// orOn is the mode where none was set.
 func orOn(mode fleet.Mode) fleet.Mode {
 	if mode == "" {
 		return fleet.ModeOn

@@ -20,7 +20,7 @@ var (
 		[]string{"status"}, nil)
 )
 
-// fleetCollector asks for the counts when somebody reads.
+// fleetCollector asks for the counts when they are read.
 type fleetCollector struct{ counts func() health.Counts }
 
 func (c fleetCollector) Describe(to chan<- *prometheus.Desc) {

@@ -27,7 +27,7 @@ type Options struct {
 	Measures    map[string]func() bool    // that confine the workers, by name: whether each is in force
 }
 
-// Metrics are the numbers that have to be reported; the rest is asked for when somebody reads.
+// Metrics are the numbers that have to be reported; the rest is asked for when it is read.
 type Metrics struct {
 	registry *prometheus.Registry
 	asked    *prometheus.HistogramVec

@@ -27,8 +27,8 @@ func (w *watcher) hold() (release func()) {
 	}
 }
 
-// isRead waits until nobody holds the watcher, for a while, and tells whether the configuration that was saved is the
-// one that was read last, or whether it was read after since. Daemons announce every change twice, and what Muster
+// isRead waits until no session holds the watcher, for a while, and tells whether the configuration that was saved is
+// the one that was read last, or whether it was read after since. Daemons announce every change twice, and what Muster
 // changes it has read back.
 func (w *watcher) isRead(ctx context.Context, saved stconfig.TextSum, since time.Time) bool {
 	w.mu.Lock()

@@ -34,7 +34,7 @@ type Options struct {
 
 	// Changed is called after the snapshot of a device changed.
 	Changed func(fleet.DeviceID, Aspect)
-	// ConfigKept is called when the sink has kept a configuration other than the last one, whoever read it.
+	// ConfigKept is called when the sink has kept a configuration other than the last one, read by a watcher or not.
 	ConfigKept func(fleet.DeviceID, fleet.ObservedConfig)
 	// ConfigSeen is called after ConfigKept where a watcher read it, not the caller of ReadNow or a Session.
 	ConfigSeen func(fleet.DeviceID, fleet.ObservedConfig)

@@ -51,7 +51,7 @@ type watcher struct {
 	configSum   stconfig.TextSum // of the current configuration as the daemon wrote it; zero when that is not known
 	pausedNow   map[string]bool  // the folders that are paused, by the current configuration
 	restart     expectation      // of the API, because of what Muster sends
-	held        chan struct{}    // closed when whoever changes the configuration is done; nil while nobody does
+	held        chan struct{}    // closed when the session that changes the configuration is done; nil without one
 }
 
 // newWatcher takes over what the one before it knew. The caller holds Mirror.mu.

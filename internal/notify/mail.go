@@ -55,7 +55,7 @@ type Mail struct {
 	implicit *tls.Config // nil: the connection begins in clear text
 }
 
-// NewMail makes a sender for an address. It connects to nobody yet.
+// NewMail makes a sender for an address. It opens no connection yet.
 func NewMail(o MailOptions) (*Mail, error) {
 	m := &Mail{}
 	var err error

@@ -96,7 +96,7 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// Run watches and delivers until ctx ends. Without receivers there is nobody to tell, and nothing is kept.
+// Run watches and delivers until ctx ends. Without receivers nothing is sent or kept.
 func (n *Notifier) Run(ctx context.Context) error {
 	if len(n.deliveries) == 0 {
 		<-ctx.Done()

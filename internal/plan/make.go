@@ -162,7 +162,7 @@ func isKey(key stconfig.Key, names ...string) bool {
 	return true
 }
 
-// digest names the plan. It is keyed with the daemon's API key, so that nobody can guess a secret from it.
+// digest names the plan. It is keyed with the daemon's API key, so that no secret can be guessed from it.
 func (p Plan) digest(observed stconfig.Value) string {
 	h := hmac.New(sha256.New, []byte(observed.Get("gui").Get("apiKey").Str()))
 	fmt.Fprintf(h, "%s %s\n", p.Device, p.Observed)

@@ -1,5 +1,5 @@
 // Package plan compares what a daemon has with what it should have: an ordered list of changes, each with its class
-// from the guard table, and the narrow writes that bring the daemon there. It talks to nobody.
+// from the guard table, and the narrow writes that bring the daemon there. It opens no connection.
 package plan
 
 import (
@@ -39,7 +39,7 @@ type Change struct {
 	Templates []int64        // that asked for it, in the order of the fold; none when it returns to base
 	Class     Class
 	Reason    string // why it is not simply done; for a person
-	Drift     bool   // corrects what somebody wrote over Muster's value
+	Drift     bool   // corrects what a person wrote over Muster's value
 	Returns   bool   // no template asks any more, or what Muster removed comes back: a person may keep what is there
 	Access    bool   // moves the daemon's API: gui.address, gui.useTLS, gui.apiKey
 	Stopped   bool   // held because writing it again and again is of no use

@@ -47,7 +47,7 @@ func APIPort(address string) int {
 	return int(port)
 }
 
-// reaches tells whether an API that listens on host is there for whoever uses the address that Muster uses.
+// reaches tells whether an API that listens on host can be reached at the address that Muster uses.
 func (g guard) reaches(host string) bool {
 	used, usedErr := netip.ParseAddr(strings.Trim(g.facts.APIAddress, "[]"))
 	listens, err := netip.ParseAddr(host)

@@ -8,7 +8,7 @@ import (
 
 // wholeShares gives every entry of every folder's share list all the fields that such entries have in the document as
 // read, blank where it has none. A PATCH with a list decodes each member over the old one at the same place: a bare
-// {deviceID} would inherit the encryption password of whoever stood there before (seen on 1.19.2).
+// {deviceID} would inherit the encryption password of the device that was there before (seen on 1.19.2).
 func wholeShares(after, fresh stconfig.Value) stconfig.Value {
 	names := shareFields(fresh)
 	list := after.Get("folders")

@@ -19,7 +19,7 @@ type Write struct {
 	Keys   []stconfig.Key // the changes that it carries
 	Folder string         // not "": the call sets this folder's ignore patterns, Body is the list of lines
 	Whole  bool           // the whole document: Body comes from Again only
-	Wide   bool           // the body also says what was read and nobody asked to change: use Again right before the call
+	Wide   bool           // the body also says what was read and is not to change: use Again right before the call
 
 	changes []stconfig.Change
 	body    func(after stconfig.Value) stconfig.Value

@@ -27,15 +27,20 @@ type Store interface {
 	FolderPaths(ctx context.Context, id fleet.DeviceID) ([]string, error)
 	// PutBaseEntries replaces the entries of a device.
 	PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries []fleet.BaseEntry) error
+	IntentStore
+	StopStore
+	ConsentStore
+	RevisionStore
+}
+
+// IntentStore keeps what is about to be written to daemons, and what became of it.
+type IntentStore interface {
 	// BeginIntent records an intent and replaces the device's entries in one transaction; it gives the intent's ID.
 	BeginIntent(ctx context.Context, intent fleet.Intent, entries []fleet.BaseEntry) (int64, error)
 	// FinishIntent records what became of an intent, with all that follows from it in one transaction.
 	FinishIntent(ctx context.Context, id int64, e fleet.Ending) error
 	// OpenIntents are the intents without outcome, oldest first.
 	OpenIntents(ctx context.Context) ([]fleet.Intent, error)
-	StopStore
-	ConsentStore
-	RevisionStore
 }
 
 // Daemon talks to the daemon of a device. Errors carry a fleet.Code: rejected for a 4xx answer to a write; unavailable

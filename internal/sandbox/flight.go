@@ -15,7 +15,7 @@ type flight struct {
 	err     error
 }
 
-// once answers from the cache, waits for the same evaluation of somebody else, or does it. Who waits for one that was
+// once answers from the cache, waits for the same evaluation of another caller, or does it. Who waits for one that was
 // given up tries again.
 func (p *Pool) once(ctx context.Context, key digest, evaluate func() (outcome, error)) (outcome, error) {
 	for {

@@ -222,7 +222,7 @@ func (p *Pool) warmed(w *worker) {
 	}
 }
 
-// keep makes a worker idle, or ends it when Run has ended and nobody would.
+// keep makes a worker idle, or ends it when Run has ended.
 func (p *Pool) keep(w *worker) {
 	p.mu.Lock()
 	select {
@@ -249,7 +249,7 @@ func (p *Pool) retire(before time.Time) {
 	}
 }
 
-// endAll ends every worker. Whoever talks to one sees it die and buries it.
+// endAll ends every worker. The caller that talks to one sees it die and buries it.
 func (p *Pool) endAll() {
 	close(p.stopped)
 	p.mu.Lock()
@@ -265,7 +265,7 @@ func (p *Pool) endAll() {
 	p.alive.Wait()
 }
 
-// acquire gives a worker that nobody else talks to: release or drop it.
+// acquire gives a worker that no other caller talks to: release or drop it.
 func (p *Pool) acquire(ctx context.Context) (*worker, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -336,7 +336,7 @@ func (p *Pool) release(w *worker) {
 	<-p.slots
 }
 
-// drop is release for a worker that is dead or should be. Nobody has to wait until the kernel has taken its memory
+// drop is release for a worker that is dead or should be. No caller waits until the kernel has taken its memory
 // back; Run does, at its end.
 func (p *Pool) drop(w *worker) {
 	w.kill()

@@ -28,7 +28,7 @@ func kindText(k Kind) string {
 	return "nothing"
 }
 
-// kind is the JSON type that the place takes; Absent when nobody knows.
+// kind is the JSON type that the place takes; Absent when that is not known.
 func (p place) kind() Kind {
 	for _, v := range []Value{p.value, p.base} {
 		if v.kind == Handle {

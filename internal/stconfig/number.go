@@ -22,7 +22,7 @@ func canonicalNumber(literal string) string {
 	if hasExponent {
 		var err error
 		if exponent, err = strconv.ParseInt(exponentText, 10, 32); err != nil {
-			return literal // nobody means this number
+			return literal // no daemon has this number
 		}
 	}
 	digits, negative := strings.CutPrefix(mantissa, "-")

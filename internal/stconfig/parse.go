@@ -278,7 +278,7 @@ func (b *blocks) kids() *kids {
 	return k
 }
 
-// take copies members to a block. Nobody can append into what follows them there.
+// take copies members to a block. No append reaches what follows them there.
 func take[T any](block *[]T, size int, members []T) []T {
 	if len(members) == 0 {
 		return nil

@@ -40,7 +40,7 @@ type field struct {
 	name      string // the daemon's spelling
 	shape     *shape
 	rank      int  // place in the daemon's order
-	noDefault bool // never taken from `defaults`: it would share what nobody named
+	noDefault bool // never taken from `defaults`: it would share what no template named
 }
 
 // ownRule says what a list of devices does with the entry of the device itself.

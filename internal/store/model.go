@@ -121,7 +121,7 @@ func newView(c contents) *view {
 	return &view{registry: registry}
 }
 
-// Registry is everything that is registered, as of the last commit. It is shared: nobody may change it.
+// Registry is everything that is registered, as of the last commit. It is shared: callers do not change it.
 func (s *Store) Registry(context.Context) (*fleet.Registry, error) {
 	return s.model.current().registry, nil
 }

@@ -96,7 +96,7 @@ func (t *tx) putSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error
 	return t.keepSettings(id, settings)
 }
 
-// keepSettings is for what was learnt: nobody's decision, so nobody is told.
+// keepSettings is for what was learnt. That is no decision of a person, so it is not announced.
 func (t *tx) keepSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error {
 	err := t.exec(`UPDATE devices SET mode = $2, allow_plain = $3, pin = $4, pin_origin = $5, may_restart = $6 WHERE id = $1`,
 		string(id), string(settings.Mode), settings.AllowPlain, settings.Pin, string(settings.PinOrigin), settings.Restart)
@@ -124,7 +124,7 @@ func (t *tx) putFleetMode(mode fleet.Mode) error {
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, string(mode))
 }
 
-// TagMode is the mode of all devices that carry the tag, "on" until somebody says otherwise.
+// TagMode is the mode of all devices that carry the tag, "on" until a person sets another.
 func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
 	if mode, ok := s.model.current().registry.TagModes[tag]; ok {
 		return mode, nil
@@ -132,7 +132,7 @@ func (s *Store) TagMode(_ context.Context, tag fleet.Tag) (fleet.Mode, error) {
 	return fleet.ModeOn, nil
 }
 
-// PutTagMode sets the mode of all devices that carry the tag, now and later: nobody needs to carry it yet. It is in
+// PutTagMode sets the mode of all devices that carry the tag, now and later: no device needs to carry it yet. It is in
 // force even when it could not be kept: the cause of the error is fleet.ErrNotKept then.
 func (s *Store) PutTagMode(ctx context.Context, tag fleet.Tag, mode fleet.Mode) error {
 	if _, err := fleet.ParseTag(string(tag)); err != nil {

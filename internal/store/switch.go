@@ -14,7 +14,7 @@ import (
 // as that is possible. Until then it is in override, above the contents.
 
 const (
-	keepTime  = time.Second     // that somebody who sets a mode waits for the database
+	keepTime  = time.Second     // that a request which sets a mode waits for the database
 	keepAgain = 5 * time.Second // between attempts to keep what could not be kept
 )
 
@@ -100,7 +100,7 @@ func (s *Store) keepSoon(ctx context.Context, scope fleet.ModeScope, mode fleet.
 	}
 }
 
-// notKept is the answer to whoever wants to know that a mode is on disk.
+// notKept is the answer to a caller that wants the mode on disk.
 func (s *Store) notKept(kept bool, err error) error {
 	if err != nil || kept {
 		return err

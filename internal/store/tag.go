@@ -134,7 +134,7 @@ func scanTag(row scanner) (fleet.Tag, error) {
 
 // DeleteTag takes a tag off everything that carries it, in one generation, and gives the tags that remain. Its mode
 // stays: who stopped Muster for a tag did not say that it may go on, and an undo brings the tag back. A tag that
-// nobody carries is not_found. check sees all tags before.
+// no device or template carries is not_found. check sees all tags before.
 func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current *[]fleet.Tag) error) ([]fleet.Tag,
 	error) {
 	return write(ctx, s, "delete tag", func(t *tx) ([]fleet.Tag, error) {

@@ -156,7 +156,7 @@ func (t *tx) tokenAsWritten(name string) (fleet.Token, error) {
 	return token, t.asWritten(tokenRows, name, tokenSum(token))
 }
 
-// DeleteToken answers not_found for a name that nobody has.
+// DeleteToken answers not_found for a name that no token has.
 func (s *Store) DeleteToken(ctx context.Context, name string) error {
 	if !storable(name, fleet.MaxTokenNameBytes) {
 		return noToken(name)

@@ -174,7 +174,7 @@ func administers(u fleet.User) bool {
 	return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Altered
 }
 
-// oneAdministratorLeft answers conflict when nobody but this user administers.
+// oneAdministratorLeft answers conflict when no other user administers.
 func (t *tx) oneAdministratorLeft(without string) error {
 	users, err := collect(t.ctx, t.session, scanUser, selectUsers+` WHERE name <> $1`, without)
 	if err != nil {

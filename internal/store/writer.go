@@ -50,7 +50,7 @@ type request struct {
 	do     func(*tx) error // nil: that a transaction can be committed is all that matters
 	who    string
 	role   fleet.Role
-	taken  atomic.Bool // by the writer, or by the caller who gave up: whoever is first
+	taken  atomic.Bool // by the writer, or by the caller that gave up: the first of the two
 	answer chan error  // holds one
 }
 

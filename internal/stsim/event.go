@@ -69,7 +69,7 @@ type ring struct {
 	last    int64 // number of the newest event
 	events  []event
 	next    int           // where the next one goes once events is full
-	arrived chan struct{} // closed and replaced by every event; nil while nobody waits
+	arrived chan struct{} // closed and replaced by every event; nil while no request waits
 }
 
 func (r *ring) add(e event) {
@@ -102,7 +102,7 @@ type eventLog struct {
 	mu     sync.Mutex // guards everything below
 	global int64
 	rings  []*ring
-	asked  time.Time // when somebody last asked for folder summaries
+	asked  time.Time // when folder summaries were last asked for
 }
 
 // newEventLog starts with the ring that the daemon itself keeps: the one of the request without a mask.
@@ -170,7 +170,7 @@ func (l *eventLog) look(m mask, id int64) ([]numbered, <-chan struct{}) {
 	return nil, r.arrived
 }
 
-// summariesWanted remembers that somebody asked for events that hold summaries.
+// summariesWanted remembers that events with summaries were asked for.
 func (l *eventLog) summariesWanted(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

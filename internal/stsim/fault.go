@@ -27,7 +27,7 @@ type Faults struct {
 	Cut         int            // the connection ends after so many bytes of a body
 	Redirect    string         // 307 to this address
 	HugeBody    int64          // bytes of a text that does not end
-	GzipBomb    int64          // unpacked bytes of a small body that nobody asked to be compressed
+	GzipBomb    int64          // unpacked bytes of a small body that was not asked to be compressed
 	Deep        int            // levels of nesting
 	HTML        bool           // a page where JSON belongs
 	MyID        fleet.DeviceID // another one in status and headers
@@ -218,7 +218,7 @@ func (e *endpoint) flood(r *http.Request, since int64) []numbered {
 	return found
 }
 
-// lost takes an answer that nobody gets.
+// lost takes an answer that no client gets.
 type lost struct{ header http.Header }
 
 func (l *lost) Header() http.Header         { return l.header }

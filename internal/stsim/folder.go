@@ -43,7 +43,8 @@ type folder struct {
 	fresh   bool // not scanned yet
 }
 
-// startFolders brings every folder up at once, without the events of a scan: nobody listens yet. The caller holds mu.
+// startFolders brings every folder up at once, without the events of a scan: no client listens yet. The caller holds
+// mu.
 func (d *Daemon) startFolders(p *process) {
 	for config := range d.doc.Get("folders").Values() {
 		id := config.Get("id").Str()

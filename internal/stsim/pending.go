@@ -158,7 +158,7 @@ func (e *endpoint) deletePendingDevice(w http.ResponseWriter, r *http.Request, _
 	e.daemon.dropDevices(func(p pendingDevice) bool { return p.id == id })
 }
 
-// deletePendingFolder without a device drops the folder whoever offered it.
+// deletePendingFolder without a device drops the folder of all devices that offered it.
 func (e *endpoint) deletePendingFolder(w http.ResponseWriter, r *http.Request, _ string) {
 	from, err := parseDeviceID(query(r).Get("device"))
 	if err != nil {

@@ -25,7 +25,7 @@ type stream struct {
 	mu      sync.Mutex // guards data and the two flags
 	data    []byte
 	written bool // no more will be written
-	gone    bool // nobody will read
+	gone    bool // the other end will not read
 	changed chan struct{}
 }
 
@@ -149,7 +149,7 @@ func (e *pipeEnd) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// deadline is a point in time that can be moved while somebody waits for it.
+// deadline is a point in time that can be moved while a call waits for it.
 type deadline struct {
 	mu      sync.Mutex // guards everything below
 	at      time.Time

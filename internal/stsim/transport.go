@@ -188,7 +188,7 @@ func (f *Farm) Dial(_ context.Context, _, address string) (net.Conn, error) {
 // backlog is how many connections wait to be accepted, as in the kernel.
 const backlog = 128
 
-// queue is a listener whose connections somebody else accepted.
+// queue is a listener whose connections another listener accepted.
 type queue struct {
 	address netip.AddrPort
 	waiting chan net.Conn

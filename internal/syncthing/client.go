@@ -113,7 +113,7 @@ func (c *Client) Shown() (shown fleet.Certificate, proven bool) {
 }
 
 // do runs a call on the kept connection when that is free or the call can wait for it, else on a second one. A write
-// never runs on a kept connection: when the daemon has just closed it, nobody could tell whether the write arrived.
+// never runs on a kept connection: when the daemon has just closed it, it is not known whether the write arrived.
 func (c *Client) do(ctx context.Context, k call) ([]byte, error) {
 	if k.writes() || !c.keeps() {
 		return c.apart(ctx, k)

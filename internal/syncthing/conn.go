@@ -45,7 +45,7 @@ func (cn *conn) close() {
 	_ = cn.stream.Close()
 }
 
-// meter bounds how many bytes may be read before somebody raises the bound: textproto reads a header of any length.
+// meter bounds how many bytes may be read before the bound is raised: textproto reads a header of any length.
 type meter struct {
 	source io.Reader
 	left   int64 // negative: no bound

@@ -19,7 +19,7 @@ const (
 )
 
 // parseEvents gives the events in their order. That their numbers make sense is the watcher's business. Most of what
-// daemons say is whole configurations in events, which nobody wants from there: they are passed over once. What is
+// daemons say is whole configurations in events, which are not wanted from there: they are passed over once. What is
 // kept does not grow with the answer.
 func parseEvents(body []byte, l Limits) ([]fleet.DaemonEvent, error) {
 	const during = "follow the events"

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// measured reports how long requests take and what came of them. Those that were ended by whoever asked say nothing
+// measured reports how long requests take and what came of them. Those that were ended by the caller say nothing
 // about the daemon.
 func measured(do func(context.Context, call) ([]byte, error),
 	report func(during string, took time.Duration, err error)) func(context.Context, call) ([]byte, error) {

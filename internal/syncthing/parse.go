@@ -55,7 +55,7 @@ func checkShape(body []byte, l Limits) error {
 	return nil
 }
 
-// checkObject looks at a document that goes on as it is, to somebody who reads all of it: it has to look like one
+// checkObject looks at a document that goes on as it is, to a client that reads all of it: it has to look like one
 // object of sane depth.
 func checkObject(body []byte, l Limits, during string) error {
 	if err := checkShape(body, l); err != nil {

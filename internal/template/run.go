@@ -42,7 +42,7 @@ type evaluation struct {
 	output  []string
 	printed int
 	broken  string                 // the limit that the program broke
-	stopped atomic.Pointer[string] // why somebody else stopped it
+	stopped atomic.Pointer[string] // why another goroutine stopped it
 }
 
 func (e *evaluation) call(in Input) (starlark.Value, error) {

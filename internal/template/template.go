@@ -30,7 +30,7 @@ type Input struct {
 }
 
 // Limits bound one evaluation. A zero field takes the default. They are counted by the interpreter, which cannot
-// interrupt a single built-in call: a program that nobody trusts belongs into package sandbox.
+// interrupt a single built-in call: a program that is not trusted belongs into package sandbox.
 type Limits struct {
 	Steps       uint64 // of the interpreter
 	OutputBytes int    // of all that is printed

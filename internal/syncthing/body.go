@@ -43,6 +43,7 @@ func (cn *conn) readBody(
 	if passed > 0 {
 		b.sifter, b.spare = k.sifter, passed
 	}
+	b.held = b.usual[:0]
 	defer b.release()
 	return b.read(ctx)
 }
@@ -60,9 +61,10 @@ type body struct {
 	big    chan struct{} // nil when there is no need to wait for a turn
 
 	first [1]byte
-	size  int64  // of what is kept
-	held  []part // what came after the first byte
-	turn  bool   // to be big
+	size  int64   // of what is kept
+	held  []part  // what came after the first byte
+	usual [1]part // the memory of held: few answers are longer than a piece
+	turn  bool    // to be big
 }
 
 // part is a piece and how many of its bytes are in use.

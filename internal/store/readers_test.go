@@ -118,3 +118,12 @@ func allTags(r *fleet.Registry) []fleet.Tag {
 	slices.Sort(tags)
 	return tags
 }
+
+func (s *Store) taggedTemplate(id int64) (*fleet.TaggedTemplate, error) {
+	var found *fleet.TaggedTemplate
+	s.model.look(func(c *contents) { found = c.templates[id] })
+	if found == nil {
+		return nil, noTemplate(id)
+	}
+	return found, nil
+}

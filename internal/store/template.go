@@ -9,15 +9,6 @@ import (
 	"muster/internal/fleet"
 )
 
-func (s *Store) taggedTemplate(id int64) (*fleet.TaggedTemplate, error) {
-	var found *fleet.TaggedTemplate
-	s.model.look(func(c *contents) { found = c.templates[id] })
-	if found == nil {
-		return nil, noTemplate(id)
-	}
-	return found, nil
-}
-
 func noTemplate(id int64) error { return fleet.NotFoundf("there is no template %d", id) }
 
 // CreateTemplate stores a new template. Its ID is larger than any given before, those of deleted templates included.

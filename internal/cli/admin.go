@@ -30,6 +30,7 @@ func (c *adminResetCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "The new administrator's token is in %s; the one that was there is revoked. Start the server.\n", file)
+	fmt.Fprintf(env.Out, "The new administrator's token is in %s; the one that was there is revoked. Start the server.\n",
+		file)
 	return nil
 }

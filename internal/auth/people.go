@@ -97,8 +97,14 @@ type Started struct {
 	Device  string // the device cookie
 }
 
+// maxTypedNameBytes is the longest text that is brought into the one spelling, which may be shorter.
+const maxTypedNameBytes = 4 * fleet.MaxUserNameBytes
+
 // UserName is the one spelling of a user's name: lower case, normalised.
 func UserName(name string) (string, error) {
+	if len(name) > maxTypedNameBytes {
+		return "", fleet.Invalidf("name", "the name of a user has at most %d bytes", fleet.MaxUserNameBytes)
+	}
 	text, err := precis.UsernameCaseMapped.String(name)
 	switch {
 	case err != nil || text == "" || strings.ContainsAny(text, "/\\?#%\"'<>`"):
@@ -115,6 +121,9 @@ func UserName(name string) (string, error) {
 // LogIn starts a session for a user name and a password. A name that no user has costs the same hash as a wrong
 // password, and gets the same answer.
 func (p *People) LogIn(ctx context.Context, name, password string, from Client) (Started, error) {
+	if len(password) > maxPasswordBytes { // it is no user's, and not worth the work
+		password = ""
+	}
 	canonical, user, err := p.claimed(ctx, name)
 	if err != nil {
 		return Started{}, err
@@ -136,10 +145,9 @@ func (p *People) LogIn(ctx context.Context, name, password string, from Client) 
 	p.throttle.forgive(try)
 	in := fleet.LogIn{Password: user.Password}
 	if outdated {
-		if in.Rehashed, err = p.passwords.hash(ctx, password); err != nil {
-			return Started{}, err
+		if rehashed, err := p.passwords.hash(ctx, password); err == nil { // else the next log-in tries again
+			in.Rehashed, user.Password = rehashed, rehashed
 		}
-		user.Password = in.Rehashed
 	}
 	started := p.newSession(user, from)
 	in.Session = started.Session

@@ -165,7 +165,7 @@ func TestEveryFailedLogInCostsOneHash(t *testing.T) {
 	}
 	var answers []string
 	for _, name := range []string{"anna", "invited", "nobody", "no name", "", strings.Repeat("x", 5000)} {
-		for _, password := range []string{"wrong password", "", "\xff"} {
+		for _, password := range []string{"wrong password", "", "\xff", strings.Repeat("long ", 1<<18)} {
 			before := p.passwords.made.Load()
 			_, err := p.LogIn(t.Context(), name, password, Client{Address: name})
 			if made := p.passwords.made.Load() - before; made != 1 {

@@ -88,9 +88,9 @@ func mayConsent(who auth.Principal, changes []plan.Change, consent []string) err
 			if change.Key.Equal(parsed) && change.Class == plan.Held && !removes(change) {
 				return &fleet.Error{
 					Code: fleet.CodeForbidden,
-					Message: "this token's role, " + string(who.Role) + ", may not consent to " + change.Key.String() +
+					Message: roleOf(who) + " may not consent to " + change.Key.String() +
 						": " + change.Reason,
-					Hint: "Use a token with the role " + string(auth.Consent.Needs()) +
+					Hint: howToGet(who) + string(auth.Consent.Needs()) +
 						". An operator may consent to the removal of folders and devices only.",
 				}
 			}

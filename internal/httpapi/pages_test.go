@@ -82,7 +82,7 @@ func TestAPersonLogsInAndOut(t *testing.T) {
 	b.want(http.StatusOK, "<strong>anna</strong> with the role author", "GET", "/ui/", nil)
 	b.want(http.StatusSeeOther, "/ui/", "GET", "/ui/login", nil)
 	b.want(http.StatusOK, "[]", "GET", Prefix+"/devices", nil)
-	b.want(http.StatusForbidden, "forbidden", "GET", Prefix+"/users", nil)
+	b.want(http.StatusForbidden, "your role, author, may not do that", "GET", Prefix+"/users", nil)
 	session := b.cookies[auth.SessionCookie]
 	b.want(http.StatusSeeOther, "/ui/login", "POST", "/ui/logout", url.Values{})
 	if b.cookies[auth.SessionCookie] != "" || b.cookies[auth.DeviceCookie] == "" {

@@ -144,13 +144,29 @@ func (s *server) permit(r *http.Request, permission auth.Permission) (auth.Princ
 	return who, nil
 }
 
+// roleOf says whose role does not do.
+func roleOf(who auth.Principal) string {
+	if who.Session != "" {
+		return "your role, " + string(who.Role) + ","
+	}
+	return "this token's role, " + string(who.Role) + ","
+}
+
+// howToGet is the beginning of a hint that ends with a role.
+func howToGet(who auth.Principal) string {
+	if who.Session != "" {
+		return "Ask an administrator for the role "
+	}
+	return "Use a token with the role "
+}
+
 func roleMissing(who auth.Principal, permission auth.Permission, what string) error {
-	hint := "Use a token with the role " + string(permission.Needs())
+	hint := howToGet(who) + string(permission.Needs())
 	if permission.Needs() != fleet.RoleAdmin { // there is none higher
 		hint += " or higher"
 	}
 	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) + ", " + what, Hint: hint + ".",
+		Code: fleet.CodeForbidden, Message: roleOf(who) + " " + what, Hint: hint + ".",
 	}
 }
 

@@ -102,9 +102,9 @@ func mayChange(who auth.Principal, stops bool) error {
 		return nil
 	}
 	return &fleet.Error{
-		Code: fleet.CodeForbidden, Message: "this token's role, " + string(who.Role) +
-			", may only make a mode stricter: observe, or paused",
-		Hint: "Use a token with the role " + string(auth.WriteSettings.Needs()) +
+		Code: fleet.CodeForbidden, Message: roleOf(who) +
+			" may only make a mode stricter: observe, or paused",
+		Hint: howToGet(who) + string(auth.WriteSettings.Needs()) +
 			" to have Muster go on, or watch again what is paused, or to change another setting.",
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,21 @@ type people struct {
 	*People
 	t     *testing.T
 	store *outage
-	at    time.Time
+
+	mu sync.Mutex
+	at time.Time // guarded by mu; the store reads it, too
+}
+
+func (p *people) now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at
+}
+
+func (p *people) move(to time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = to
 }
 
 // outage is a store that can be away.
@@ -42,18 +57,17 @@ func (o *outage) SessionByHash(ctx context.Context, hash string) (fleet.Session,
 func newPeople(t *testing.T) *people {
 	t.Helper()
 	p := &people{t: t, at: noon}
-	clock := func() time.Time { return p.at }
 	key, err := seal.New(bytes.Repeat([]byte{1}, seal.KeyBytes))
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := store.Open(t.Context(), store.Options{Home: t.TempDir(), Seal: key, Now: clock})
+	opened, err := store.Open(t.Context(), store.Options{Home: t.TempDir(), Seal: key, Now: p.now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = opened.Close() })
 	p.store = &outage{Store: opened}
-	p.People = NewPeople(PeopleOptions{Store: p.store, Log: slog.New(slog.DiscardHandler), Now: clock,
+	p.People = NewPeople(PeopleOptions{Store: p.store, Log: slog.New(slog.DiscardHandler), Now: p.now,
 		DeviceKey: []byte("device"), Cost: cheap})
 	return p
 }
@@ -80,10 +94,10 @@ func (p *people) who(token string) (Principal, error) {
 	return NewAuthenticator(NewTokens(&memory{}), p.People).Authenticate(r)
 }
 
-// wantEnded checks that a token opens nothing, with and without the store.
+// wantEnded checks that a token opens nothing, without the store, which would tell, and with it.
 func (p *people) wantEnded(token, why string) {
 	p.t.Helper()
-	for _, away := range []error{nil, errors.New("away")} {
+	for _, away := range []error{errors.New("away"), nil} {
 		p.store.away = away
 		if who, err := p.who(token); err == nil {
 			p.t.Errorf("%s: got %+v, store %v", why, who, away)
@@ -234,7 +248,7 @@ func TestGuessingIsLimitedAndCostsNoHash(t *testing.T) {
 		p.knows(fleet.User{Name: "bert", Password: "x"}, device) {
 		t.Errorf("the device cookie of one user counts for another, %v", err)
 	}
-	p.at = p.at.Add(perAccount.interval)
+	p.move(p.now().Add(perAccount.interval))
 	if _, err := p.LogIn(t.Context(), "anna", goodPassword, Client{Address: "203.0.113.1"}); err != nil {
 		t.Errorf("got %v after an interval", err)
 	}
@@ -267,7 +281,7 @@ func TestSessionsEndByTheClock(t *testing.T) {
 	for range 7 {
 		p.wantOpen(used, "used once a day")
 		p.noteUsed(t.Context())
-		p.at = p.at.Add(defaultIdle - time.Second)
+		p.move(p.now().Add(defaultIdle - time.Second))
 	}
 	p.wantEnded(idle, "idle for days")
 	p.wantOpen(used, "a minute before a week is over")
@@ -276,12 +290,12 @@ func TestSessionsEndByTheClock(t *testing.T) {
 		t.Errorf("got %+v, %v, want the one that goes on", sessions, err)
 	}
 	p.noteUsed(t.Context())
-	p.at = noon.Add(defaultLife)
+	p.move(noon.Add(defaultLife))
 	p.wantEnded(used, "after a week")
 	idle = p.login("anna").Token
 	p.wantOpen(idle, "new")
 	p.noteUsed(t.Context())
-	p.at = p.at.Add(defaultIdle)
+	p.move(p.now().Add(defaultIdle))
 	p.wantEnded(idle, "not used for a day")
 }
 
@@ -353,7 +367,7 @@ func TestTheTokenOfACookieRotates(t *testing.T) {
 	if got := renew(first); got != "" {
 		t.Error("a new token is replaced")
 	}
-	p.at = p.at.Add(rotateEvery)
+	p.move(p.now().Add(rotateEvery))
 	who := p.wantOpen(first, "an hour old")
 	second := p.Renew(t.Context(), who, first)
 	if second == "" || second == first {
@@ -365,18 +379,18 @@ func TestTheTokenOfACookieRotates(t *testing.T) {
 	if got := renew(first); got != "" {
 		t.Error("a request a moment later gets another token")
 	}
-	p.at = p.at.Add(rotateAgain) // the answer with the second one was lost
+	p.move(p.now().Add(rotateAgain)) // the answer with the second one was lost
 	third := renew(first)
 	if third == "" {
 		t.Fatal("a client that did not get its new token gets no other")
 	}
 	p.wantEnded(second, "nobody got it")
 	p.wantOpen(first, "for requests that are under way")
-	p.at = p.at.Add(rotateGrace)
+	p.move(p.now().Add(rotateGrace))
 	p.wantEnded(first, "replaced")
 	who = p.wantOpen(third, "the newest")
 	who.Credential = CredentialSession
-	p.at = p.at.Add(rotateEvery)
+	p.move(p.now().Add(rotateEvery))
 	if got := p.Renew(t.Context(), who, third); got != "" {
 		t.Error("the token of a program is replaced, which it would not learn")
 	}
@@ -394,7 +408,7 @@ func TestASessionIsKnownWhileTheStoreIsAway(t *testing.T) {
 	if _, err := p.who(unused); fleet.CodeOf(err) != fleet.CodeUnavailable {
 		t.Errorf("got %v: of a token that was not used it is not known whether it is wrong", err)
 	}
-	p.at = p.at.Add(defaultIdle)
+	p.move(p.now().Add(defaultIdle))
 	if _, err := p.who(used); err == nil {
 		t.Error("a session goes on after its end")
 	}
@@ -481,7 +495,7 @@ func TestTheFirstAdministratorComesByALink(t *testing.T) {
 	if code, _, err = p.NewLink(t.Context(), "bert"); err != nil {
 		t.Fatal(err)
 	}
-	p.at = p.at.Add(linkLife)
+	p.move(p.now().Add(linkLife))
 	if _, err := p.UseLink(t.Context(), code, "", goodPassword, Client{}); fleet.CodeOf(err) != fleet.CodeNotFound {
 		t.Errorf("got %v after 15 minutes", err)
 	}
@@ -491,7 +505,7 @@ func TestRunNotesTheUseOfSessionsAndEnds(t *testing.T) {
 	p := newPeople(t)
 	p.user("anna", fleet.RoleViewer)
 	started := p.login("anna")
-	p.at = p.at.Add(time.Hour)
+	p.move(p.now().Add(time.Hour))
 	p.wantOpen(started.Token, "an hour later")
 	p.noteUsed(t.Context())
 	if got, err := p.store.SessionByHash(t.Context(), started.Session.Hash); err != nil ||

@@ -164,12 +164,14 @@ func TestUsesOfTokensAreWrittenOnceAMinute(t *testing.T) {
 			time.Sleep(time.Second)
 			use("192.0.2.7:1")
 		}
+		synctest.Wait()
 		if store.usesWritten != 1 {
 			t.Errorf("written %d times in 100 s", store.usesWritten)
 		}
-		use("[2001:db8::1]:2")
 		store.broken = errors.New("away")
+		use("[2001:db8::1]:2")
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		store.broken = nil
 		cancel()
 		<-done

@@ -86,7 +86,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 			return
 		}
 	}
-	out, err := s.handle(req, rt)
+	out, err := s.handle(req, rt) //nolint:contextcheck // the request has it
 	if out.release != nil {
 		defer out.release()
 		endsSoon(w)
@@ -106,7 +106,8 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	out.write(w, r)
 }
 
-// handle runs a handler. Where the reply shows API keys that is in the audit first; while it cannot be, they are masked.
+// handle runs a handler. Where the reply shows API keys that is in the audit first; while it cannot be, they are
+// masked.
 func (s *server) handle(r *request, rt route) (reply, error) {
 	out, err := rt.handle(r)
 	if err != nil || out.stream != nil {

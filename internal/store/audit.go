@@ -136,7 +136,8 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	if err != nil && !absent(err) {
 		return ends, false, err
 	}
-	return fleet.AuditEnds{FirstID: max(first.ID, 1), Before: first.Previous, LastID: last.ID, LastHash: last.Hash}, false, nil
+	ends = fleet.AuditEnds{FirstID: max(first.ID, 1), Before: first.Previous, LastID: last.ID, LastHash: last.Hash}
+	return ends, false, nil
 }
 
 const auditRows = 50 // in one statement

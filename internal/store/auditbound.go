@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// What a principal can have written without being let in, or by reading again and again, is bounded: a few entries, then
-// one that says how many more there were. The time that such an entry is for doubles while it goes on.
+// What a principal can have written without being let in, or by reading again and again, is bounded: a few entries,
+// then one that says how many more there were. The time that such an entry is for doubles while it goes on.
 const (
 	boundedEntries = 5 // of one principal and kind, in each window
 	firstWindow    = time.Minute

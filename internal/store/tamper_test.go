@@ -393,7 +393,9 @@ func TestAChangedTokenStaysRefusedWhenAnotherIsMade(t *testing.T) {
 // A database whose proofs and seal check were taken away does not pass for one of before they were kept.
 func TestADatabaseWithoutItsProofsIsNotBelievedAnew(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
-		for name, meta := range map[string]string{"": "SELECT 1", "and seal check": "DELETE FROM meta WHERE name = 'seal_check'"} {
+		for name, meta := range map[string]string{
+			"": "SELECT 1", "and seal check": "DELETE FROM meta WHERE name = 'seal_check'",
+		} {
 			options := fresh(t, options)
 			s := filled(t, options)
 			s.exec(`DELETE FROM proofs`)

@@ -158,7 +158,8 @@ func TestALostAdministratorsTokenIsResetOnTheHost(t *testing.T) {
 	if out, code := run(t, "admin", "reset", "--home", t.TempDir()); code != 3 || !strings.Contains(out, "no database") {
 		t.Errorf("in another folder reset ended with %d: %s", code, out)
 	}
-	if out, code := run(t, reset...); code != 0 || !strings.Contains(out, "admin-token") || strings.Contains(out, "muster_") {
+	out, code := run(t, reset...)
+	if code != 0 || !strings.Contains(out, "admin-token") || strings.Contains(out, "muster_") {
 		t.Fatalf("reset ended with %d: %s", code, out)
 	}
 	again := server.Start(t, server.Options{Home: s.Home})

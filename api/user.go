@@ -2,25 +2,28 @@ package api
 
 // User is a person who logs in with a password.
 type User struct {
-	Name        string `json:"name"`
-	Role        string `json:"role" enum:"viewer,operator,author,admin"`
-	HasPassword bool   `json:"hasPassword" doc:"Without one only a log-in link lets the user in"`
-	CreatedAt   Time   `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
-	UpdatedAt   Time   `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Of the role or the password; set by the service"`
-	LastLoginAt *Time  `json:"lastLoginAt" format:"date-time" readOnly:"true" doc:"Null: never"`
+	Name        string   `json:"name"`
+	Role        string   `json:"role" enum:"viewer,operator,author,admin"`
+	Tags        []string `json:"tags" nullable:"false" doc:"The tag scope: the user sees and touches only devices with one of these tags. Empty: the whole fleet"`
+	HasPassword bool     `json:"hasPassword" doc:"Without one only a log-in link lets the user in"`
+	CreatedAt   Time     `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+	UpdatedAt   Time     `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Of the role or the password; set by the service"`
+	LastLoginAt *Time    `json:"lastLoginAt" format:"date-time" readOnly:"true" doc:"Null: never"`
 }
 
 // CreateUser is the body of a POST of a user.
 type CreateUser struct {
-	Name     *string `json:"name" doc:"Unique among users and tokens; kept in lower case"`
-	Role     *string `json:"role" enum:"viewer,operator,author,admin"`
-	Password *string `json:"password,omitempty" required:"false" doc:"At least 12 characters; without one a log-in link is needed"`
+	Name     *string   `json:"name" doc:"Unique among users and tokens; kept in lower case"`
+	Role     *string   `json:"role" enum:"viewer,operator,author,admin"`
+	Tags     *[]string `json:"tags,omitempty" required:"false" nullable:"false" doc:"Tag scope of a viewer or an operator: at least one tag. Missing: the whole fleet"`
+	Password *string   `json:"password,omitempty" required:"false" doc:"At least 12 characters; without one a log-in link is needed"`
 }
 
 // PutUser is the body of a PUT of a user.
 type PutUser struct {
-	Role     *string `json:"role" enum:"viewer,operator,author,admin"`
-	Password *string `json:"password,omitempty" required:"false" doc:"At least 12 characters; without it the password stays"`
+	Role     *string   `json:"role" enum:"viewer,operator,author,admin"`
+	Tags     *[]string `json:"tags,omitempty" required:"false" nullable:"false" doc:"Tag scope; empty: the whole fleet. Missing: it stays, unless the role has none"`
+	Password *string   `json:"password,omitempty" required:"false" doc:"At least 12 characters; without it the password stays"`
 }
 
 // ChangePassword is the body of a PUT of one's own password.

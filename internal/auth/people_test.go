@@ -74,7 +74,7 @@ func newPeople(t *testing.T) *people {
 
 func (p *people) user(name string, role fleet.Role) {
 	p.t.Helper()
-	if _, err := p.CreateUser(p.t.Context(), name, role, goodPassword); err != nil {
+	if _, err := p.CreateUser(p.t.Context(), fleet.User{Name: name, Role: role}, goodPassword); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -174,7 +174,7 @@ func TestAPlainCookieCountsOverLoopbackOnly(t *testing.T) {
 func TestEveryFailedLogInCostsOneHash(t *testing.T) {
 	p := newPeople(t)
 	p.user("anna", fleet.RoleViewer)
-	if _, err := p.CreateUser(t.Context(), "invited", fleet.RoleViewer, ""); err != nil {
+	if _, err := p.CreateUser(t.Context(), fleet.User{Name: "invited", Role: fleet.RoleViewer}, ""); err != nil {
 		t.Fatal(err)
 	}
 	var answers []string
@@ -308,11 +308,11 @@ func TestASessionEndsWithItsUsersPasswordRoleAndWord(t *testing.T) {
 		"own":     func(who Principal) error { return p.EndSession(t.Context(), who, who.Session) },
 		"admin":   func(who Principal) error { return p.EndSession(t.Context(), root, who.Session) },
 		"role": func(Principal) error {
-			_, err := p.PutUser(t.Context(), "anna", fleet.RoleAuthor, "")
+			_, err := p.PutUser(t.Context(), fleet.PutUser{Name: "anna", Role: new(fleet.RoleAuthor)}, "")
 			return err
 		},
 		"password": func(Principal) error {
-			_, err := p.PutUser(t.Context(), "anna", fleet.RoleViewer, "another password")
+			_, err := p.PutUser(t.Context(), fleet.PutUser{Name: "anna", Role: new(fleet.RoleViewer)}, "another password")
 			return err
 		},
 		"own password": func(who Principal) error {

@@ -15,11 +15,11 @@ func (p *People) User(ctx context.Context, name string) (fleet.User, error) {
 	return p.Store.User(ctx, strings.ToLower(name))
 }
 
-// CreateUser makes a user. Without a password the user gets in by a log-in link only.
-func (p *People) CreateUser(ctx context.Context, name string, role fleet.Role, password string) (fleet.User, error) {
-	user := fleet.User{Role: role}
+// CreateUser makes a user with the name, role and scope of wanted. Without a password the user gets in by a log-in link only.
+func (p *People) CreateUser(ctx context.Context, wanted fleet.User, password string) (fleet.User, error) {
+	user := fleet.User{Role: wanted.Role, Scope: wanted.Scope}
 	var err error
-	if user.Name, err = UserName(name); err != nil {
+	if user.Name, err = UserName(wanted.Name); err != nil {
 		return user, err
 	}
 	if password != "" {
@@ -38,14 +38,14 @@ func (p *People) newPassword(ctx context.Context, user, password string) (string
 	return p.passwords.hash(ctx, password)
 }
 
-// PutUser gives a user another role, and another password unless that is "". Every session of the user ends where
-// either is another one.
-func (p *People) PutUser(ctx context.Context, name string, role fleet.Role, password string) (fleet.User, error) {
-	user, err := p.User(ctx, name)
+// PutUser gives a user the role and scope of put, and another password unless that is "". Every session of the user ends
+// where one of them is another one.
+func (p *People) PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error) {
+	user, err := p.User(ctx, put.Name)
 	if err != nil {
 		return user, err
 	}
-	put := fleet.PutUser{Name: user.Name, Role: &role}
+	put.Name = user.Name
 	if password != "" {
 		hash, err := p.newPassword(ctx, user.Name, password)
 		if err != nil {

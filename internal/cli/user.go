@@ -19,10 +19,11 @@ type userCommand struct {
 
 type userCreateCommand struct {
 	connection
-	Name         string `arg:"" help:"Name of the user; kept in lower case."`
-	Role         string `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
-	Link         bool   `help:"Print a log-in link, by which the user sets the password."`
-	PasswordFile string `env:"-" help:"File with the password, - for standard input; asked for without it." placeholder:"FILE"`
+	Name         string   `arg:"" help:"Name of the user; kept in lower case."`
+	Role         string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
+	TagScope     []string `env:"-" help:"A viewer or operator sees and touches only devices with this tag; may be given several times." sep:"none" placeholder:"TAG"`
+	Link         bool     `help:"Print a log-in link, by which the user sets the password."`
+	PasswordFile string   `env:"-" help:"File with the password, - for standard input; asked for without it." placeholder:"FILE"`
 }
 
 // Run makes the user.
@@ -36,6 +37,9 @@ func (c *userCreateCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	body := api.CreateUser{Name: &c.Name, Role: &c.Role}
+	if len(c.TagScope) > 0 {
+		body.Tags = &c.TagScope
+	}
 	if !c.Link {
 		password, err := env.newPassword(c.PasswordFile)
 		if err != nil {
@@ -47,7 +51,8 @@ func (c *userCreateCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Err, "Made the user %s with the role %s.\n", printable(user.Name), user.Role)
+	fmt.Fprintf(env.Err, "Made the user %s with the role %s, for %s.\n", printable(user.Name), user.Role,
+		scopeText(user.Tags))
 	if c.Link {
 		return printLoginLink(ctx, env, &c.connection, server, user.Name)
 	}
@@ -154,6 +159,9 @@ type userRoleCommand struct {
 	connection
 	Name string `arg:"" help:"Name of the user."`
 	Role string `arg:"" help:"viewer, operator, author or admin."`
+
+	TagScope   []string `env:"-" xor:"scope" help:"The user sees and touches only devices with this tag; may be given several times. Without it the tag scope stays." sep:"none" placeholder:"TAG"`
+	WholeFleet bool     `env:"-" xor:"scope" help:"End the tag scope of the user."`
 }
 
 // Run gives the user another role.
@@ -162,11 +170,15 @@ func (c *userRoleCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	user, err := server.PutUser(ctx, c.Name, api.PutUser{Role: &c.Role})
+	body := api.PutUser{Role: &c.Role}
+	if len(c.TagScope) > 0 || c.WholeFleet {
+		body.Tags = new(append([]string{}, c.TagScope...))
+	}
+	user, err := server.PutUser(ctx, c.Name, body)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "%s has the role %s.\n", printable(user.Name), user.Role)
+	fmt.Fprintf(env.Out, "%s has the role %s, for %s.\n", printable(user.Name), user.Role, scopeText(user.Tags))
 	return nil
 }
 

@@ -79,9 +79,14 @@ func (t Token) Validate() error {
 	if _, err := ParseRole(string(t.Role)); err != nil {
 		return err
 	}
-	if t.Role.Includes(RoleAuthor) && !t.Scope.Whole() {
-		return Invalidf("tags", "a token with the role %s has no tag scope: its templates are for the whole fleet. "+
-			"Use the role viewer or operator, or leave tags out", t.Role)
+	return checkScope(t.Role, t.Scope)
+}
+
+// checkScope refuses a scope for a role that has none.
+func checkScope(role Role, scope Scope) error {
+	if role.Includes(RoleAuthor) && !scope.Whole() {
+		return Invalidf("tags", "the role %s has no tag scope: its templates are for the whole fleet. "+
+			"Use the role viewer or operator, or leave tags out", role)
 	}
 	return nil
 }

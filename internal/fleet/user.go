@@ -36,6 +36,7 @@ func ReservedNameError(name string) error {
 type User struct {
 	Name        string // unique, in the form that auth.UserName gives
 	Role        Role
+	Scope       Scope  // of a viewer or an operator; the whole fleet for the others
 	Password    string // its hash in PHC form; "": the user cannot log in yet
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // of the role or the password
@@ -43,10 +44,14 @@ type User struct {
 	Altered     bool      // what is kept of it was not written by Muster: it cannot log in
 }
 
-// PutUser changes a user. What is nil stays.
+// Validate checks what an administrator asks of a user.
+func (u User) Validate() error { return checkScope(u.Role, u.Scope) }
+
+// PutUser changes a user. What is nil stays; a role that has no scope ends it.
 type PutUser struct {
 	Name     string
 	Role     *Role
+	Scope    *Scope
 	Password *string // hash in PHC form
 }
 
@@ -54,7 +59,8 @@ type PutUser struct {
 type Session struct {
 	ID           string // shown to people; no credential
 	User         string
-	Role         Role // of the user, now
+	Role         Role  // of the user, now
+	Scope        Scope // likewise
 	Hash         string
 	PreviousHash string    // of the token before the last rotation; "": there was none
 	CreatedAt    time.Time // the log-in

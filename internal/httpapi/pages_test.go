@@ -404,7 +404,7 @@ func TestUsersAreManagedByAnAdministrator(t *testing.T) {
 		w.problem(status, call{method: http.MethodPost, path: users, body: body})
 	}
 	made := w.want(http.StatusCreated, call{method: http.MethodPost, path: users, body: `{"name":"Bert","role":"viewer"}`})
-	if !strings.HasPrefix(made, `{"name":"bert","role":"viewer","hasPassword":false,`) ||
+	if !strings.HasPrefix(made, `{"name":"bert","role":"viewer","tags":[],"hasPassword":false,`) ||
 		!strings.HasSuffix(made, `"lastLoginAt":null}`) {
 		t.Errorf("got %s", made)
 	}

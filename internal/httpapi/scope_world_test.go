@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -27,7 +28,8 @@ type roomy struct {
 	*world
 	scoped    map[fleet.Role]string // tokens of viewer and operator
 	sessions  map[fleet.Role]*http.Cookie
-	refused   map[string]string // texts that are no credential, by what they are
+	visitors  map[fleet.Role]string // tokens of sessions of users with the same scope
+	refused   map[string]string     // texts that are no credential, by what they are
 	consents  *consents
 	rollouts  *rollouts
 	pendings  *pendings
@@ -49,7 +51,7 @@ func (problemsOf) Receivers() []notify.Receiver {
 func newRoomy(t *testing.T) *roomy {
 	t.Helper()
 	w := &roomy{world: newWorld(t), scoped: map[fleet.Role]string{}, refused: map[string]string{},
-		sessions: map[fleet.Role]*http.Cookie{}}
+		sessions: map[fleet.Role]*http.Cookie{}, visitors: map[fleet.Role]string{}}
 	w.hub = event.NewHub(event.Options{})
 	t.Cleanup(w.hub.Close)
 	w.fill()
@@ -111,9 +113,23 @@ func (w *roomy) issue(t *testing.T) {
 		w.user(string(role)+"-user", role)
 		w.enter(role)
 	}
+	for role := range w.scoped {
+		w.visit(role)
+	}
 	w.refused["a session that ended"], _ = w.login("admin-user")
 	w.want(http.StatusNoContent, call{method: http.MethodPost, path: Prefix + "/logout",
 		token: w.refused["a session that ended"]})
+}
+
+// visit gives the user with a role and the scope a session.
+func (w *roomy) visit(role fleet.Role) {
+	w.t.Helper()
+	name := "scoped-" + string(role)
+	if w.visitors[role] == "" {
+		w.want(http.StatusCreated, call{method: http.MethodPost, path: Prefix + "/users", body: fmt.Sprintf(
+			`{"name":%q,"role":%q,"tags":["in"],"password":%q}`, name, role, goodPassword)})
+	}
+	w.visitors[role], _ = w.login(name)
 }
 
 // enter gives the user with a role a session.

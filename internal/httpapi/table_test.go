@@ -141,6 +141,16 @@ func (w *roomy) scopedVerdict(rt route, role fleet.Role, device fleet.DeviceID) 
 	c.token = w.scoped[role]
 	status, header, body := w.ask(c)
 	w.wantHidden(c, header, body)
+	visit := callOn(rt, device)
+	visit.token = w.visitors[role]
+	visited, header, text := w.ask(visit)
+	w.wantHidden(visit, header, text)
+	if verdict(visited) != verdict(status) || status == http.StatusNotFound && visited != status {
+		w.t.Errorf("%s %s: the token of a scoped %s gets %d, a session %d %s", rt.method, rt.path, role, status, visited, text)
+	}
+	if rt.name == "logout" {
+		w.visit(role)
+	}
 	if !strings.Contains(rt.path, "{deviceID}") || device == idA {
 		return verdict(status)
 	}

@@ -88,15 +88,28 @@ func tokenFrom(body api.CreateToken) (wanted fleet.Token, err error) {
 	if lifetime > 0 {
 		wanted.ExpiresAt = time.Now().Add(lifetime)
 	}
-	if body.Tags == nil {
-		return wanted, nil
-	}
-	if len(*body.Tags) == 0 { // what was meant to narrow a token must not widen it
-		return wanted, fleet.Invalidf("tags", "a tag scope has at least one tag; leave tags out for the whole fleet")
-	}
-	tags, err := each(*body.Tags, "tags", fleet.ParseTag)
-	wanted.Scope = fleet.ScopeOf(tags)
+	wanted.Scope, err = newScope(body.Tags)
 	return wanted, err
+}
+
+// newScope is the scope of what is made: the whole fleet without tags.
+func newScope(tags *[]string) (fleet.Scope, error) {
+	if tags == nil {
+		return fleet.Scope{}, nil
+	}
+	if len(*tags) == 0 { // what was meant to narrow a token must not widen it
+		return fleet.NoDevices, fleet.Invalidf("tags",
+			"a tag scope has at least one tag; leave tags out for the whole fleet")
+	}
+	return scopeOf(*tags)
+}
+
+func scopeOf(names []string) (fleet.Scope, error) {
+	tags, err := each(names, "tags", fleet.ParseTag)
+	if err != nil {
+		return fleet.NoDevices, err
+	}
+	return fleet.ScopeOf(tags), nil
 }
 
 // seconds is a time that a body gives, 0 without one.

@@ -16,8 +16,8 @@ import (
 type Users interface {
 	Users(ctx context.Context) ([]fleet.User, error)
 	User(ctx context.Context, name string) (fleet.User, error)
-	CreateUser(ctx context.Context, name string, role fleet.Role, password string) (fleet.User, error)
-	PutUser(ctx context.Context, name string, role fleet.Role, password string) (fleet.User, error)
+	CreateUser(ctx context.Context, wanted fleet.User, password string) (fleet.User, error)
+	PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error)
 	DeleteUser(ctx context.Context, name string) error
 }
 
@@ -67,7 +67,12 @@ func (s *server) createUser(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	user, err := s.Users.CreateUser(r.Context(), *body.Name, role, orBlank(body.Password))
+	scope, err := newScope(body.Tags)
+	if err != nil {
+		return reply{}, err
+	}
+	user, err := s.Users.CreateUser(r.Context(), fleet.User{Name: *body.Name, Role: role, Scope: scope},
+		orBlank(body.Password))
 	if err != nil {
 		return reply{}, err
 	}
@@ -103,7 +108,15 @@ func (s *server) putUser(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	user, err := s.Users.PutUser(r.Context(), name, role, orBlank(body.Password))
+	put := fleet.PutUser{Name: name, Role: &role}
+	if body.Tags != nil {
+		scope, err := scopeOf(*body.Tags)
+		if err != nil {
+			return reply{}, err
+		}
+		put.Scope = &scope
+	}
+	user, err := s.Users.PutUser(r.Context(), put, orBlank(body.Password))
 	if err != nil {
 		return reply{}, orNotFound(err, noUser(name))
 	}
@@ -122,7 +135,7 @@ func noUser(name string) *fleet.Error {
 
 func wireUser(user fleet.User) api.User {
 	out := api.User{
-		Name: user.Name, Role: string(user.Role), HasPassword: user.Password != "",
+		Name: user.Name, Role: string(user.Role), Tags: wireTags(user.Scope.Tags()), HasPassword: user.Password != "",
 		CreatedAt: api.Time{Time: user.CreatedAt}, UpdatedAt: api.Time{Time: user.UpdatedAt},
 	}
 	if !user.LastLogInAt.IsZero() {

@@ -156,7 +156,10 @@ func tokenSum(token fleet.Token) string {
 }
 
 func userSum(user fleet.User) string {
-	return sumOf(userRows, user.Name, string(user.Role), user.Password)
+	if user.Scope.Whole() {
+		return sumOf(userRows, user.Name, string(user.Role), user.Password)
+	}
+	return sumOf(userRows, user.Name, string(user.Role), user.Password, textOf(user.Scope.Tags()))
 }
 
 // sealedSum is the proof in a row of a table whose rows come and go too often for a roster.

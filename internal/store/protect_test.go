@@ -116,3 +116,33 @@ func TestTheTagsOfATokensScopeAreProtected(t *testing.T) {
 		}
 	})
 }
+
+func TestTheScopeOfAUserEndsWithARoleThatHasNone(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		admin := as(t, fleet.RoleAdmin)
+		scope, author, viewer := fleet.ScopeOf([]fleet.Tag{"berlin"}), fleet.RoleAuthor, fleet.RoleViewer
+		_, err := s.CreateUser(admin, fleet.User{Name: "anna", Role: author, Scope: scope})
+		wantCode(t, err, fleet.CodeInvalid)
+		must(s.CreateUser(admin, fleet.User{Name: "anna", Role: viewer, Scope: scope}))(t)
+		if !must(s.Registry(t.Context()))(t).Protected["berlin"] {
+			t.Error("the tag of the scope is not protected")
+		}
+		_, err = s.PutUser(admin, fleet.PutUser{Name: "anna", Role: &author, Scope: &scope})
+		wantCode(t, err, fleet.CodeInvalid)
+		for _, step := range []struct {
+			put  fleet.PutUser
+			want fleet.Scope
+		}{
+			{fleet.PutUser{Password: new("hash")}, scope}, {fleet.PutUser{Role: &author}, fleet.Scope{}},
+			{fleet.PutUser{Role: &viewer}, fleet.Scope{}}, {fleet.PutUser{Scope: &scope}, scope},
+			{fleet.PutUser{Scope: &fleet.Scope{}}, fleet.Scope{}},
+		} {
+			step.put.Name = "anna"
+			put := must(s.PutUser(admin, step.put))(t)
+			if got := must(s.User(t.Context(), "anna"))(t); got.Scope != step.want || put.Scope != step.want {
+				t.Errorf("%+v: got the scope %s, want %s", step.put, got.Scope, step.want)
+			}
+		}
+	})
+}

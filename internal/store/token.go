@@ -39,12 +39,12 @@ func scanToken(row scanner) (v fleet.Token, err error) {
 	if v.IssuedAt.IsZero() {
 		v.IssuedAt = v.CreatedAt
 	}
-	v.Scope = readTokenScope(scope)
+	v.Scope = readTagScope(scope)
 	return v, nil
 }
 
-// readTokenScope gives no device to a token whose scope cannot be read, never the whole fleet.
-func readTokenScope(text sql.NullString) fleet.Scope {
+// readTagScope gives no device to a token or user whose scope cannot be read, never the whole fleet.
+func readTagScope(text sql.NullString) fleet.Scope {
 	if !text.Valid {
 		return fleet.Scope{}
 	}
@@ -53,6 +53,23 @@ func readTokenScope(text sql.NullString) fleet.Scope {
 		return fleet.NoDevices
 	}
 	return fleet.ScopeOf(tags)
+}
+
+// putScope protects the tags of a scope, and gives it as the database keeps it.
+func (t *tx) putScope(scope fleet.Scope) (text any, err error) {
+	for _, tag := range scope.Tags() {
+		if err := t.protectTag(tag, true); err != nil {
+			return nil, err
+		}
+	}
+	return scopeText(scope)
+}
+
+func describeScope(scope fleet.Scope) string {
+	if scope.Whole() {
+		return ""
+	}
+	return ", only devices tagged " + scope.String()
 }
 
 func scopeText(scope fleet.Scope) (any, error) {
@@ -69,11 +86,7 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 	if err := token.Validate(); err != nil {
 		return err
 	}
-	scope, err := scopeText(token.Scope)
-	if err != nil {
-		return err
-	}
-	_, err = write(ctx, s, "create token", func(t *tx) (none struct{}, err error) {
+	_, err := write(ctx, s, "create token", func(t *tx) (none struct{}, err error) {
 		if token.CreatedAt.IsZero() {
 			token.CreatedAt = t.now
 		}
@@ -81,10 +94,9 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 			return none, err
 		}
 		t.record("token.create", token.Name, describeToken(token))
-		for _, tag := range token.Scope.Tags() {
-			if err := t.protectTag(tag, true); err != nil {
-				return none, err
-			}
+		scope, err := t.putScope(token.Scope)
+		if err != nil {
+			return none, err
 		}
 		if err := t.enroll(tokenRows, token.Name, tokenSum(token)); err != nil {
 			return none, err
@@ -99,10 +111,7 @@ func (s *Store) CreateToken(ctx context.Context, token fleet.Token) error {
 
 // describeToken is for the audit.
 func describeToken(token fleet.Token) string {
-	text := string(token.Role)
-	if !token.Scope.Whole() {
-		text += ", only devices tagged " + token.Scope.String()
-	}
+	text := string(token.Role) + describeScope(token.Scope)
 	if !token.ExpiresAt.IsZero() {
 		text += ", until " + token.ExpiresAt.UTC().Format(time.RFC3339)
 	}

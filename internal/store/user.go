@@ -10,12 +10,14 @@ import (
 	"muster/internal/fleet"
 )
 
-const selectUsers = `SELECT name, role, password, created_at, updated_at, last_login_at FROM users`
+const selectUsers = `SELECT name, role, tag_scope, password, created_at, updated_at, last_login_at FROM users`
 
 func scanUser(row scanner) (u fleet.User, err error) {
 	var created, updated, lastLogIn sql.NullInt64
-	err = row.Scan(&u.Name, (*string)(&u.Role), &u.Password, &created, &updated, &lastLogIn)
+	var scope sql.NullString
+	err = row.Scan(&u.Name, (*string)(&u.Role), &scope, &u.Password, &created, &updated, &lastLogIn)
 	u.CreatedAt, u.UpdatedAt, u.LastLogInAt = fromMillis(created), fromMillis(updated), fromMillis(lastLogIn)
+	u.Scope = readTagScope(scope)
 	return u, err
 }
 
@@ -90,16 +92,23 @@ func (t *tx) createUser(user fleet.User) (fleet.User, error) {
 	if !storable(user.Name, fleet.MaxUserNameBytes) || user.Name == "" || fleet.ReservedName(user.Name) {
 		return user, fleet.Invalidf("name", "%q cannot be the name of a user", user.Name)
 	}
+	if err := user.Validate(); err != nil {
+		return user, err
+	}
 	user.CreatedAt, user.UpdatedAt = t.now, t.now
 	if err := t.nameFree(user.Name); err != nil {
 		return user, err
 	}
-	t.record("user.create", user.Name, string(user.Role))
+	scope, err := t.putScope(user.Scope)
+	if err != nil {
+		return user, err
+	}
+	t.record("user.create", user.Name, string(user.Role)+describeScope(user.Scope))
 	if err := t.enroll(userRows, user.Name, userSum(user)); err != nil {
 		return user, err
 	}
-	return user, t.exec(`INSERT INTO users (name, role, password, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)`,
-		user.Name, string(user.Role), user.Password, millis(t.now))
+	return user, t.exec(`INSERT INTO users (name, role, tag_scope, password, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $5)`, user.Name, string(user.Role), scope, user.Password, millis(t.now))
 }
 
 // nameFree answers conflict for a name that a user or a token has, in whatever case.
@@ -138,6 +147,14 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 		is.Role = *put.Role
 		t.record("user.role", is.Name, fmt.Sprintf("%s, was %s", is.Role, was.Role))
 	}
+	if put.Scope != nil {
+		is.Scope = *put.Scope
+	} else if is.Role.Includes(fleet.RoleAuthor) {
+		is.Scope = fleet.Scope{}
+	}
+	if is.Scope != was.Scope {
+		t.record("user.scope", is.Name, fmt.Sprintf("%s, was %s", is.Scope, was.Scope))
+	}
 	if put.Password != nil {
 		is.Password = *put.Password
 		t.record("user.password", is.Name, "")
@@ -150,9 +167,16 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 			return was, err
 		}
 	}
+	if err := is.Validate(); err != nil {
+		return was, err
+	}
+	scope, err := t.putScope(is.Scope)
+	if err != nil {
+		return was, err
+	}
 	is.UpdatedAt = t.now
-	if err := t.exec(`UPDATE users SET role = $2, password = $3, updated_at = $4 WHERE name = $1`, is.Name,
-		string(is.Role), is.Password, millis(t.now)); err != nil {
+	if err := t.exec(`UPDATE users SET role = $2, password = $3, updated_at = $4, tag_scope = $5 WHERE name = $1`, is.Name,
+		string(is.Role), is.Password, millis(t.now), scope); err != nil {
 		return was, err
 	}
 	if err := t.enroll(userRows, is.Name, userSum(is)); err != nil {

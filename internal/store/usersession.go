@@ -16,8 +16,8 @@ const (
 )
 
 const selectSessions = `
-	SELECT s.id, s.user_name, u.role, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at, s.expires_at,
-		s.address, s.client, s.proof
+	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at,
+		s.expires_at, s.address, s.client, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
 // keptSession is a session with its proof.
@@ -33,10 +33,12 @@ func sessionSum(v fleet.Session) string {
 
 func scanSession(row scanner) (v keptSession, err error) {
 	var created, rotated, used, expires sql.NullInt64
-	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &v.Hash, &v.PreviousHash, &created, &rotated, &used, &expires,
-		&v.Address, &v.Client, &v.proof)
+	var scope sql.NullString
+	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &scope, &v.Hash, &v.PreviousHash, &created, &rotated, &used,
+		&expires, &v.Address, &v.Client, &v.proof)
 	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
 	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
+	v.Scope = readTagScope(scope)
 	return v, err
 }
 

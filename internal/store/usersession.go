@@ -73,7 +73,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 		if fleet.CodeOf(err) == fleet.CodeNotFound {
 			break
 		}
-		kept.Role = user.Role
+		kept.Role, kept.Scope = user.Role, user.Scope
 		return kept.Session, err
 	}
 	return fleet.Session{}, noSession()

@@ -350,8 +350,8 @@ func TestOnesOwnSessionsAreListedAndEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range sessions {
-		path := call{method: http.MethodDelete, path: Prefix + "/sessions/" + s.ID, token: "-", header: cookieHeader(cookies...),
-			host: "localhost"}
+		path := call{method: http.MethodDelete, path: Prefix + "/sessions/" + s.ID, token: "-",
+			header: cookieHeader(cookies...), host: "localhost"}
 		switch {
 		case s.User == "bert":
 			w.problem(http.StatusNotFound, path)

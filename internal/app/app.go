@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"muster/internal/auth"
+	"muster/internal/backup"
 	"muster/internal/budget"
 	"muster/internal/discovery"
 	"muster/internal/fleet"
@@ -60,6 +61,7 @@ type Options struct {
 	KeepFor           time.Duration // 0: as long as usual
 
 	Notify notify.Settings
+	Backup backup.Plan
 
 	SessionIdle, SessionLife time.Duration // see auth.PeopleOptions; 0: as usual
 
@@ -87,6 +89,7 @@ type App struct {
 
 	store     *store.Store
 	sealing   *sealing
+	backups   *backup.Schedule
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
 	runner    *rollout.Runner
@@ -200,6 +203,7 @@ func (a *App) wire(ctx context.Context) error {
 	if a.notifier, err = a.newNotifier(); err != nil {
 		return err
 	}
+	a.backups = a.newBackups()
 	a.health = health.New()
 	a.rollup = health.NewRollup()
 	a.monitor = health.NewMonitor(a.log, a.checks(pool)...)
@@ -262,7 +266,7 @@ func (a *App) wire(ctx context.Context) error {
 		}{masked{a.store}, a.engine},
 		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: inbox{a.mirror, a.engine},
 		Notifications: a.notifier, Secrets: a.store, Metrics: measured.Handler(),
-		Measured: measured.Served, Sealing: a.sealing,
+		Measured: measured.Served, Sealing: a.sealing, Backups: a.backups,
 	})
 	return a.start(ctx, run, handler)
 }
@@ -283,6 +287,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	if err != nil {
 		return err
 	}
+	a.logRestored(registry)
 	for id, device := range registry.Devices {
 		a.mirror.Put(*device, registry.ModeOf(id) == fleet.ModePaused)
 		a.count(id)
@@ -297,6 +302,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("old revisions", a.forgetOld, a.fail)
 	a.life.background("rotation of the seal key", a.sealing.run, a.fail)
 	a.life.background("audit", a.store.RunAuditor, a.fail)
+	a.life.background("backups", a.backups.Run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)

@@ -97,6 +97,7 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 		blocking(fleet.PartLock, func(context.Context) error { return a.store.LockLost() }),
 		blocking(fleet.PartWorkers, pool.Ready),
 		{Part: fleet.PartDescriptors, Run: func(context.Context) *fleet.Impairment { return a.checkDescriptors() }},
+		{Part: fleet.PartBackup, Run: func(context.Context) *fleet.Impairment { return a.backups.Impairment() }},
 	}
 }
 

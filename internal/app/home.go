@@ -18,7 +18,8 @@ import (
 )
 
 // homeFiles are what Muster keeps in its home, for its own user only. Names may go on after them.
-var homeFiles = []string{"muster.db", "muster.lock", seal.FileName, auth.AdminTokenFile, listen.CertificateFile}
+var homeFiles = []string{"muster.db", "muster.lock", seal.FileName, auth.AdminTokenFile, listen.CertificateFile,
+	GivenCertificateFile, GivenKeyFile}
 
 // prepareHome makes the home folder, or takes from others what they may do there. A demo without one gets a folder
 // that goes with it.
@@ -51,6 +52,9 @@ func (a *App) closeHome() error {
 	}
 	onlyOurs := true
 	for _, entry := range entries {
+		if entry.Name() == unfinishedFolder {
+			return unfinished(a.o.Home)
+		}
 		if !isHomeFile(entry.Name()) {
 			onlyOurs = false
 		} else if entry.Type().IsRegular() {

@@ -8,9 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -22,14 +20,21 @@ import (
 func startIn(t *testing.T, home string) (log string, err error) {
 	t.Helper()
 	var out bytes.Buffer
-	a, err := New(t.Context(), Options{
-		Home: home, Listen: "127.0.0.1:0", Configurator: fleet.ModeObserve, DiscoveryServers: []string{"none"},
-		Worker: []string{"/bin/cat"}, Log: slog.New(slog.NewTextHandler(&out, nil)), Out: io.Discard,
-	})
+	o := optionsOf(home, fleet.Secret{})
+	o.Log = slog.New(slog.NewTextHandler(&out, nil))
+	a, err := New(t.Context(), o)
 	if err == nil {
 		err = a.Stop()
 	}
 	return out.String(), err
+}
+
+func optionsOf(home string, key fleet.Secret) Options {
+	return Options{
+		Home: home, Listen: "127.0.0.1:0", SealKey: key, Configurator: fleet.ModeObserve,
+		DiscoveryServers: []string{"none"}, Worker: []string{"/bin/cat"}, Log: slog.New(slog.DiscardHandler),
+		Out: io.Discard,
+	}
 }
 
 // A database without its key got another one, and the backup that was made then buried the right one.
@@ -112,42 +117,6 @@ func TestAHomeAmongOtherThingsKeepsItsMode(t *testing.T) {
 	wantMode(t, home, 0o755)
 	wantMode(t, filepath.Join(home, "notes.txt"), 0o644)
 	wantMode(t, filepath.Join(home, "muster.db-journal"), 0o600)
-}
-
-// The manual's backup was readable for everybody.
-func TestTheBackupOfTheManualIsForItsOwnUserOnly(t *testing.T) {
-	manual, err := os.ReadFile("../../docs/operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	recipe := regexp.MustCompile(`(?m)^    (.*sqlite3 muster\.db ".backup (\S+)".*)$`).FindStringSubmatch(string(manual))
-	if recipe == nil || strings.Count(string(manual), `".backup`) != 1 {
-		t.Fatal("the manual does not have one line that backs up the database")
-	}
-	home := t.TempDir()
-	if _, err := startIn(t, home); err != nil {
-		t.Fatal(err)
-	}
-	shell := exec.Command("/bin/sh", "-c", "umask 022; "+recipe[1])
-	shell.Dir = home
-	if output, err := shell.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	copied := filepath.Join(home, recipe[2])
-	wantMode(t, copied, 0o600)
-	restored := t.TempDir()
-	for from, to := range map[string]string{copied: "muster.db", filepath.Join(home, seal.FileName): seal.FileName} {
-		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(restored, to), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := startIn(t, restored); err != nil {
-		t.Errorf("the copy cannot be started from: %v", err)
-	}
 }
 
 // What others could write may be theirs: another seal key, a database with an administrator of their own.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -100,6 +101,9 @@ func (s *sealing) run(ctx context.Context) error {
 }
 
 func (s *sealing) finish(ctx context.Context) error {
+	if err := s.sweep(); err != nil {
+		return fmt.Errorf("remove old keys: %w", err)
+	}
 	s.mu.Lock() // a rotation may be about to begin
 	ids := s.keys.IDs()
 	s.mu.Unlock()
@@ -124,6 +128,13 @@ func (s *sealing) finish(ctx context.Context) error {
 	s.step("seal.dropped")
 	s.app.log.Info("the seal key was replaced: nothing is sealed with the old one any more", logkey.SealKey, ids[0])
 	return nil
+}
+
+// sweep removes keys that a crash left, while no rotation begins.
+func (s *sealing) sweep() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return seal.Sweep(s.app.o.Home)
 }
 
 func (s *sealing) step(name string) {

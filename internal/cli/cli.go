@@ -1,6 +1,6 @@
-// Package cli is the command line: `serve` starts the server, `worker` and `sim` are its helpers, everything else is a
-// client of a running server over its REST API. No command touches the server's database but `admin`, which needs the
-// server stopped.
+// Package cli is the command line: `serve` starts the server, `worker` and `sim` are its helpers. `backup`, `restore` and
+// `admin` work on the database of a server on this machine, `admin` while it is stopped; everything else is a client of
+// a running server over its REST API.
 package cli
 
 import (
@@ -26,6 +26,8 @@ type Streams struct {
 
 type commands struct {
 	Serve       serveCommand       `cmd:"" help:"Start the server."`
+	Backup      backupCommand      `cmd:"" help:"Write everything that a server on this machine keeps into one encrypted file, also while it serves."`
+	Restore     restoreCommand     `cmd:"" help:"Fill an empty home, and an empty database, with what a backup has."`
 	Enroll      enrollCommand      `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
 	Device      deviceCommand      `cmd:"" help:"Show the certificate of a device's API, and trust it."`
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`

@@ -21,8 +21,8 @@ import (
 // callLimit is how long one answer of the server may take.
 const callLimit = 2 * time.Minute
 
-const howToGiveAToken = "Type `muster login`, give --token-file FILE (or MUSTER_TOKEN), or --muster-home (or MUSTER_HOME) with the --home of a " +
-	"server on this machine. " +
+const howToGiveAToken = "Type `muster login`, give --token-file FILE (or MUSTER_TOKEN), or --muster-home (or " +
+	"MUSTER_HOME) with the --home of a server on this machine. " +
 	"If no administrator has one any more, start the server with --new-admin-token."
 
 const defaultServer = "http://127.0.0.1:2525"

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"muster/internal/app"
+	"muster/internal/backup"
 	"muster/internal/fleet"
 	"muster/internal/notify"
 	"muster/internal/sandbox"
 )
 
 type serveCommand struct {
+	backupLock
 	Home                string        `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
 	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525"`
 	Database            string        `secret:"" help:"postgres://… instead of the SQLite database in --home; with a password in it better --database-file." placeholder:"URL"`
@@ -45,6 +47,9 @@ type serveCommand struct {
 	SMTPPassword        string        `name:"smtp-password" secret:"" help:"Password of that user; better --smtp-password-file." placeholder:"TEXT"`
 	SMTPPasswordFile    string        `name:"smtp-password-file" help:"File with the password of that user." type:"path" placeholder:"FILE"`
 	SMTPTLS             string        `name:"smtp-tls" help:"auto: TLS on port 465, STARTTLS on any other; starttls; tls; none: in clear text." default:"auto" enum:"auto,starttls,tls,none"`
+	BackupEvery         time.Duration `help:"Make a backup this often; needs --backup-to." placeholder:"DURATION"`
+	BackupTo            string        `help:"Folder for these backups." type:"path" placeholder:"DIR"`
+	BackupKeep          int           `help:"How many of these backups are kept, the newest ones." default:"7" placeholder:"N"`
 	TLS                 string        `name:"tls" help:"auto: plain HTTP on loopback, a generated certificate elsewhere; off: plain HTTP behind a proxy." default:"auto" enum:"auto,off"`
 	TLSCert             string        `name:"tls-cert" credential:"tls-cert" help:"Certificate (PEM) to serve with." type:"existingfile" placeholder:"FILE"`
 	TLSKey              string        `name:"tls-key" credential:"tls-key" help:"Its key (PEM)." type:"existingfile" placeholder:"FILE"`
@@ -80,6 +85,10 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	if c.Demo > 0 && c.Home == defaultHome() {
 		c.Home = "" // the demo must not mix with a real fleet: it gets a folder that goes with it
 	}
+	lock, err := c.lock()
+	if err != nil {
+		return err
+	}
 	server, err := app.New(ctx, app.Options{
 		Home: c.Home, Listen: c.Listen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
@@ -90,6 +99,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 			MailTo: c.NotifyMailTo, MailFrom: c.NotifyMailFrom, SMTP: c.SMTP, SMTPUser: c.SMTPUser,
 			SMTPPassword: fleet.NewSecret(c.SMTPPassword), SMTPTLS: notify.MailTLS(c.SMTPTLS),
 		},
+		Backup:        backup.Plan{Every: c.BackupEvery, Folder: c.BackupTo, Keep: c.BackupKeep, Lock: lock},
 		NewAdminToken: c.NewAdminToken,
 		TLSOff:        c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
 		TrustedProxies: proxies, SessionIdle: c.SessionIdle, SessionLife: c.SessionLife,
@@ -124,6 +134,13 @@ func (c *serveCommand) check() error {
 			"Leave out --blast-limit."},
 		{c.SessionIdle < time.Minute || c.SessionLife < time.Minute,
 			"--session-idle and --session-life are at least a minute", "For example --session-idle 12h."},
+		{(c.BackupEvery != 0) != (c.BackupTo != ""), "--backup-every and --backup-to go together, and one of them is missing",
+			"For example --backup-every 24h --backup-to /var/backups/muster."},
+		{c.BackupEvery < 0, fmt.Sprintf("--backup-every %v is no time", c.BackupEvery), "For example --backup-every 24h."},
+		{c.BackupKeep < 1, fmt.Sprintf("--backup-keep %d would keep nothing", c.BackupKeep), "For example --backup-keep 7."},
+		{c.BackupEvery != 0 && len(c.BackupRecipient) == 0 && c.BackupPassphraseFile == "",
+			"--backup-every is given, but not what the backups are encrypted to",
+			"Add --backup-recipient age1… or --backup-passphrase-file FILE."},
 		{c.Soak < 0, fmt.Sprintf("--soak %v is no time", c.Soak), "For example --soak 30s."},
 		{c.NotifyAfter < 0, fmt.Sprintf("--notify-after %v is no time", c.NotifyAfter), "For example --notify-after 10m."},
 		{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key go together, and one of them is missing",

@@ -106,6 +106,7 @@ func byState(counts map[string]int) string {
 
 // printOverview names what concerns the fleet as a whole and waits for a person.
 func printOverview(out io.Writer, overview api.Overview) {
+	printRestored(out, overview.Restored)
 	printFirstStops(out, "", overview.Stops, overview.StopCount)
 	for _, i := range overview.Impairments {
 		fmt.Fprintf(out, "%s: %s. %s\n", i.Part, printable(i.Reason), printable(i.Next))
@@ -123,6 +124,19 @@ func printOverview(out io.Writer, overview api.Overview) {
 				printable(r.Trouble))
 		}
 	}
+}
+
+// printRestored says what a resume would do after a restore.
+func printRestored(out io.Writer, r *api.OverviewOfRestore) {
+	if r == nil {
+		return
+	}
+	unknown := ""
+	if r.Unknown > 0 {
+		unknown = fmt.Sprintf(", %d not read yet", r.Unknown)
+	}
+	fmt.Fprintf(out, "Restored from a backup of %v: %s would be changed%s. Nothing is written until an admin types `muster "+
+		"resume`.\n", r.BackupAt, counted(r.Differing, "device"), unknown)
 }
 
 // well tells whether a device needs no person.

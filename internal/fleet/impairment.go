@@ -9,10 +9,11 @@ const (
 	PartLock        Part = "databaseLock"
 	PartWorkers     Part = "workers"
 	PartDescriptors Part = "descriptors"
+	PartBackup      Part = "backup"
 )
 
 // Parts are all of them.
-var Parts = []Part{PartDatabase, PartLock, PartWorkers, PartDescriptors}
+var Parts = []Part{PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup}
 
 // Impairment says that a part of the service does not work as it should.
 type Impairment struct {

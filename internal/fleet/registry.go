@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // Registry is everything a person registered, at one generation. It is immutable: readers share it.
@@ -14,6 +15,13 @@ type Registry struct {
 	Protected  map[Tag]bool     // only an admin puts these on a device or takes them off
 	Devices    map[DeviceID]*Registered
 	Templates  []TaggedTemplate // ascending priority, then ID: the order of the fold
+	Restored   *Restored        // nil: nothing was restored, or a person resumed since
+}
+
+// Restored says that the database was filled from a backup, and that no person had Muster write again since.
+type Restored struct {
+	BackupAt time.Time // the moment that the backup is of
+	At       time.Time
 }
 
 // Registered is a device with what belongs to it.

@@ -108,6 +108,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 		}
 		out.Impairments = append(out.Impairments, wire)
 	}
+	out.Restored = wireRestored(registry.Restored, out.Configurations)
 	if r.who.Scope.Whole() {
 		s.addServerParts(&out)
 	}
@@ -116,6 +117,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 
 // addServerParts adds numbers that are about the whole fleet.
 func (s *server) addServerParts(out *api.Overview) {
+	out.Backup = s.wireBackup()
 	if s.Visited != nil {
 		out.Visited = s.Visited()
 	}

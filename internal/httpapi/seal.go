@@ -26,7 +26,8 @@ type Sealing interface {
 func (s *server) sealRoutes() []route {
 	reply := reflect.TypeFor[api.Seal]()
 	return []route{
-		{method: http.MethodGet, path: Prefix + "/seal", name: "getSeal", summary: "How the keys stand that seal the database",
+		{method: http.MethodGet, path: Prefix + "/seal", name: "getSeal",
+			summary:    "How the keys stand that seal the database",
 			permission: auth.ManageSeal, reply: reply, volatile: true, off: s.Sealing == nil, handle: s.getSeal},
 		{method: http.MethodPost, path: Prefix + "/seal/rotate", name: "rotateSeal",
 			summary:    "Seal the database with a new key; what was sealed before is sealed anew while the server serves",

@@ -61,6 +61,7 @@ type Options struct {
 	Notifications Notifications
 	Secrets       Secrets
 	Sealing       Sealing
+	Backups       Backups         // nil: none are made by themselves
 	Metrics       http.Handler    // writes the numbers of /metrics
 	Memory        *memlimit.Limit // of routes whose answers may be large; nil: there is none
 	Checker       Checker

@@ -19,6 +19,7 @@ const (
 	Path      = "path"
 	Status    = "status"
 	Reason    = "reason"
+	BackupAt  = "backupAt"
 	Token     = "token"   // its name
 	SealKey   = "sealKey" // its ID
 	Next      = "next"

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"muster/internal/backup"
 	"muster/internal/fleet"
 	"muster/internal/health"
 )
@@ -24,7 +25,8 @@ type Options struct {
 
 	Impairments func() []fleet.Impairment // parts of the service that do not work as they should
 	Visited     func() int                // devices that are visited in turn instead of followed
-	Measures    map[string]func() bool    // that confine the workers, by name: whether each is in force
+	Backups     *backup.Schedule
+	Measures    map[string]func() bool // that confine the workers, by name: whether each is in force
 }
 
 // Metrics are the numbers that have to be reported; the rest is asked for when it is read.
@@ -67,6 +69,9 @@ func New(o Options) (*Metrics, error) {
 	}
 	if o.Impairments != nil {
 		all = append(all, impairmentCollector{o.Impairments})
+	}
+	if o.Backups != nil && o.Backups.Enabled() {
+		all = append(all, backupCollector{o.Backups})
 	}
 	if o.Visited != nil {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -12,7 +12,8 @@ import (
 // FileName is the name of the key file in Muster's home.
 const FileName = "seal.key"
 
-// FromHome reads the keys in <home>/seal.key, one on each line. Where there is no such file the error is fs.ErrNotExist.
+// FromHome reads the keys in <home>/seal.key, one on each line. Where there is no such file the error is
+// fs.ErrNotExist.
 func FromHome(home string) (*Ring, error) { return read(filepath.Join(home, FileName)) }
 
 // Make makes <home>/seal.key where there is none: readable by its owner only, and on disk before anything is sealed
@@ -35,6 +36,16 @@ func Keep(home string, ring *Ring) error {
 		return unusable("write", err)
 	}
 	return nil
+}
+
+// Sweep removes what a process that was killed left beside <home>/seal.key: keys that are out of use may be in it. No
+// other process may be writing the file.
+func Sweep(home string) error {
+	left, err := filepath.Glob(filepath.Join(home, FileName+".*"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 func read(path string) (*Ring, error) {

@@ -36,6 +36,12 @@ type dialect interface {
 	lockHome() (*homeLock, error) // nil where a session has the lock
 	lockSession(ctx context.Context, conn *sql.Conn) error
 
+	there() error // where the database is a file that is not there
+	beginRead() string
+	listTables() string
+	sequences(ctx context.Context, conn *sql.Conn) (map[string]int64, error) // the last ID that each table gave
+	setSequence(ctx context.Context, conn *sql.Conn, table string, last int64) error
+
 	begin() string             // starts a transaction that may write
 	givenID() string           // in an INSERT that gives the ID which the table would make itself
 	scrub() string             // cuts the log that holds earlier content of the tables; "" where Muster has no such file

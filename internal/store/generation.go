@@ -99,7 +99,7 @@ func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Regist
 		return nil, fleet.NotFoundf("there is no generation %d", generation)
 	}
 	past := contents{
-		generation: generation, mode: now.Mode, tagModes: now.TagModes, roots: now.Roots,
+		generation: generation, mode: now.Mode, restored: now.Restored, tagModes: now.TagModes, roots: now.Roots,
 		devices: maps.Clone(now.Devices), templates: map[int64]*fleet.TaggedTemplate{},
 	}
 	for id := range past.devices {

@@ -50,6 +50,20 @@ func migrate(ctx context.Context, d dialect) (err error) {
 	return nil
 }
 
+// latestVersion is the version of the tables that this program knows.
+func latestVersion() (version int64, err error) {
+	names, err := fs.Glob(migrations, "migrations/sqlite/*.sql")
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names { // sorted
+		if version, err = goose.NumericComponent(name); err != nil {
+			return 0, err
+		}
+	}
+	return version, nil
+}
+
 func newProvider(d dialect, db *sql.DB) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+d.migrations())
 	if err != nil {

@@ -17,6 +17,7 @@ type contents struct {
 	tagModes   map[fleet.Tag]fleet.Mode
 	roots      map[fleet.Tag][]string
 	protected  map[fleet.Tag]bool
+	restored   *fleet.Restored // nil: a person resumed since, or nothing was restored
 	devices    map[fleet.DeviceID]*fleet.Registered
 	templates  map[int64]*fleet.TaggedTemplate
 }
@@ -110,6 +111,7 @@ func newView(c contents) *view {
 		Generation: c.generation, Mode: c.mode,
 		TagModes: maps.Clone(c.tagModes), Roots: maps.Clone(c.roots), Protected: maps.Clone(c.protected),
 		Devices:   maps.Clone(c.devices),
+		Restored:  c.restored,
 		Templates: make([]fleet.TaggedTemplate, 0, len(c.templates)),
 	}
 	for _, t := range c.templates {

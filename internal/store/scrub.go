@@ -96,5 +96,5 @@ func (w *writer) compact(ctx context.Context) error {
 	if _, err := w.session.conn.ExecContext(ctx, `VACUUM`); err != nil {
 		return err
 	}
-	return w.scrub()
+	return w.scrub() //nolint:contextcheck // it takes milliseconds
 }

@@ -119,6 +119,11 @@ func (t *tx) putFleetMode(mode fleet.Mode) error {
 	t.record("fleet.mode", "", string(mode))
 	t.effects.committed.Modes = true
 	t.register(func(c *contents) { c.mode = mode })
+	if mode == fleet.ModeOn {
+		if err := t.endRestored(); err != nil {
+			return err
+		}
+	}
 	return t.exec(`
 		INSERT INTO meta (name, value) VALUES ('fleet_mode', $1)
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, string(mode))
@@ -172,9 +177,13 @@ func (s *Store) loadModes(ctx context.Context, q querier, c *contents) error {
 	for _, p := range tags {
 		c.tagModes[fleet.Tag(p.name)] = fleet.Mode(p.value)
 	}
-	facts, err := collect(ctx, q, scan, `SELECT name, value FROM meta WHERE name = 'fleet_mode'`)
+	facts, err := collect(ctx, q, scan, `SELECT name, value FROM meta WHERE name IN ('fleet_mode', 'restored')`)
 	for _, p := range facts {
-		c.mode = fleet.Mode(p.value)
+		if p.name == "fleet_mode" {
+			c.mode = fleet.Mode(p.value)
+		} else if c.restored, err = parseRestored(p.value); err != nil {
+			return err
+		}
 	}
 	return err
 }

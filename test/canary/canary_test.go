@@ -37,7 +37,6 @@ const (
 	inHook        = "canary-that-signs-hooks"
 	inHookAddress = "canary-in-the-address-of-a-hook"
 	inCause       = "canary-in-a-cause"
-	ofUser        = "canary-password-of-a-user"
 )
 
 // planted is a fleet of two real daemons, with a secret in every place that can have one.
@@ -85,14 +84,6 @@ func plant(t *testing.T) *planted {
 		p.Template("merge", "folders.literal", fmt.Sprintf(share, "literal", other.ID, inTemplate), "only0"),
 		p.Template("set", "gui.password", `"${secret:gui}"`, "only0"),
 	}
-	if _, err := p.Client.CreateUser(t.Context(), api.CreateUser{Name: new("anna"), Role: new("viewer"),
-		Password: new(ofUser)}); err != nil {
-		t.Fatal(err)
-	}
-	session, _, err := p.Client.Login(t.Context(), "anna", ofUser, "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	made, err := p.Client.CreateToken(t.Context(), "v", "viewer")
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +96,7 @@ func plant(t *testing.T) *planted {
 		"a named secret": inSecret, "a GUI password": inPassword, "a literal of a template": inTemplate,
 		"a password of a configuration": inConfig, "the key of hooks": inHook, "the address of a hook": inHookAddress,
 		"a cause": inCause, "an API key": d.APIKey, "another API key": other.APIKey, "the administrator's token": p.Token,
-		"the viewer's token": p.token, "a user's password": ofUser, "a session's token": session.Token,
+		"the viewer's token": p.token,
 	}
 	return p
 }
@@ -261,7 +252,6 @@ func (p *planted) paths() (paths []string) {
 		"{deviceID}": {string(p.daemons[0].ID), string(p.daemons[1].ID)}, "{tag}": {"all", "only0"},
 		"{folderID}": {"shared", "crypt", "literal"}, "{rolloutID}": {"1"}, "{number}": {"1", "2", "3", "4", "5"},
 		"{other}": {"1", "2"}, "{secret}": {"share", "gui"}, "{name}": {"v"}, "{pendingID}": {"x"},
-		"{user}": {"anna"}, "{session}": {"x"},
 	}
 	for _, id := range p.templates {
 		values["{templateID}"] = append(values["{templateID}"], fmt.Sprint(id))

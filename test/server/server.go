@@ -22,6 +22,7 @@ import (
 
 	"muster/client"
 	"muster/internal/app"
+	"muster/internal/backup"
 	"muster/internal/fleet"
 	"muster/internal/notify"
 	"muster/internal/sandbox"
@@ -62,8 +63,13 @@ func serve() error {
 	if len(o.DiscoveryServers) == 0 {
 		o.DiscoveryServers = []string{"none"}
 	}
+	lock, err := backup.NewLock(nil, fleet.NewSecret(o.BackupPassphrase))
+	if err != nil {
+		return err
+	}
 	server, err := app.New(ctx, app.Options{
-		Home: o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
+		Backup: backup.Plan{Every: o.BackupEvery, Folder: o.BackupTo, Keep: 2, Lock: lock},
+		Home:   o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
 		ApprovalThreshold: o.ApprovalThreshold, FourEyes: o.FourEyes, Waves: o.Waves, Soak: o.Soak,
 		ProgressDeadline: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
@@ -149,6 +155,10 @@ type Options struct {
 
 	DiscoveryServers    []string // none: discovery is off
 	DiscoveryAllowLocal bool
+
+	BackupEvery      time.Duration // 0: never
+	BackupTo         string
+	BackupPassphrase string
 
 	NotifyURLs   []string
 	NotifySecret string

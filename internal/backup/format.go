@@ -1,0 +1,286 @@
+// Package backup writes everything that a server keeps into one encrypted file, and reads it back: the content of the
+// database in a form that no database owns, the seal keys, and what else is in the home. It does not know what the
+// tables mean, and asks for them through functions that its caller joins.
+package backup
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+	"unicode/utf8"
+)
+
+// formatNumber grows when an older program could not read a backup.
+const formatNumber = 1
+
+// Sink takes the content of a database: its version, then each table with its rows, then how far IDs were given.
+type Sink interface {
+	Schema(version int64) error
+	Table(name string, columns []string) error
+	Row(values []any) error // nil, bool, int64, string or []byte
+	Sequence(table string, last int64) error
+}
+
+// Content is what a backup says before the tables.
+type Content struct {
+	Format    int       `json:"format"`
+	Muster    string    `json:"muster"` // version of the program that made it
+	Schema    int64     `json:"schema"` // version of the tables
+	CreatedAt time.Time `json:"createdAt"`
+	Files     []File    `json:"-"`
+}
+
+// File is a file of the home.
+type File struct {
+	Name string `json:"name"`
+	Data []byte `json:"data"`
+}
+
+// File gives the content of a file of the home; fs.ErrNotExist where the backup does not have it.
+func (c Content) File(name string) ([]byte, error) {
+	for _, file := range c.Files {
+		if file.Name == name {
+			return file.Data, nil
+		}
+	}
+	return nil, fmt.Errorf("%s in the backup: %w", name, fs.ErrNotExist)
+}
+
+// line is one line of the format that is no row. Rows are JSON arrays, each belonging to the table above it.
+type line struct {
+	Backup   *Content  `json:"backup,omitempty"` // the first one
+	File     *File     `json:"file,omitempty"`   // before the tables
+	Table    *table    `json:"table,omitempty"`
+	Sequence *sequence `json:"sequence,omitempty"` // after the tables
+	End      *end      `json:"end,omitempty"`      // the last one
+}
+
+type table struct {
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
+}
+
+type sequence struct {
+	Table string `json:"table"`
+	Last  int64  `json:"last"`
+}
+
+type end struct {
+	Tables int `json:"tables"`
+	Rows   int `json:"rows"`
+}
+
+// blob is a value that is no text.
+type blob struct {
+	Bytes []byte `json:"b"`
+}
+
+// writer is a Sink that writes the format.
+type writer struct {
+	out    *json.Encoder
+	head   Content
+	files  func() ([]File, error) // asked when the moment is fixed that the backup is of
+	counts end
+}
+
+func newWriter(w io.Writer, head Content, files func() ([]File, error)) *writer {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	head.Format = formatNumber
+	return &writer{out: out, head: head, files: files}
+}
+
+func (w *writer) Schema(version int64) error {
+	w.head.Schema = version
+	if err := w.out.Encode(line{Backup: &w.head}); err != nil {
+		return err
+	}
+	files, err := w.files()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := w.out.Encode(line{File: &file}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) Table(name string, columns []string) error {
+	w.counts.Tables++
+	return w.out.Encode(line{Table: &table{name, columns}})
+}
+
+func (w *writer) Row(values []any) error {
+	row := make([]any, len(values))
+	for i, value := range values {
+		switch v := value.(type) {
+		case nil, bool, int64:
+			row[i] = v
+		case string:
+			if !utf8.ValidString(v) {
+				return errors.New("a text in the database is not UTF-8")
+			}
+			row[i] = v
+		case []byte:
+			row[i] = blob{v}
+		default:
+			return fmt.Errorf("a value of the database has the type %T", v)
+		}
+	}
+	w.counts.Rows++
+	return w.out.Encode(row)
+}
+
+func (w *writer) Sequence(table string, last int64) error {
+	return w.out.Encode(line{Sequence: &sequence{table, last}})
+}
+
+func (w *writer) close() error { return w.out.Encode(line{End: &w.counts}) }
+
+// sinkError is a failure of what takes the content, not of the backup.
+type sinkError struct{ error }
+
+func (e sinkError) Unwrap() error { return e.error }
+
+// readAll reads a backup to its end. begin is called with what stands before the tables, and gives what takes them.
+func readAll(r io.Reader, begin func(Content) (Sink, error)) (Content, error) {
+	p := parser{begin: begin}
+	in := json.NewDecoder(r)
+	for {
+		var raw json.RawMessage
+		err := in.Decode(&raw)
+		if errors.Is(err, io.EOF) && p.ended {
+			return p.content, nil
+		}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return p.content, err
+		}
+		if err := p.take(raw); err != nil {
+			return p.content, err
+		}
+	}
+}
+
+// parser takes the lines of a backup in turn.
+type parser struct {
+	begin   func(Content) (Sink, error)
+	content Content
+	headed  bool
+	sink    Sink // nil before the first table
+	columns int  // of the table
+	counts  end
+	ended   bool
+}
+
+func (p *parser) take(raw json.RawMessage) error {
+	if p.ended {
+		return errors.New("something follows the end")
+	}
+	if raw[0] == '[' {
+		return p.row(raw)
+	}
+	var l line
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&l); err != nil {
+		return err
+	}
+	switch {
+	case l.Backup != nil && !p.headed:
+		p.content, p.headed = *l.Backup, true
+		if p.content.Format > formatNumber {
+			return sinkError{newerFormat(p.content)}
+		}
+		return nil
+	case l.File != nil && p.headed && p.sink == nil:
+		p.content.Files = append(p.content.Files, *l.File)
+		return nil
+	case l.Table != nil && p.headed:
+		if err := p.start(); err != nil {
+			return err
+		}
+		p.counts.Tables++
+		p.columns = len(l.Table.Columns)
+		return ofSink(p.sink.Table(l.Table.Name, l.Table.Columns))
+	case l.Sequence != nil && p.sink != nil:
+		p.columns = 0
+		return ofSink(p.sink.Sequence(l.Sequence.Table, l.Sequence.Last))
+	case l.End != nil && p.sink != nil:
+		p.ended = true
+		if *l.End != p.counts {
+			return fmt.Errorf("it has %d tables and %d rows, and says %d and %d", p.counts.Tables, p.counts.Rows,
+				l.End.Tables, l.End.Rows)
+		}
+		return nil
+	}
+	return fmt.Errorf("a line is not in its place: %.40s", raw)
+}
+
+// start asks for what takes the tables, before the first one.
+func (p *parser) start() (err error) {
+	if p.sink != nil {
+		return nil
+	}
+	if p.sink, err = p.begin(p.content); err != nil {
+		return sinkError{err}
+	}
+	return ofSink(p.sink.Schema(p.content.Schema))
+}
+
+func (p *parser) row(raw json.RawMessage) error {
+	var cells []json.RawMessage
+	if err := json.Unmarshal(raw, &cells); err != nil {
+		return err
+	}
+	if p.columns == 0 || len(cells) != p.columns {
+		return fmt.Errorf("a row has %d values for %d columns", len(cells), p.columns)
+	}
+	values := make([]any, len(cells))
+	for i, cell := range cells {
+		var err error
+		if values[i], err = valueOf(cell); err != nil {
+			return err
+		}
+	}
+	p.counts.Rows++
+	return ofSink(p.sink.Row(values))
+}
+
+func valueOf(cell json.RawMessage) (any, error) {
+	switch cell[0] {
+	case 'n':
+		return nil, nil //nolint:nilnil // NULL
+	case 't', 'f':
+		return cell[0] == 't', nil
+	case '"':
+		var text string
+		err := json.Unmarshal(cell, &text)
+		return text, err
+	case '{':
+		var b blob
+		err := json.Unmarshal(cell, &b)
+		if b.Bytes == nil {
+			b.Bytes = []byte{}
+		}
+		return b.Bytes, err
+	}
+	var number int64
+	err := json.Unmarshal(cell, &number)
+	return number, err
+}
+
+func ofSink(err error) error {
+	if err == nil {
+		return nil
+	}
+	return sinkError{err}
+}

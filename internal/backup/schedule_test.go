@@ -1,0 +1,117 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// running runs a schedule over a folder until the test ends; failing makes each attempt fail while it is true.
+func running(t *testing.T, plan Plan, failing *atomic.Bool) *Schedule {
+	t.Helper()
+	s := NewSchedule(plan, func(_ context.Context, path string, _ Lock) (Made, error) {
+		if failing.Load() {
+			return Made{}, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the disk is full"}
+		}
+		at, err := time.Parse("muster-"+fileTime+".backup", filepath.Base(path))
+		return Made{path, 3, at}, errors.Join(err, os.WriteFile(path, []byte("abc"), 0o600))
+	}, time.Now, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+	return s
+}
+
+func names(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestTheScheduleKeepsTheNewestBackups(t *testing.T) {
+	folder := t.TempDir()
+	for _, other := range []string{"notes.txt", "muster-old.backup", ".muster-backup-123"} {
+		if err := os.WriteFile(filepath.Join(folder, other), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := running(t, Plan{Every: time.Hour, Folder: folder, Keep: 3}, &atomic.Bool{})
+		time.Sleep(5*time.Hour + time.Minute) // of the test's own clock
+		synctest.Wait()
+		want := []string{"muster-20000101T030000.000Z.backup", "muster-20000101T040000.000Z.backup",
+			"muster-20000101T050000.000Z.backup", "muster-old.backup", "notes.txt"}
+		if got := names(t, folder); len(got) != len(want) || got[0] != want[0] || got[2] != want[2] || got[4] != want[4] {
+			t.Errorf("got %v\nwant %v", got, want)
+		}
+		if last := s.Status().Last; filepath.Base(last.Path) != want[2] || last.Bytes != 3 || s.Impairment() != nil {
+			t.Errorf("got %+v, %v", last, s.Impairment())
+		}
+	})
+}
+
+// A server that is started again has its backups in the folder, not in its memory.
+func TestTheScheduleGoesOnAfterARestart(t *testing.T) {
+	folder := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		before := filepath.Join(folder, "muster-19991231T233000.000Z.backup")
+		if err := os.WriteFile(before, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := running(t, Plan{Every: time.Hour, Folder: folder, Keep: 3}, &atomic.Bool{})
+		time.Sleep(29 * time.Minute)
+		synctest.Wait()
+		if got := names(t, folder); len(got) != 1 || s.Status().Last.Path != before {
+			t.Errorf("after 59 minutes: %v, %+v", got, s.Status())
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := names(t, folder); len(got) != 2 {
+			t.Errorf("after 61 minutes: %v", got)
+		}
+	})
+}
+
+func TestABackupThatFailsIsSaidAndTriedAgain(t *testing.T) {
+	folder := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		failing := &atomic.Bool{}
+		s := running(t, Plan{Every: time.Hour, Folder: folder, Keep: 3}, failing)
+		synctest.Wait()
+		first := s.Status().Last
+		failing.Store(true)
+		time.Sleep(61 * time.Minute)
+		synctest.Wait()
+		status := s.Status()
+		if i := s.Impairment(); i == nil || i.Part != fleet.PartBackup || i.Blocking ||
+			i.Reason != "the last backup failed: the disk is full" || status.Last != first {
+			t.Errorf("got %+v, %+v", i, status)
+		}
+		failing.Store(false)
+		time.Sleep(7 * time.Minute)
+		synctest.Wait()
+		if s.Impairment() != nil || s.Status().Last == first {
+			t.Errorf("got %+v", s.Status())
+		}
+	})
+}

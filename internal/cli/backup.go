@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"muster/internal/app"
+	"muster/internal/backup"
+	"muster/internal/fleet"
+	"muster/internal/seal"
+)
+
+// kept is where a server on this machine keeps what.
+type kept struct {
+	Home         string `help:"Home folder of the server." default:"${home}" type:"path"`
+	Database     string `secret:"" help:"postgres://… instead of the SQLite database in --home; with a password in it better --database-file." placeholder:"URL"`
+	DatabaseFile string `help:"File with the URL of the database." type:"path" placeholder:"FILE"`
+}
+
+func (k kept) options(version string) app.Options {
+	return app.Options{Home: k.Home, Database: k.Database, Version: version}
+}
+
+// backupLock is what backups are encrypted to.
+type backupLock struct {
+	BackupRecipient      []string `help:"Public key of age, age1…, that backups are encrypted to; may be given several times." placeholder:"RECIPIENT"`
+	BackupPassphraseFile string   `credential:"backup-passphrase" help:"File with the passphrase that backups are encrypted with, instead of --backup-recipient." type:"path" placeholder:"FILE"`
+}
+
+func (l backupLock) lock() (backup.Lock, error) {
+	passphrase, err := fromFile(l.BackupPassphraseFile)
+	if err != nil {
+		return backup.Lock{}, err
+	}
+	return backup.NewLock(l.BackupRecipient, passphrase)
+}
+
+// fromFile is zero without a file.
+func fromFile(path string) (fleet.Secret, error) {
+	if path == "" {
+		return fleet.Secret{}, nil
+	}
+	return seal.ReadFile(path)
+}
+
+type backupCommand struct {
+	kept
+	backupLock
+	SealKey     string `secret:"" help:"The seal key, where it is not in --home; better --seal-key-file." placeholder:"HEX"`
+	SealKeyFile string `help:"File with the seal key, where it is not in --home." type:"path" placeholder:"FILE"`
+	TLSCert     string `name:"tls-cert" credential:"tls-cert" help:"Certificate that the server was given, to be in the backup, too." type:"existingfile" placeholder:"FILE"`
+	TLSKey      string `name:"tls-key" credential:"tls-key" help:"Its key." type:"existingfile" placeholder:"FILE"`
+	File        string `arg:"" help:"File to write; it must not be there yet." type:"path"`
+}
+
+// Run writes a backup, also while the server serves.
+func (c *backupCommand) Run(ctx context.Context, env *environment) error {
+	lock, err := c.lock()
+	if err != nil {
+		return err
+	}
+	o := c.options(env.version)
+	o.SealKey, o.TLSCert, o.TLSKey = fleet.NewSecret(c.SealKey), c.TLSCert, c.TLSKey
+	made, err := app.BackUp(ctx, o, c.File, lock)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "Backup made and read back: %s, %d bytes. Keep what opens it somewhere else.\n", made.Path,
+		made.Bytes)
+	return nil
+}
+
+type restoreCommand struct {
+	kept
+	Identity       string `help:"File with the secret key of age whose recipient the backup was made for." type:"path" placeholder:"FILE"`
+	PassphraseFile string `credential:"backup-passphrase" help:"File with the passphrase of the backup." type:"path" placeholder:"FILE"`
+	File           string `arg:"" help:"Backup to restore." type:"path"`
+}
+
+// Run fills an empty home and database with what a backup has.
+func (c *restoreCommand) Run(ctx context.Context, env *environment) error {
+	if c.Identity != "" { // a credential of the unit is for the usual backups
+		c.PassphraseFile = ""
+	}
+	identity, err := fromFile(c.Identity)
+	if err != nil {
+		return err
+	}
+	passphrase, err := fromFile(c.PassphraseFile)
+	if err != nil {
+		return err
+	}
+	opener, err := backup.NewOpener(identity, passphrase)
+	if err != nil {
+		return err
+	}
+	content, err := app.Restore(ctx, c.options(env.version), c.File, opener)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "Restored what was kept at %s.\n", content.CreatedAt.Format("2006-01-02 15:04:05 MST"))
+	if _, err := content.File(app.GivenCertificateFile); err == nil {
+		fmt.Fprintf(env.Out, "The certificate that the server was given is in %s, as %s and %s: name them with --tls-cert "+
+			"and --tls-key.\n", c.Home, app.GivenCertificateFile, app.GivenKeyFile)
+	}
+	fmt.Fprintf(env.Out, "Start the server (`muster serve --home %s`, with the flags of before). It writes to no daemon until "+
+		"you type `muster resume`; `muster status` says how many devices differ from their plans.\n", quoted(c.Home))
+	return nil
+}

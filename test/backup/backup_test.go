@@ -1,0 +1,362 @@
+// Package backup_test makes backups of whole servers while they serve, and restores them onto empty homes and databases
+// of the other kind.
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/internal/backup"
+	"muster/internal/cli"
+	"muster/internal/fleet"
+	"muster/internal/store"
+	"muster/internal/store/pgtest"
+	"muster/test/server"
+)
+
+func TestMain(m *testing.M) {
+	if args := os.Getenv(commandOfTest); args != "" {
+		streams := cli.Streams{In: strings.NewReader(""), Out: os.Stdout, Err: os.Stderr}
+		os.Exit(cli.Run(context.Background(), strings.Split(args, "\x1f"), streams, "test"))
+	}
+	server.Main()
+	os.Exit(run(m))
+}
+
+var database = sync.OnceValues(pgtest.Start)
+
+func run(m *testing.M) int {
+	code := m.Run()
+	if started, err := database(); err == nil {
+		if err := started.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
+}
+
+// place is a home, and a database where it is not in the home.
+type place struct{ home, dsn string }
+
+// command is one that works on the place.
+func (p place) command(args ...string) []string {
+	args = append(args, "--home", p.home)
+	if p.dsn != "" {
+		args = append(args, "--database", p.dsn)
+	}
+	return args
+}
+
+func (p place) store() store.Options { return store.Options{Home: p.home, DSN: p.dsn} }
+
+func newPlace(t *testing.T, onPostgres bool) place {
+	t.Helper()
+	p := place{home: t.TempDir()}
+	if onPostgres {
+		started, err := database()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.dsn = started.Database(t)
+	}
+	return p
+}
+
+// muster is what a shell sees of a command.
+func muster(t *testing.T, args ...string) (code int, output string) {
+	t.Helper()
+	var out bytes.Buffer
+	code = cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, "test")
+	return code, out.String()
+}
+
+func mustMuster(t *testing.T, args ...string) string {
+	t.Helper()
+	code, output := muster(t, args...)
+	if code != 0 {
+		t.Fatalf("muster %s: %d, %s", strings.Join(args, " "), code, output)
+	}
+	return output
+}
+
+const phrase = "correct horse battery staple"
+
+func passphraseFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "passphrase")
+	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// content are all rows of a database, as text by table, with the columns in one order.
+type content struct {
+	columns []string
+	table   string
+	rows    map[string][]string
+}
+
+func (c *content) Schema(int64) error { c.rows = map[string][]string{}; return nil }
+
+func (c *content) Table(name string, columns []string) error {
+	c.table, c.columns = name, slices.Clone(columns)
+	return nil
+}
+
+func (c *content) Row(values []any) error {
+	var cells []string
+	for i, column := range c.columns {
+		cells = append(cells, fmt.Sprintf("%s=%T(%v)", column, values[i], values[i]))
+	}
+	sort.Strings(cells)
+	c.rows[c.table] = append(c.rows[c.table], strings.Join(cells, " "))
+	return nil
+}
+
+func (*content) Sequence(string, int64) error { return nil }
+
+// wantSame compares a backup with the database that it was restored onto, row by row.
+func wantSame(t *testing.T, file string, restored place) {
+	t.Helper()
+	opener, err := backup.NewOpener(fleet.Secret{}, fleet.NewSecret(phrase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var was, is content
+	if _, err := backup.Read(file, opener, func(backup.Content) (backup.Sink, error) { return &was, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Dump(t.Context(), restored.store(), &is); err != nil {
+		t.Fatal(err)
+	}
+	for table, rows := range was.rows {
+		// The mode, what was restored, with the proof of how the audit ends; no session goes on.
+		if slices.Contains([]string{"meta", "audit", "audit_heads", "proofs", "sessions", "login_links"}, table) {
+			continue
+		}
+		sort.Strings(rows)
+		sort.Strings(is.rows[table])
+		if !slices.Equal(rows, is.rows[table]) {
+			t.Errorf("%s has other rows after the restore: %d, and had %d", table, len(is.rows[table]), len(rows))
+		}
+	}
+	if got, want := len(is.rows["audit"]), len(was.rows["audit"])+1; got != want {
+		t.Errorf("the audit has %d rows, want %d", got, want)
+	}
+}
+
+// load changes devices and templates until it is stopped, and counts what was acknowledged.
+type load struct {
+	devices, templates atomic.Int64
+	mu                 sync.Mutex // guards took
+	took               []time.Duration
+}
+
+func (l *load) run(ctx context.Context, t *testing.T, s *server.Server) {
+	op, key := "set", "options.natEnabled"
+	for n := int64(1); ctx.Err() == nil; n++ {
+		began := time.Now()
+		id, label := fleet.DeviceIDOf([32]byte{byte(n), byte(n >> 8)}), fmt.Sprint(n)
+		apiKey, address, port := "key "+label, "127.0.0.1", int64(1)
+		_, _, err := s.Client.PutDevice(ctx, string(id),
+			api.PutDevice{APIKey: &apiKey, APIAddress: &address, APIPort: &port, Label: &label})
+		if err == nil {
+			l.note(began)
+			l.devices.Store(n)
+			text := "# " + strings.Repeat(label, 200) + "\ntrue"
+			began = time.Now()
+			if _, err = s.Client.CreateTemplate(ctx, api.PutTemplate{Label: &label, Op: &op, Key: &key,
+				Template: &text}); err == nil {
+				l.note(began)
+				l.templates.Store(n)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+func (l *load) note(began time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.took = append(l.took, time.Since(began))
+}
+
+// p99 gives it, and begins anew.
+func (l *load) p99() (time.Duration, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	took := l.took
+	l.took = nil
+	if len(took) == 0 {
+		return 0, 0
+	}
+	slices.Sort(took)
+	return took[len(took)*99/100], len(took)
+}
+
+func soaking() bool { return os.Getenv("MUSTER_SOAK") != "" }
+
+// A backup that is taken at any moment of a busy server is of one moment, and has all that was acknowledged before.
+func TestBackupsUnderLoadRestoreOntoTheOtherKindOfDatabase(t *testing.T) {
+	t.Parallel()
+	backups, pause := 3, 100*time.Millisecond
+	if soaking() {
+		backups, pause = 60, time.Second
+	}
+	for name, onPostgres := range map[string]bool{"sqlite": false, "postgres": true} {
+		t.Run("from "+name, func(t *testing.T) {
+			from, pass := newPlace(t, onPostgres), passphraseFile(t, phrase)
+			s := server.Start(t, server.Options{Home: from.home, Database: from.dsn, Mode: fleet.ModeObserve})
+			ctx, stop := context.WithCancel(t.Context())
+			var l load
+			var working sync.WaitGroup
+			working.Go(func() { l.run(ctx, t, s) })
+			server.Until(t, func() string {
+				if l.templates.Load() >= 20 {
+					return ""
+				}
+				return "the load has not begun"
+			})
+			alone, _ := l.p99()
+			type taken struct {
+				file               string
+				devices, templates int64 // acknowledged before
+			}
+			var all []taken
+			for n := range backups {
+				one := taken{filepath.Join(t.TempDir(), fmt.Sprint(n)), l.devices.Load(), l.templates.Load()}
+				next := time.After(pause)
+				mustMuster(t, from.command("backup", one.file, "--backup-passphrase-file", pass)...)
+				all = append(all, one)
+				<-next
+			}
+			beside, requests := l.p99()
+			t.Logf("p99 of a write %v without backups, %v beside them (%d writes, %d backups)", alone, beside, requests,
+				backups)
+			stop()
+			working.Wait()
+			s.Kill()
+			for n, one := range all {
+				to := newPlace(t, !onPostgres)
+				mustMuster(t, to.command("restore", one.file, "--passphrase-file", pass)...)
+				wantSame(t, one.file, to)
+				if n > 0 && n < len(all)-1 {
+					continue // starting a server on each takes long
+				}
+				restored := server.Start(t, server.Options{Home: to.home, Database: to.dsn})
+				overview, err := restored.Client.Overview(t.Context())
+				if err != nil || int64(overview.Devices) < one.devices || int64(overview.Templates) < one.templates ||
+					overview.Generation != int64(overview.Templates) || overview.Restored == nil {
+					t.Errorf("%+v, %v; acknowledged before the backup: %+v", overview, err, one)
+				}
+				device, err := restored.Client.Device(t.Context(), string(fleet.DeviceIDOf([32]byte{1})))
+				if err != nil || device.APIKey != "key 1" {
+					t.Errorf("%+v, %v", device, err)
+				}
+				restored.Kill()
+			}
+		})
+	}
+}
+
+// wantEmpty checks that a restore left nothing behind.
+func wantEmpty(t *testing.T, p place) {
+	t.Helper()
+	entries, err := os.ReadDir(p.home)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(entries) > 0 {
+		t.Errorf("the home has %v, %v", entries, err)
+	}
+}
+
+func TestARestoreThatIsRefusedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	from, pass := newPlace(t, false), passphraseFile(t, phrase)
+	s := server.Start(t, server.Options{Home: from.home, Mode: fleet.ModeObserve})
+	s.Template("set", "options.natEnabled", "true", "all")
+	s.Stop()
+	file := filepath.Join(t.TempDir(), "a.backup")
+	mustMuster(t, from.command("backup", file, "--backup-passphrase-file", pass)...)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, text []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	changed := bytes.Clone(whole)
+	changed[len(changed)/2] ^= 1
+	wrong := passphraseFile(t, "wrong")
+	for _, onPostgres := range []bool{false, true} {
+		to := newPlace(t, onPostgres)
+		for name, test := range map[string]struct{ file, pass, want string }{
+			"cut short":        {write("cut", whole[:len(whole)-100]), pass, "is cut short or was changed"},
+			"changed":          {write("changed", changed), pass, "is cut short or was changed"},
+			"wrong passphrase": {file, wrong, "not its key or passphrase"},
+			"no backup":        {write("notes", []byte("notes")), pass, "is cut short or was changed"},
+			"absent":           {filepath.Join(t.TempDir(), "absent"), pass, "cannot be read"},
+		} {
+			code, output := muster(t, to.command("restore", test.file, "--passphrase-file", test.pass)...)
+			if code != 3 || !strings.Contains(output, test.want) {
+				t.Errorf("%s: got %d, %q", name, code, output)
+			}
+			wantEmpty(t, to)
+		}
+		mustMuster(t, to.command("restore", file, "--passphrase-file", pass)...) // as nothing is in the way
+		code, output := muster(t, to.command("restore", file, "--passphrase-file", pass)...)
+		if code != 3 || !strings.Contains(output, "is not empty") {
+			t.Errorf("onto what was restored: got %d, %q", code, output)
+		}
+		other := place{home: t.TempDir(), dsn: to.dsn}
+		if onPostgres {
+			code, output := muster(t, other.command("restore", file, "--passphrase-file", pass)...)
+			if code != 3 || !strings.Contains(output, "the database is not empty") {
+				t.Errorf("onto a database with something in it: got %d, %q", code, output)
+			}
+			wantEmpty(t, other)
+		}
+	}
+}
+
+// A restore that was killed half way must not look like a home.
+func TestAServerDoesNotStartBesideAnUnfinishedRestore(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "restore.unfinished"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"serve", "--listen", "127.0.0.1:0", "--discovery-server", "none"},
+		{"restore", filepath.Join(home, "x"), "--passphrase-file", passphraseFile(t, phrase)},
+	} {
+		if args[0] == "restore" {
+			s := server.Start(t, server.Options{Mode: fleet.ModeObserve})
+			mustMuster(t, "backup", args[1], "--home", s.Home, "--backup-passphrase-file", args[3])
+		}
+		code, output := muster(t, append(args, "--home", home)...)
+		if code != 3 || !strings.Contains(output, "cut short") || !strings.Contains(output, "rm -r '"+home) {
+			t.Errorf("%s: got %d, %q", args[0], code, output)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package backup_test
+
+import (
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"muster/internal/backup"
+	"muster/internal/fleet"
+	"muster/internal/store"
+	"muster/internal/stsim"
+	"muster/test/server"
+)
+
+// commandOfTest has this test binary run a command of muster, so that it can be killed.
+const commandOfTest = "MUSTER_BACKUP_TEST_COMMAND"
+
+// killed runs a command and kills it after some time, unless it is through by then.
+func killed(t *testing.T, after time.Duration, args ...string) {
+	t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), commandOfTest+"="+strings.Join(args, "\x1f"))
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(after, func() { _ = child.Process.Kill() })
+	defer kill.Stop()
+	var exit *exec.ExitError
+	if err := child.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+}
+
+// A backup that is killed leaves no file under its name, or a whole one; a restore leaves a whole home, or one that no
+// server starts in.
+func TestABackupAndARestoreThatAreKilledLeaveNothingHalf(t *testing.T) {
+	t.Parallel()
+	kills := 8
+	if soaking() {
+		kills = 200
+	}
+	from, pass := newPlace(t, false), passphraseFile(t, phrase)
+	s := server.Start(t, server.Options{Home: from.home, Mode: fleet.ModeObserve})
+	for range 30 {
+		s.Template("set", "options.natEnabled", "# "+strings.Repeat("x", 20_000)+"\ntrue", "all")
+	}
+	s.Stop()
+	whole := filepath.Join(t.TempDir(), "whole.backup")
+	began := time.Now()
+	mustMuster(t, from.command("backup", whole, "--backup-passphrase-file", pass)...)
+	most := 2 * time.Since(began)
+	opener, err := backup.NewOpener(fleet.Secret{}, fleet.NewSecret(phrase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range kills {
+		file := filepath.Join(t.TempDir(), "a.backup")
+		killed(t, time.Duration(rand.Int64N(int64(most))), from.command("backup", file, "--backup-passphrase-file", pass)...)
+		if !exists(file) {
+			continue
+		}
+		if _, err := backup.Read(file, opener, func(backup.Content) (backup.Sink, error) { return &content{}, nil }); err != nil {
+			t.Errorf("half a backup has the name of a whole one: %v", err)
+		}
+	}
+	for range kills {
+		to := newPlace(t, false)
+		killed(t, time.Duration(rand.Int64N(int64(most))), to.command("restore", whole, "--passphrase-file", pass)...)
+		switch {
+		case exists(filepath.Join(to.home, "restore.unfinished")):
+			code, output := muster(t, "serve", "--home", to.home, "--listen", "127.0.0.1:0", "--discovery-server", "none")
+			if code != 3 || !strings.Contains(output, "cut short") {
+				t.Errorf("a server in half a home: %d, %q", code, output)
+			}
+		case exists(filepath.Join(to.home, "muster.db")):
+			wantSame(t, whole, to)
+		default:
+			wantEmpty(t, to)
+		}
+	}
+}
+
+// The backup of a server that was killed while it sent a change has the intent of it, which is verified, not sent.
+func TestARestoredServerSendsNothingOfAnUnfinishedIntent(t *testing.T) {
+	t.Parallel()
+	farm, err := stsim.New(stsim.Options{Count: 2, Seed: 6, Network: network + 1, Quiet: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := farm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = farm.Close() })
+	from, pass := newPlace(t, false), passphraseFile(t, phrase)
+	s := server.Start(t, server.Options{Home: from.home, KillAt: "after intent"})
+	for _, d := range farm.Daemons() {
+		s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), "all")
+		s.WaitConnection(d.ID(), fleet.Online)
+	}
+	s.TemplateUntilKilled("set", "options.natEnabled", "true", "all")
+	s.WaitEnd()
+	file := filepath.Join(t.TempDir(), "killed.backup")
+	mustMuster(t, from.command("backup", file, "--backup-passphrase-file", pass)...)
+	to := newPlace(t, false)
+	mustMuster(t, to.command("restore", file, "--passphrase-file", pass)...)
+	var was content
+	if err := store.Dump(t.Context(), to.store(), &was); err != nil || len(was.rows["intents"]) == 0 {
+		t.Fatalf("%d intents, %v: this test would show nothing", len(was.rows["intents"]), err)
+	}
+	for _, d := range farm.Daemons() {
+		d.ResetCounters()
+	}
+	restored := server.Start(t, server.Options{Home: to.home})
+	wantObserving(t, restored, farm, false)
+	if _, err := os.Stat(filepath.Join(from.home, "restore.unfinished")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}

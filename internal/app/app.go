@@ -189,7 +189,8 @@ func (a *App) wire(ctx context.Context) error {
 	memory := memlimit.New()
 	run := sandbox.Limited{Pool: pool, Memory: memory}
 	a.life.background("template workers", pool.Run, a.fail)
-	if err := a.store.DescribeTemplates(ctx, run.DescribeSaved); err != nil { // they count as reading everything until then
+	// Until then they count as reading everything.
+	if err := a.store.DescribeTemplates(ctx, run.DescribeSaved); err != nil {
 		a.log.Warn("what templates read is not known of all", logkey.Err(err))
 	}
 	if a.discovery, err = a.newDiscovery(); err != nil {

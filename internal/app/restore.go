@@ -22,7 +22,9 @@ import (
 const unfinishedFolder = "restore.unfinished"
 
 // restorable are the files of a home that a backup may have.
-var restorable = []string{seal.FileName, listen.CertificateFile, auth.AdminTokenFile, GivenCertificateFile, GivenKeyFile}
+var restorable = []string{
+	seal.FileName, listen.CertificateFile, auth.AdminTokenFile, GivenCertificateFile, GivenKeyFile,
+}
 
 // Restore fills an empty home, and an empty database where the options name one, with what a backup has. The backup is
 // read to its end before anything is written: what is damaged, or what its keys do not open, is refused. Where the

@@ -72,8 +72,8 @@ func (a *Authenticator) session(ctx context.Context, token string, kind Credenti
 		return Principal{}, &fleet.Error{Code: fleet.CodeUnauthorized, Message: "this session has ended",
 			Hint: "Log in again."}
 	}
-	return Principal{Name: s.User, Role: s.Role, Scope: s.Scope, Credential: kind, Session: s.ID, ExpiresAt: s.ExpiresAt, issued: s.Hash,
-		issuedAt: s.RotatedAt}, nil
+	return Principal{Name: s.User, Role: s.Role, Scope: s.Scope, Credential: kind, Session: s.ID,
+		ExpiresAt: s.ExpiresAt, issued: s.Hash, issuedAt: s.RotatedAt}, nil
 }
 
 // credential is the token of a request, and what kind it is where it is a session's.

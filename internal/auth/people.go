@@ -190,8 +190,8 @@ func (p *People) newSession(user fleet.User, from Client) Started {
 	now := p.Now().UTC().Truncate(time.Millisecond)
 	token := newSessionToken()
 	return Started{Token: token, Device: p.device(user), Session: fleet.Session{
-		ID: strings.ToLower(rand.Text()), User: user.Name, Role: user.Role, Scope: user.Scope, Hash: hashOf(token), CreatedAt: now,
-		RotatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(p.Life), Address: from.Address, Client: from.Name,
+		ID: strings.ToLower(rand.Text()), User: user.Name, Role: user.Role, Scope: user.Scope, Hash: hashOf(token),
+		CreatedAt: now, RotatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(p.Life), Address: from.Address, Client: from.Name,
 	}}
 }
 

@@ -15,7 +15,8 @@ func (p *People) User(ctx context.Context, name string) (fleet.User, error) {
 	return p.Store.User(ctx, strings.ToLower(name))
 }
 
-// CreateUser makes a user with the name, role and scope of wanted. Without a password the user gets in by a log-in link only.
+// CreateUser makes a user with the name, role and scope of wanted. Without a password the user gets in by a log-in link
+// only.
 func (p *People) CreateUser(ctx context.Context, wanted fleet.User, password string) (fleet.User, error) {
 	user := fleet.User{Role: wanted.Role, Scope: wanted.Scope}
 	var err error
@@ -38,8 +39,8 @@ func (p *People) newPassword(ctx context.Context, user, password string) (string
 	return p.passwords.hash(ctx, password)
 }
 
-// PutUser gives a user the role and scope of put, and another password unless that is "". Every session of the user ends
-// where one of them is another one.
+// PutUser gives a user the role and scope of put, and another password unless that is "". Every session of the user
+// ends where one of them is another one.
 func (p *People) PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error) {
 	user, err := p.User(ctx, put.Name)
 	if err != nil {

@@ -127,11 +127,14 @@ func TestAServersAddressesBecomeCandidates(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Candidate{
-		{Host: "192.0.2.1", By: ByGlobal, Introduced: fleet.ByServer, SyncAddresses: []string{"quic://192.0.2.1:22001", "tcp://192.0.2.1:22001",
+		{Host: "192.0.2.1", By: ByGlobal, Introduced: fleet.ByServer, SyncAddresses: []string{
+			"quic://192.0.2.1:22001", "tcp://192.0.2.1:22001",
 			"tcp6://[2001:db8::1]:22000", "tcp://home.example.org:22000"}},
-		{Host: "home.example.org", By: ByGlobal, Introduced: fleet.ByServer, SyncAddresses: []string{"tcp://home.example.org:22000", "quic://192.0.2.1:22001",
+		{Host: "home.example.org", By: ByGlobal, Introduced: fleet.ByServer, SyncAddresses: []string{
+			"tcp://home.example.org:22000", "quic://192.0.2.1:22001",
 			"tcp6://[2001:db8::1]:22000", "tcp://192.0.2.1:22001"}},
-		{Host: "2001:db8::1", By: ByGlobal, Introduced: fleet.ByServer, SyncAddresses: []string{"tcp6://[2001:db8::1]:22000", "quic://192.0.2.1:22001",
+		{Host: "2001:db8::1", By: ByGlobal, Introduced: fleet.ByServer, SyncAddresses: []string{
+			"tcp6://[2001:db8::1]:22000", "quic://192.0.2.1:22001",
 			"tcp://192.0.2.1:22001", "tcp://home.example.org:22000"}},
 	}
 	if len(got) != len(want) {

@@ -68,7 +68,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 	s.renew(w, r, who)
 	req := &request{Request: r.WithContext(asCaller(r.Context(), who)), who: who}
-	if err := s.mayReach(req, rt); err != nil {
+	if err := s.mayReach(req, rt); err != nil { //nolint:contextcheck // the request has the context of its caller
 		s.traceRefusal(r, who, rt.name, err)
 		s.fail(w, r, err)
 		return

@@ -146,7 +146,8 @@ func (w *roomy) scopedVerdict(rt route, role fleet.Role, device fleet.DeviceID) 
 	visited, header, text := w.ask(visit)
 	w.wantHidden(visit, header, text)
 	if verdict(visited) != verdict(status) || status == http.StatusNotFound && visited != status {
-		w.t.Errorf("%s %s: the token of a scoped %s gets %d, a session %d %s", rt.method, rt.path, role, status, visited, text)
+		w.t.Errorf("%s %s: the token of a scoped %s gets %d, a session %d %s", rt.method, rt.path, role, status, visited,
+			text)
 	}
 	if rt.name == "logout" {
 		w.visit(role)

@@ -460,7 +460,8 @@ func TestARestartStartsOver(t *testing.T) {
 		f.restart("second") // the connection survives, as behind a proxy: the poll now waits in vain
 		pass(time.Minute + company)
 		got := f.take()
-		want := []string{"status", "status", "events since 0 limit 1 wait 0s", "version", "config", "summary a", "pending", poll}
+		want := []string{"status", "status", "events since 0 limit 1 wait 0s", "version", "config", "summary a", "pending",
+			poll}
 		if len(got) < len(want) || !slices.Equal(got[len(got)-len(want):], want) {
 			t.Fatalf("the daemon was asked %q, want at the end %q", got, want)
 		}

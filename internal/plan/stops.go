@@ -230,8 +230,8 @@ func (s *Stops) Rejected(keys []stconfig.Key, reason, observed string, now time.
 	}
 }
 
-// CountUnmoved notes the keys that the daemon took and still shows otherwise, by the plan that was sent and the one made
-// from what was read back, and stops those for which it is of no use to write them again.
+// CountUnmoved notes the keys that the daemon took and still shows otherwise, by the plan that was sent and the one
+// made from what was read back, and stops those for which it is of no use to write them again.
 func (s *Stops) CountUnmoved(sent, left Plan, acknowledged []stconfig.Key, now time.Time) (stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,7 +62,8 @@ func New(o Options) *Engine {
 	if o.Memory == nil {
 		o.Memory = memlimit.New()
 	}
-	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(), held: plan.NewHeldChanges(),
+	e := &Engine{o: o, log: o.Log.With(logkey.Component, "reconcile"), seed: maphash.MakeSeed(),
+		held:  plan.NewHeldChanges(),
 		items: map[fleet.DeviceID]*item{}, views: map[*fleet.Registry]*view{}}
 	e.wake = sync.NewCond(&e.mu)
 	o.Memory.Freed = e.memoryFreed

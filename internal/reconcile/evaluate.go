@@ -19,7 +19,8 @@ import (
 // Evaluate runs a template for an example device, over the configuration as the templates before it leave it: the
 // given device, or one that carries a tag of the template, else the first online one, else the first, else a sample.
 // An error is the body's; whatever is wrong with what it makes is a warning. Secrets are masked.
-func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fleet.DeviceID) (template.Evaluation, error) {
+func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fleet.DeviceID,
+) (template.Evaluation, error) {
 	registry, err := e.o.Store.Registry(ctx)
 	if err != nil {
 		return template.Evaluation{}, err

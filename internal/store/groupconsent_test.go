@@ -71,7 +71,8 @@ func TestAGroupConsentIsUsedOncePerDeviceAndKey(t *testing.T) {
 			t.Errorf("got %+v, want what the group was not used for", got)
 		}
 		given := must(s.GivenConsents(t.Context(), 10))(t)
-		if len(given) != 3 || given[2].Intent != 7 || !given[2].Used || given[2].Closed.IsZero() || given[2].Rollout != g.Rollout {
+		if len(given) != 3 || given[2].Intent != 7 || !given[2].Used || given[2].Closed.IsZero() ||
+			given[2].Rollout != g.Rollout {
 			t.Errorf("got %+v", given)
 		}
 		if got := must(s.GivenConsents(t.Context(), 1))(t); len(got) != 1 || got[0].ID != given[0].ID {

@@ -65,7 +65,8 @@ func TestABackupAndARestoreThatAreKilledLeaveNothingHalf(t *testing.T) {
 		if !exists(file) {
 			continue
 		}
-		if _, err := backup.Read(file, opener, func(backup.Content) (backup.Sink, error) { return &content{}, nil }); err != nil {
+		drop := func(backup.Content) (backup.Sink, error) { return &content{}, nil }
+		if _, err := backup.Read(file, opener, drop); err != nil {
 			t.Errorf("half a backup has the name of a whole one: %v", err)
 		}
 	}

@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -33,7 +34,7 @@ func filled(fill func(home string) error) (_ map[string][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(home)
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	if err := fill(home); err != nil {
 		return nil, err
 	}

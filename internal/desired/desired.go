@@ -69,6 +69,7 @@ func Fold(in Input) (Result, error) {
 		return Result{}, err
 	}
 	records = settle(records, in.Observed, in.Device, nil)
+	records = overruled(records, rewind(in.Observed, records))
 	f := newFold(in, records)
 	for _, t := range in.Templates {
 		if err := f.template(t); err != nil {

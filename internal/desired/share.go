@@ -167,10 +167,11 @@ func idsIn(list stconfig.Value) map[string]bool {
 	return ids
 }
 
-// drop takes a share out because its device goes.
-func (f *fold) drop(share, device stconfig.Key) {
-	f.doc = stconfig.Replace(f.doc, share, stconfig.Value{})
-	f.asked = append(f.asked, asked{key: share, templates: f.askers(device), with: device.String()})
+// drop takes a member out because of another change: the share with a device that goes, or an ignored folder that is
+// shared.
+func (f *fold) drop(member, with stconfig.Key) {
+	f.doc = stconfig.Replace(f.doc, member, stconfig.Value{})
+	f.asked = append(f.asked, asked{key: member, templates: f.askers(with), with: with.String()})
 }
 
 // unknown says that a folder is shared with a device that is neither known nor registered.

@@ -3,6 +3,7 @@ package desired
 import (
 	"slices"
 
+	"muster/internal/fleet"
 	"muster/internal/stconfig"
 )
 
@@ -30,6 +31,7 @@ func (f *fold) unshare() {
 }
 
 // unignore leaves out what is ignored of devices and folders that are there, those that were brought along included.
+// A folder that a person ignores and a template shares is ignored again when the share goes.
 func (f *fold) unignore() {
 	ignored := stconfig.Key{}.Child("remoteIgnoredDevices")
 	for entry := range f.doc.Get("remoteIgnoredDevices").Values() {
@@ -38,15 +40,47 @@ func (f *fold) unignore() {
 			f.leaveOut(ignored.Child(id), knownIgnored)
 		}
 	}
-	for device := range f.doc.Get("devices").Values() {
+	for _, p := range sharedAndIgnored(f.doc) {
+		if !f.leaveOut(p.entry, sharedIgnored) && !stconfig.Lookup(f.base, p.share).Exists() {
+			f.drop(p.entry, f.comesWith(p.share))
+		}
+	}
+}
+
+// contradiction is a folder that is both shared with a device and ignored from it.
+type contradiction struct{ entry, share stconfig.Key }
+
+// sharedAndIgnored are the folders that a daemon would forget to ignore: the share wins, whichever came first.
+func sharedAndIgnored(doc stconfig.Value) (found []contradiction) {
+	for device := range doc.Get("devices").Values() {
 		id := device.Get("deviceID").Str()
 		for entry := range device.Get("ignoredFolders").Values() {
 			folder := entry.Get("id").Str()
-			if stconfig.Lookup(f.doc, folders.Child(folder).Child("devices").Child(id)).Exists() {
-				f.leaveOut(devices.Child(id).Child("ignoredFolders").Child(folder), sharedIgnored)
+			share := folders.Child(folder).Child("devices").Child(id)
+			if stconfig.Lookup(doc, share).Exists() {
+				found = append(found, contradiction{devices.Child(id).Child("ignoredFolders").Child(folder), share})
 			}
 		}
 	}
+	return found
+}
+
+// comesWith is the change that makes a share: its own, or that of the folder which is not there yet.
+func (f *fold) comesWith(share stconfig.Key) stconfig.Key {
+	if folder := folders.Child(share.At(1).Name); !stconfig.Lookup(f.Observed, folder).Exists() {
+		return folder
+	}
+	return share
+}
+
+// overruled drops the records of ignored folders that a template had taken away, and that are shared without Muster by
+// now: the daemon would have forgotten them.
+func overruled(records []record, base stconfig.Value) []record {
+	gone := map[string]bool{}
+	for _, p := range sharedAndIgnored(base) {
+		gone[p.entry.String()] = true
+	}
+	return slices.DeleteFunc(records, func(r record) bool { return r.Kind == fleet.BaseRemoved && gone[r.key.String()] })
 }
 
 // untrusted are the other devices that are marked so.

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"muster/internal/stconfig"
 )
@@ -107,8 +106,7 @@ func (p *Plan) blocked(c Change, after stconfig.Value, own string) (Class, strin
 		if device := devices.Child(c.Key.At(1).Name); stconfig.Lookup(after, device).Exists() {
 			return orHeld(p.leftOut(device.String())), "left out together with " + device.String()
 		}
-	case c.To.Exists() && section(c.Key) == "devices" && c.Key.Len() == 4 &&
-		strings.EqualFold(c.Key.At(2).Name, "ignoredFolders"):
+	case ignoresFolder(c):
 		folder := folders.Child(c.Key.At(3).Name)
 		if stconfig.Lookup(after, folder.Child("devices").Child(c.Key.At(1).Name)).Exists() {
 			return orHeld(p.leftOut(folder.String())), "left out together with " + folder.String()

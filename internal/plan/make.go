@@ -98,6 +98,7 @@ const (
 	rankResumed
 	rankOther
 	rankFoldersGone
+	rankIgnoredFolders // a daemon ignores only folders that are not shared any more
 	rankDevicesGone
 	rankIgnored // a daemon ignores only devices that it does not know any more
 	rankGUI
@@ -110,8 +111,11 @@ func rank(c Change) int {
 	gone := c.Key.Len() == 2 && !c.To.Exists()
 	switch section(c.Key) {
 	case "devices":
-		if gone {
+		switch {
+		case gone:
 			return rankDevicesGone
+		case ignoresFolder(c):
+			return rankIgnoredFolders
 		}
 		return rankDevices
 	case "options":
@@ -135,6 +139,12 @@ func rank(c Change) int {
 		return rankGUI
 	}
 	return rankOther
+}
+
+// ignoresFolder tells a change that has a daemon ignore a folder of a device.
+func ignoresFolder(c Change) bool {
+	return c.To.Exists() && c.Key.Len() == 4 && isKey(c.Key, "devices", c.Key.At(1).Name, "ignoredFolders",
+		c.Key.At(3).Name)
 }
 
 func compareChanges(a, b Change) int {

@@ -166,6 +166,9 @@ func (w *world) keptBy(key stconfig.Key, value stconfig.Value) {
 		w.forget(key)
 		w.forgetWrites(key)
 		w.alone = stconfig.Replace(w.alone, key, value)
+		if isShare(key) && value.Exists() {
+			w.alone = unignored(w.alone, key)
+		}
 		if id := key.At(1).Name; !value.Exists() && key.Len() == 2 && key.At(0).Name == "devices" {
 			w.unshare(id)
 		}
@@ -329,6 +332,7 @@ func (w *world) losesWrites(rt *rapid.T) {
 		}
 	}
 	w.tidy()
+	w.unignore()
 	if rapid.Bool().Draw(rt, "is read back") {
 		var err error
 		if w.entries, err = desired.Finish(w.entries, w.observed, w.own, nil); err != nil {
@@ -405,6 +409,21 @@ func isShare(key stconfig.Key) bool { return key.Len() == 4 && key.At(2).Name ==
 func unignored(doc stconfig.Value, share stconfig.Key) stconfig.Value {
 	device := stconfig.Key{}.Child("devices").Child(share.At(3).Name)
 	return stconfig.Replace(doc, device.Child("ignoredFolders").Child(share.At(1).Name), stconfig.Value{})
+}
+
+// unignore does what daemons do after a write: no folder is both shared and ignored. A person's entry comes back with
+// the end of a share of Muster's, not with that of their own.
+func (w *world) unignore() {
+	for folder := range w.observed.Get("folders").Values() {
+		for other := range folder.Get("devices").Values() {
+			share := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").
+				Child(other.Get("deviceID").Str())
+			w.observed = unignored(w.observed, share)
+			if stconfig.Lookup(w.alone, share).Exists() {
+				w.alone = unignored(w.alone, share)
+			}
+		}
+	}
 }
 
 // cameBack forgets that Muster took away what is there again: who takes it away then means it.
@@ -487,14 +506,25 @@ func (w *world) newOwner(member stconfig.Key, value stconfig.Value) {
 	w.gone = append(w.gone, member)
 }
 
-// forgetGone forgets the writes in members that people took away and that no template made anew.
+// forgetGone forgets the writes in members that people took away and that no template made anew. One that a template
+// asks for, and that a daemon would not keep next to a share, is waited for.
 func (w *world) forgetGone() {
-	for _, member := range w.gone {
-		if !stconfig.Lookup(w.observed, member).Exists() {
+	w.gone = slices.DeleteFunc(w.gone, func(member stconfig.Key) bool {
+		there := stconfig.Lookup(w.observed, member).Exists()
+		if !there && w.waitsForShare(member) {
+			return false
+		}
+		if !there {
 			w.forgetWrites(member)
 		}
-	}
-	w.gone = nil
+		return true
+	})
+}
+
+// waitsForShare tells a folder that a template has a device ignore once it is not shared any more.
+func (w *world) waitsForShare(member stconfig.Key) bool {
+	return member.Len() == 4 && member.At(2).Name == "ignoredFolders" &&
+		slices.ContainsFunc(w.templates, func(t fleet.Template) bool { return t.ID == 16 })
 }
 
 // unshare does what daemons do when a device goes, in the folders, too, that Muster took away.
@@ -596,6 +626,7 @@ func (w *world) bring(rt *rapid.T) {
 			w.musterSets(c.Key, c.Sending())
 		}
 		w.tidy()
+		w.unignore()
 		var err error
 		if w.entries, err = desired.Finish(r.Begin(sent), w.observed, w.own, keys); err != nil {
 			rt.Fatal(err)

@@ -69,6 +69,7 @@ func Writes(p Plan, fresh stconfig.Value) []Write {
 	w.members(rankResumed, folders)
 	w.whole(rankOther)
 	w.removals(rankFoldersGone)
+	w.members(rankIgnoredFolders, devices)
 	w.removals(rankDevicesGone)
 	w.whole(rankIgnored)
 	w.section(rankGUI, "gui")

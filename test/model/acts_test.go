@@ -286,8 +286,10 @@ func (s *sequence) crashes() {
 	s.settle()
 }
 
-// reorders saves all templates anew in another order, while Muster only observes: the plan is the same.
+// reorders saves all templates anew in another order, while Muster only observes: the plan is the same. A consent that
+// waits for another answer may end meanwhile: without the templates its change is not planned for a moment.
 func (s *sequence) reorders() {
+	waited := s.plan.Changes
 	s.mode(fleet.ModeObserve)
 	before := s.planned()
 	order := rapid.Permutation(slices.Sorted(maps.Keys(s.saved))).Draw(s.rt, "order")
@@ -304,7 +306,19 @@ func (s *sequence) reorders() {
 		s.rt.Fatalf("in another order the templates make the plan\n%s\nnot\n%s", after, before)
 	}
 	s.mode(fleet.ModeOn)
+	s.waitRest()
+	s.reopenEnded(waited)
 	s.settle()
+}
+
+// reopenEnded allows the questions whose consents ended while they waited for another answer.
+func (s *sequence) reopenEnded(waited []api.PlannedChange) {
+	for _, c := range s.plan.Changes {
+		same := func(was api.PlannedChange) bool { return was.Key == c.Key && waitsForAnother(was) }
+		if !waitsForAnother(c) && slices.ContainsFunc(waited, same) {
+			delete(s.answered, c.Key)
+		}
+	}
 }
 
 func (s *sequence) mode(mode fleet.Mode) {

@@ -65,12 +65,17 @@ func (s *sequence) waits(place string) bool {
 	return false
 }
 
+// waitsForAnother tells a held change that waits for the answer to another one, and follows by itself.
+func waitsForAnother(c api.PlannedChange) bool {
+	return strings.HasPrefix(c.Reason, "left out together") || strings.HasSuffix(c.Reason, "is still shared with it")
+}
+
 // mayBeHeld checks that a question is one: about a folder or device that comes or goes, about a value that Muster wrote
 // earlier, or about the user and password; and that it is not asked twice. A password that was kept is asked about when
 // a template sets it: nothing tells that the daemon's hash is of the same one.
 func (s *sequence) mayBeHeld(c api.PlannedChange) {
-	if strings.HasPrefix(c.Reason, "left out together") || strings.HasSuffix(c.Reason, "is still shared with it") {
-		return // it waits for another answer, and follows by itself
+	if waitsForAnother(c) {
+		return
 	}
 	if s.answered[c.Key] && c.Key != passwordPlace {
 		s.rt.Errorf("%s is asked twice: %s", c.Key, c.Reason)

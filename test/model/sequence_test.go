@@ -279,6 +279,9 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 		case "held":
 			held = true
 		case "skipped":
+			if strings.Contains(p.Reason, "could not be read") { // the daemon was just down
+				return "not read yet: " + p.Key, nil
+			}
 		default:
 			return "not sent yet: " + p.Class + " " + p.Key, nil
 		}

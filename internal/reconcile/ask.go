@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"muster/internal/fleet"
@@ -20,7 +21,8 @@ func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 }
 
 // ask makes a job for a reader and plans; the job changes no record. A read on demand is not announced by the mirror,
-// so ask queues the device itself when the daemon's configuration differs from the last one read.
+// so ask queues the device itself when the daemon's configuration, or what is read of its ignore patterns, differs from
+// what was read last.
 func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	j, err := e.jobOf(ctx, id)
 	if err != nil {
@@ -39,7 +41,13 @@ func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return j, e.makePlan(ctx, j, j.known.Online)
+	patterns := j.m.history.lastIgnores()
+	err = e.makePlan(ctx, j, j.known.Online)
+	if !maps.EqualFunc(patterns, j.m.history.lastIgnores(), slices.Equal) {
+		j.m.history.forgetInputs()
+		e.enqueue(id)
+	}
+	return j, err
 }
 
 // jobOf makes a job for a reader, without a document.

@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,4 +31,32 @@ func TestWhatAReaderSeesFirstIsLookedAt(t *testing.T) {
 			t.Errorf("natEnabled is %s", got)
 		}
 	})
+}
+
+// The connection broke while ignore patterns were read: the device was in sync without them for a quarter of an hour,
+// also when a person looked at the plan, which showed that they were to be sent.
+func TestIgnorePatternsThatWereNotReadAreReadAgain(t *testing.T) {
+	for name, passes := range map[string]func(b *bench){
+		"soon":               func(*bench) { time.Sleep(time.Minute) },
+		"by a person's look": func(b *bench) { b.plan() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				b := newBench(t, tmpl(1, fleet.OpSet, "ignores.photos-x4kd", `["*.tmp"]`))
+				b.daemon.noIgnores = true
+				b.start()
+				defer b.stop()
+				b.wantState(fleet.ConfigInSync, "could not be read")
+				b.daemon.mu.Lock()
+				b.daemon.noIgnores = false
+				b.daemon.mu.Unlock()
+				passes(b)
+				synctest.Wait()
+				if got := fmt.Sprint(b.daemon.ignores["photos-x4kd"]); got != "[*.tmp]" {
+					t.Errorf("ignore patterns %s", got)
+				}
+				b.wantState(fleet.ConfigInSync, "has what its templates ask for")
+			})
+		})
+	}
 }

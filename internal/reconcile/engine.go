@@ -21,6 +21,7 @@ const (
 	firstPause     = time.Second     // after a failure that may pass
 	longestPause   = time.Minute
 	ignoresEvery   = 15 * time.Minute // ignore patterns are not in any event
+	ignoresAgain   = time.Minute      // after some could not be read
 	// versions of many devices come in together: they are taken in when it is quiet for so long,
 	factsPause   = time.Second
 	factsLongest = 15 * time.Second      // or when the first of them has waited for so long

@@ -282,6 +282,7 @@ type daemon struct {
 	store     *store
 	doc       stconfig.Value
 	ignores   map[string][]string
+	noIgnores bool // they cannot be read
 	online    bool
 	known     reconcile.Known
 	calls     []string // writes that arrived
@@ -346,7 +347,7 @@ func (d *daemon) Ignores(_ context.Context, _ fleet.DeviceID, folder string) ([]
 func (d *daemon) readIgnores(folder string) ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.online {
+	if !d.online || d.noIgnores {
 		return nil, unreachable()
 	}
 	return slices.Clone(d.ignores[folder]), nil

@@ -89,8 +89,8 @@ type history struct {
 	readAt time.Time // when the daemon was last read here
 	read   string    // digest of what was read
 
-	ignores   map[string][]string // as last read
-	ignoresAt time.Time
+	ignores      map[string][]string // as last read
+	ignoresUntil time.Time           // when they are read again
 
 	consents map[string]fleet.Consent // held changes that a person consented to, by key
 

@@ -192,7 +192,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	}
 	j.m.history.done(j)
 	if len(j.result.Ignores) > 0 && j.known.Online {
-		e.later(j.m, ignoresEvery)
+		e.later(j.m, j.m.history.untilIgnores())
 	}
 	return nil
 }
@@ -304,7 +304,7 @@ func (m *history) upToDate(j *job) bool { return m.isDone(j.digest, j.print) }
 func (m *history) isDone(digest string, print fingerprint) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	aged := m.ignores != nil && time.Since(m.ignoresAt) >= ignoresEvery
+	aged := m.ignores != nil && !time.Now().Before(m.ignoresUntil)
 	unsaved, _ := m.stops.Unsaved()
 	return m.observed == digest && m.print == print && !aged && !m.restart.required && unsaved == nil
 }

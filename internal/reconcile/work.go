@@ -284,19 +284,21 @@ func membersOf(v stconfig.Value) []stconfig.Member {
 	return members
 }
 
-// readIgnores reads the patterns of these folders, where the device has them. What cannot be read stays unknown.
+// readIgnores reads the patterns of these folders, where the device has them. What cannot be read stays unknown, and is
+// read again soon.
 func (e *Engine) readIgnores(ctx context.Context, j *job, folders []string) map[string][]string {
-	patterns := map[string][]string{}
+	patterns, again := map[string][]string{}, ignoresEvery
 	for _, folder := range j.foldersPresent(folders) {
 		lines, err := e.ignoresOf(ctx, j, folder)
 		if err != nil {
 			e.log.Info("ignore patterns not read", logkey.Device, j.m.id, logkey.Folder, folder, logkey.Err(err))
+			again = ignoresAgain
 			continue
 		}
 		patterns[folder] = lines
 	}
 	j.m.history.mu.Lock()
-	j.m.history.ignores, j.m.history.ignoresAt = patterns, time.Now()
+	j.m.history.ignores, j.m.history.ignoresUntil = patterns, time.Now().Add(again)
 	j.m.history.mu.Unlock()
 	return patterns
 }
@@ -321,6 +323,12 @@ func (m *history) lastIgnores() map[string][]string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ignores
+}
+
+func (m *history) untilIgnores() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Until(m.ignoresUntil)
 }
 
 // tags are those of the device in the registry that it is planned from.

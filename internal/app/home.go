@@ -15,11 +15,12 @@ import (
 	"muster/internal/listen"
 	"muster/internal/logkey"
 	"muster/internal/seal"
+	"muster/internal/store"
 )
 
 // homeFiles are what Muster keeps in its home, for its own user only. Names may go on after them.
 var homeFiles = []string{"muster.db", "muster.lock", seal.FileName, auth.AdminTokenFile, listen.CertificateFile,
-	GivenCertificateFile, GivenKeyFile}
+	GivenCertificateFile, GivenKeyFile, store.ProvenFile}
 
 // prepareHome makes the home folder, or takes from others what they may do there. A demo without one gets a folder
 // that goes with it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -185,9 +186,19 @@ func unixMilli(at time.Time) string {
 	return strconv.FormatInt(at.UnixMilli(), 10)
 }
 
-// firstProofs makes the proofs of a database that has none: a new one, or one of before they were kept. What such a
-// database holds is believed, once.
-func (t *tx) firstProofs() error {
+// beginProofs makes the proofs of a database that has none, of nothing: rows that are there all the same give no role,
+// and entries are not proven.
+func (t *tx) beginProofs() error {
+	var proofs int
+	if err := t.row(`SELECT COUNT(*) FROM proofs`).Scan(&proofs); err != nil || proofs > 0 {
+		return err
+	}
+	return errors.Join(t.putProof(auditEnds, fleet.AuditEnds{FirstID: 1}), t.putProof(tokenRows, roster{}),
+		t.putProof(userRows, roster{}))
+}
+
+// believe makes the proofs of a database of before they were kept. What it holds is believed, once.
+func (t *tx) believe() error {
 	if err := t.chainOldEntries(); err != nil {
 		return err
 	}
@@ -213,7 +224,8 @@ func (t *tx) firstProofs() error {
 	return t.putProof(userRows, rows)
 }
 
-func (w *writer) makeProofs(ctx context.Context) (err error) {
+// makeProofs makes the proofs and the seal check together.
+func (w *writer) makeProofs(ctx context.Context, proofs func(*tx) error) (err error) {
 	if err := w.session.exec(ctx, w.store.dialect.begin()); err != nil {
 		return err
 	}
@@ -223,7 +235,7 @@ func (w *writer) makeProofs(ctx context.Context) (err error) {
 		}
 	}()
 	t := &tx{store: w.store, session: w.session, ctx: ctx, now: w.store.clock(), who: fleet.ActorOf(ctx)}
-	if err := t.firstProofs(); err != nil {
+	if err := proofs(t); err != nil {
 		return fmt.Errorf("make the proofs of the database: %w", err)
 	}
 	if err := w.session.exec(ctx, putSealCheck, w.store.sealedCheck()); err != nil {

@@ -32,7 +32,11 @@ func (w *writer) checkSeal(ctx context.Context, makeKey func() (Sealer, error)) 
 			return err
 		}
 	}
-	return w.compareSeal(ctx)
+	if err := w.compareSeal(ctx); err != nil {
+		return err
+	}
+	w.store.markProven()
+	return nil
 }
 
 func noSealKey() error {
@@ -56,7 +60,7 @@ func (w *writer) compareSeal(ctx context.Context) error {
 	var text string
 	err := w.session.row(ctx, `SELECT value FROM meta WHERE name = 'seal_check'`).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		return w.firstSealCheck(ctx)
+		return w.makeProofs(ctx, (*tx).beginProofs) // a database that holds rows is not new: its seal check was taken away
 	}
 	if err != nil {
 		return err
@@ -66,27 +70,21 @@ func (w *writer) compareSeal(ctx context.Context) error {
 		return fmt.Errorf("read seal check: %w", err)
 	}
 	plain, err := w.store.seal.Open("meta", "seal_check", "value", sealed)
-	if err != nil || string(plain) != sealCheckUnproven {
+	if err == nil && string(plain) == sealCheckUnproven {
+		err = w.believeOnce(ctx)
+	}
+	return err
+}
+
+// believeOnce believes what a database of before holds, where the home does not say that this was done already.
+func (w *writer) believeOnce(ctx context.Context) error {
+	if err := w.store.wantNoMark(); err != nil {
 		return err
 	}
 	if err := w.sealTexts(ctx); err != nil {
 		return err
 	}
-	return w.makeProofs(ctx)
-}
-
-// firstSealCheck begins a new database. One that holds rows that give a role, or an audit, is not new: its seal check
-// was taken away.
-func (w *writer) firstSealCheck(ctx context.Context) error {
-	var rows int
-	err := w.session.row(ctx, `SELECT (SELECT count(*) FROM tokens) + (SELECT count(*) FROM audit)`).Scan(&rows)
-	if err != nil {
-		return err
-	}
-	if rows > 0 {
-		return w.session.exec(ctx, putSealCheck, w.store.sealedCheck())
-	}
-	return w.makeProofs(ctx)
+	return w.makeProofs(ctx, (*tx).believe)
 }
 
 const putSealCheck = `INSERT INTO meta (name, value) VALUES ('seal_check', $1)

@@ -30,7 +30,7 @@ type Sealer interface {
 // Options say which database to use, and what the store needs of its surroundings.
 type Options struct {
 	DSN  string // "postgres://...", "" for SQLite in Home
-	Home string // directory of muster.db and its lock; must exist; not used with a DSN
+	Home string // directory of muster.db, its lock and ProvenFile; must exist; with a DSN of ProvenFile only, "": none
 	Seal Sealer // nil: there is none yet, or it is lost
 
 	// MakeSeal makes the key of a database in which nothing is sealed yet, where Seal is nil.
@@ -64,6 +64,7 @@ type Store struct {
 
 	admission atomic.Pointer[fleet.Admission] // replaced by the writer only
 	home      *homeLock                       // nil without one
+	homePath  string                          // of ProvenFile; "" without one
 	lock      lock
 
 	writable writable
@@ -80,7 +81,7 @@ type Store struct {
 // writer. It answers conflict when another server holds the database, when the database is newer than this program,
 // and when the seal key does not fit it.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{seal: options.Seal, log: options.Log, now: options.Now, taken: options.Taken}
+	s := &Store{seal: options.Seal, homePath: options.Home, log: options.Log, now: options.Now, taken: options.Taken}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -418,6 +418,58 @@ func TestADatabaseWithoutItsProofsIsNotBelievedAnew(t *testing.T) {
 	})
 }
 
+// Who emptied the tokens and the audit, and took the seal check away, had a user of their own believed.
+func TestRowsInADatabaseWithoutItsSealCheckAreNotBelieved(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for _, proofs := range []string{`DELETE FROM proofs`, `SELECT 1`} {
+			options := fresh(t, options)
+			s := filled(t, options)
+			for _, change := range []string{`DELETE FROM tokens`, `DELETE FROM audit`, `DELETE FROM users`,
+				`DELETE FROM meta WHERE name = 'seal_check'`, proofs, `INSERT INTO users (name, role, password, created_at,
+				updated_at) VALUES ('mallory', 'admin', 'mine', 1, 1)`} {
+				s.exec(change)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again := open(t, options)
+			if user, err := again.User(t.Context(), "mallory"); err == nil {
+				t.Errorf("%s: %+v counts", proofs, user)
+			}
+			if r := must(again.VerifyAudit(t.Context(), nil))(t); len(r.Rows) == 0 {
+				t.Errorf("%s: found is %+v", proofs, r)
+			}
+		}
+	})
+}
+
+// The seal check of before the proofs, put back from a copy, had every row believed a second time.
+func TestTheSealCheckOfBeforeIsBelievedOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		if options.Home == "" {
+			options.Home = t.TempDir()
+		}
+		s := filled(t, options)
+		s.exec(`DELETE FROM proofs`)
+		s.exec(`UPDATE tokens SET role = 'admin' WHERE name = 'viewer 0'`)
+		s.exec(`UPDATE meta SET value = $1 WHERE name = 'seal_check'`, unproven(t))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(t.Context(), options)
+		wantCode(t, err, fleet.CodeConflict)
+		if !strings.Contains(fmt.Sprint(err), ProvenFile) {
+			t.Errorf("got %v", err)
+		}
+		s.exec(`DELETE FROM meta WHERE name = 'seal_check'`) // the way out that the error names
+		for _, token := range must(open(t, options).Tokens(t.Context()))(t) {
+			if !token.Altered {
+				t.Errorf("%+v counts", token)
+			}
+		}
+	})
+}
+
 // unproven is the seal check of a database of before.
 func unproven(t *testing.T) string {
 	t.Helper()

@@ -15,20 +15,44 @@ import (
 func (s *Store) SignHead(ctx context.Context) (head fleet.AuditHead, fresh bool, err error) {
 	head, err = write(ctx, s, "sign the audit", func(t *tx) (fleet.AuditHead, error) {
 		ends, ok, err := t.auditEnds()
-		if err != nil || !ok { // the next entry records that the ends are not as they were
+		if err != nil || !ok || ends.LastID == 0 { // the next entry records that the ends are not as they were
 			return fleet.AuditHead{}, err
 		}
-		last, err := scanHead(t.row(selectHeads + ` ORDER BY audit_id DESC LIMIT 1`))
+		if err := t.findHeadsBeyond(ends); err != nil {
+			return fleet.AuditHead{}, err
+		}
+		key, err := t.signingKey()
+		if err != nil {
+			return fleet.AuditHead{}, err
+		}
+		public, _ := key.Public().(ed25519.PublicKey)
+		last, err := scanHead(t.row(selectHeads+` WHERE audit_id = $1`, ends.LastID))
 		if err != nil && !absent(err) {
 			return last, err
 		}
-		if last.ID >= ends.LastID {
+		if last.Hash == ends.LastHash && last.SignedBy(public) {
 			return last, nil
 		}
 		fresh = true
-		return t.signHead(ends)
+		return t.signHead(ends, key)
 	})
 	return head, fresh, err
+}
+
+// findHeadsBeyond records that there is a head of an entry after the last one: Muster did not sign it, or entries are
+// missing. Each is recorded once by each process.
+func (t *tx) findHeadsBeyond(ends fleet.AuditEnds) error {
+	var id sql.NullInt64
+	if err := t.row(`SELECT MAX(audit_id) FROM audit_heads`).Scan(&id); err != nil || id.Int64 <= ends.LastID {
+		return err
+	}
+	if w := t.store.writer; id.Int64 != w.headBeyond {
+		t.committed(func() { w.headBeyond = id.Int64 })
+		t.store.log.Error("there is a head of the audit beyond its end: type `muster audit verify`", "entry", id.Int64)
+		t.record(fleet.AuditTampered, "audit", fmt.Sprintf("there was a head of entry %d, and the last entry was %d", id.Int64,
+			ends.LastID))
+	}
+	return nil
 }
 
 const selectHeads = `SELECT audit_id, hash, signed_at, signature FROM audit_heads`
@@ -40,11 +64,7 @@ func scanHead(row scanner) (h fleet.AuditHead, err error) {
 	return h, err
 }
 
-func (t *tx) signHead(ends fleet.AuditEnds) (head fleet.AuditHead, err error) {
-	key, err := t.signingKey()
-	if err != nil {
-		return head, err
-	}
+func (t *tx) signHead(ends fleet.AuditEnds, key ed25519.PrivateKey) (head fleet.AuditHead, err error) {
 	head = fleet.AuditHead{ID: ends.LastID, Hash: ends.LastHash, At: t.now}
 	head.Signature = ed25519.Sign(key, head.SignedText())
 	return head, t.exec(`INSERT INTO audit_heads (audit_id, hash, signed_at, signature) VALUES ($1, $2, $3, $4)

@@ -262,6 +262,28 @@ func TestAHeadProvesWhatIsMissingAtTheEnd(t *testing.T) {
 	})
 }
 
+// One row that somebody added to the heads kept Muster from ever signing again.
+func TestAForgedHeadKeepsNoHeadFromBeingSigned(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := filled(t, options)
+		last := s.entries()[len(s.entries())-1]
+		forge := `INSERT INTO audit_heads (audit_id, hash, signed_at, signature) VALUES ($1, $2, 1, $3)`
+		s.exec(forge, int64(1)<<60, last.Hash, []byte("mine"))
+		s.exec(forge, last.ID, last.Hash, []byte("mine"))
+		head, fresh, err := s.SignHead(t.Context())
+		if public := must(s.HeadKey(t.Context()))(t); err != nil || !fresh || head.ID != last.ID || !head.SignedBy(public) {
+			t.Errorf("got head %s, fresh %t, %v", head, fresh, err)
+		}
+		s.wantFirst("recorded", last.ID+1)
+		if all := s.entries(); all[len(all)-1].What != fleet.AuditTampered {
+			t.Errorf("got %+v", all[len(all)-1])
+		}
+		if again := signed(s.SignHead(t.Context()))(t); again.ID != last.ID+1 || len(s.entries()) != int(last.ID)+1 {
+			t.Errorf("got head %s of %d entries, want it recorded once", again, len(s.entries()))
+		}
+	})
+}
+
 func TestALostProofOfTheEndIsRecordedAndStaysFound(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		for name, change := range map[string]string{

@@ -38,6 +38,8 @@ type writer struct {
 	session  *session // of run, and of Open before it starts; nil without a connection
 	instance string   // what this process wrote into the database when it opened it
 
+	headBeyond int64 // the ID of a head beyond the end of the audit that was recorded; run's own
+
 	explained map[fleet.DeviceID]explanation // of configurations that were not seen yet; run's own
 	decided   map[fleet.ModeScope]int64      // the turn of the mode that was written last; run's own
 

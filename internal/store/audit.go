@@ -112,6 +112,7 @@ func (t *tx) appendAudit(entries []fleet.AuditEntry) error {
 	if err := t.insertAudit(entries); err != nil {
 		return err
 	}
+	t.committed(func() { t.store.known.know(ends) })
 	return t.putProof(auditEnds, ends)
 }
 
@@ -125,11 +126,16 @@ func (t *tx) auditEnds() (ends fleet.AuditEnds, ok bool, err error) {
 	if err != nil && !absent(err) {
 		return ends, false, err
 	}
+	if known := t.store.known.now(); known.LastID > 0 && (!ok || putBack(known, ends)) {
+		known.LastID = max(known.LastID, last.ID)
+		return known, false, nil // the next entry shows what is missing
+	}
 	if ok && last.ID > ends.LastID { // entries that Muster did not write: the next one comes after them
 		ends.LastID = last.ID
 		return ends, false, nil
 	}
 	if ok {
+		t.store.known.know(ends)
 		return ends, true, nil
 	}
 	first, err := scanAudit(t.row(selectAudit + ` ORDER BY id LIMIT 1`))

@@ -33,11 +33,12 @@ func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet
 func (s *Store) verifyChain(ctx context.Context, given []fleet.AuditHead) (report fleet.AuditReport, err error) {
 	const tries = 10
 	for range tries {
+		known := s.known.now()
 		before, err := s.sealedProof(ctx, auditEnds)
 		if err != nil {
 			return report, err
 		}
-		if report, err = s.followChain(ctx, before, given); err != nil {
+		if report, err = s.followChain(ctx, before, known, given); err != nil {
 			return report, err
 		}
 		now, err := s.sealedProof(ctx, auditEnds)
@@ -49,15 +50,18 @@ func (s *Store) verifyChain(ctx context.Context, given []fleet.AuditHead) (repor
 		Hint: tryAgain}
 }
 
-// followChain compares the entries up to the end that a proof says.
-func (s *Store) followChain(ctx context.Context, sealed []byte, given []fleet.AuditHead) (report fleet.AuditReport,
-	err error) {
+// followChain compares the entries up to the end that a proof says, or that was known before the proof was read.
+func (s *Store) followChain(ctx context.Context, sealed []byte, known fleet.AuditEnds,
+	given []fleet.AuditHead) (report fleet.AuditReport, err error) {
 	var ends fleet.AuditEnds
 	if sealed == nil {
 		return lostEnds("is missing"), nil
 	}
 	if err := s.openProof(auditEnds, sealed, &ends); err != nil {
 		return lostEnds("was changed"), nil //nolint:nilerr // this is what is to be found out
+	}
+	if putBack(known, ends) {
+		ends = known
 	}
 	heads, unsigned, err := s.heads(ctx, given)
 	if err != nil {

@@ -66,6 +66,7 @@ type Store struct {
 	home      *homeLock                       // nil without one
 	homePath  string                          // of ProvenFile; "" without one
 	lock      lock
+	known     knownEnds
 
 	writable writable
 	taken    func(error)

@@ -119,6 +119,30 @@ func (s *tampered) entries() []fleet.AuditEntry {
 	return must(s.Audit(s.t.Context(), fleet.AuditQuery{Oldest: true}))(s.t)
 }
 
+// restart has another process serve the database.
+func (s *tampered) restart(options Options) {
+	s.t.Helper()
+	if err := s.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Store = open(s.t, options)
+}
+
+// proof is a proof as it is in the database.
+func (s *tampered) proof(name string) (sealed []byte) {
+	s.t.Helper()
+	if err := s.db.QueryRowContext(s.t.Context(), `SELECT body FROM proofs WHERE name = $1`, name).Scan(&sealed); err != nil {
+		s.t.Fatal(err)
+	}
+	return sealed
+}
+
+// putBack has a proof be what it was.
+func (s *tampered) putBack(name string, sealed []byte) {
+	s.t.Helper()
+	s.exec(`UPDATE proofs SET body = $1 WHERE name = $2`, sealed, name)
+}
+
 // keep remembers what meddle puts back.
 func (s *tampered) keep(tables ...string) {
 	s.t.Helper()
@@ -239,11 +263,7 @@ func TestAHeadProvesWhatIsMissingAtTheEnd(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := filled(t, options)
 		all := s.entries()
-		var before []byte
-		if err := s.db.QueryRowContext(t.Context(), `SELECT body FROM proofs WHERE name = $1`, auditEnds).
-			Scan(&before); err != nil {
-			t.Fatal(err)
-		}
+		before := s.proof(auditEnds)
 		last := all[len(all)-1].ID
 		must(s.TagDevice(t.Context(), deviceN(1).ID, "later", nil))(t)
 		head := signed(s.SignHead(t.Context()))(t)
@@ -251,9 +271,10 @@ func TestAHeadProvesWhatIsMissingAtTheEnd(t *testing.T) {
 			t.Errorf("%s reads as %s, %v", head, again, err)
 		}
 		s.exec(`DELETE FROM audit WHERE id > $1`, last)
-		s.exec(`UPDATE proofs SET body = $1 WHERE name = $2`, before, auditEnds)
+		s.putBack(auditEnds, before)
 		s.wantFirst("the head of the database", last+1)
 		s.exec(`DELETE FROM audit_heads WHERE audit_id > $1`, last)
+		s.restart(options)
 		s.wantIntact() // this is the whole database as it was once
 		s.wantFirst("the head of the log", last+1, head)
 		head.Hash = strings.Repeat("0", 64)
@@ -281,6 +302,27 @@ func TestAForgedHeadKeepsNoHeadFromBeingSigned(t *testing.T) {
 		if again := signed(s.SignHead(t.Context()))(t); again.ID != last.ID+1 || len(s.entries()) != int(last.ID)+1 {
 			t.Errorf("got head %s of %d entries, want it recorded once", again, len(s.entries()))
 		}
+	})
+}
+
+// Entries could be cut off while Muster ran, by putting the proof of an earlier end back: the next entry followed it.
+func TestAnEndThatIsPutBackWhileMusterRunsIsFound(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := filled(t, options)
+		before, last := s.proof(auditEnds), s.entries()[len(s.entries())-1].ID
+		for n := range 3 {
+			must(s.TagDevice(t.Context(), deviceN(1).ID, fleet.Tag(fmt.Sprint("later", n)), nil))(t)
+		}
+		s.exec(`DELETE FROM audit WHERE id > $1`, last)
+		s.putBack(auditEnds, before)
+		s.wantFirst("before the next entry", last+1)
+		must(s.TagDevice(t.Context(), deviceN(1).ID, "next", nil))(t)
+		all := s.entries()
+		if e := all[len(all)-2]; e.What != fleet.AuditTampered || e.ID != last+4 {
+			t.Errorf("got %+v", e)
+		}
+		s.restart(options)
+		s.wantFirst("after a restart", last+1)
 	})
 }
 

@@ -253,6 +253,7 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 	if err := end.appendAudit(effects.audit); err != nil {
 		return effects, err
 	}
+	effects.merge(end.effects)
 	return effects, w.session.exec(ctx, "COMMIT")
 }
 

@@ -157,6 +157,7 @@ func TestRecognisingATokenReadsTheStoreOnce(t *testing.T) {
 
 func request(header, value string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
+	r.RemoteAddr = "127.0.0.1:1234"
 	if header != "" {
 		r.Header.Set(header, value)
 	}

@@ -111,15 +111,35 @@ func CookieOf(r *http.Request, name string) string {
 }
 
 // PlainCookies tells whether a request is plain HTTP on this machine. Any other one is taken for one that comes over
-// TLS, perhaps to a proxy: a browser drops the cookie where it does not.
+// TLS, perhaps to a proxy: a browser drops the cookie where it does not. A session that came under the name with
+// __Host- keeps that name, whatever the rest of the request looks like.
 func PlainCookies(r *http.Request) bool {
-	host := r.Host
+	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https:") || forwarded(r) {
+		return false
+	}
+	if kept, err := r.Cookie(HostPrefix + SessionCookie); err == nil && kept.Value != "" {
+		return false
+	}
+	return LoopbackHost(r.Host) && LoopbackHost(r.RemoteAddr)
+}
+
+// forwarded tells whether a proxy says that it sent the request.
+func forwarded(r *http.Request) bool {
+	for name := range r.Header {
+		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
+			return true
+		}
+	}
+	return false
+}
+
+// LoopbackHost tells whether a host, with or without a port, is localhost or a loopback address.
+func LoopbackHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return r.TLS == nil && !strings.HasPrefix(r.Header.Get("Origin"), "https:") &&
-		(strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback())
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
 func unauthorized(message string) error {

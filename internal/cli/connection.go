@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,7 @@ type connection struct {
 	Server     string `help:"Address of the server, or the name of one that you logged in to; without it, the one that you logged in to last, else http://127.0.0.1:2525." placeholder:"URL|NAME"`
 	Token      string `secret:"" help:"Token to use; without one, that of your log-in, else the administrator's in --muster-home. Better --token-file." placeholder:"TOKEN"`
 	TokenFile  string `help:"File with the token to use." type:"path" placeholder:"FILE"`
-	MusterHome string `help:"Home folder of a server on this machine." default:"${home}" env:"MUSTER_HOME" type:"path"`
+	MusterHome string `help:"Home folder of a server on this machine; without it, ${home}, whose token is sent to loopback addresses only." env:"MUSTER_HOME" type:"path" placeholder:"DIR"`
 	CA         string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, that of your log-in, else the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
 }
 
@@ -49,7 +50,10 @@ type target struct {
 // machine: never for one that was logged in to some day.
 func (c *connection) target(all logins) (target, error) {
 	at := target{address: strings.TrimRight(c.Server, "/"), token: c.Token, ca: c.CA, home: c.MusterHome}
-	byLogin := c.Token == "" && c.MusterHome == defaultHome()
+	if c.MusterHome == "" {
+		at.home = defaultHome()
+	}
+	byLogin := c.Token == "" && c.MusterHome == ""
 	if at.address == "" {
 		at.address = defaultServer
 		if byLogin && all.Servers[all.Current].Token != "" {
@@ -89,6 +93,9 @@ func (c *connection) client() (*client.Client, error) {
 		return nil, err
 	}
 	if at.token == "" {
+		if c.MusterHome == "" && !at.onThisMachine() {
+			return nil, notLoggedIn(at)
+		}
 		text, err := os.ReadFile(filepath.Join(at.home, auth.AdminTokenFile))
 		if err != nil {
 			return nil, noToken(at.home, err)
@@ -96,6 +103,12 @@ func (c *connection) client() (*client.Client, error) {
 		at.token = strings.TrimSpace(string(text))
 	}
 	return at.client(at.token)
+}
+
+// onThisMachine tells whether the address is a loopback one.
+func (t target) onThisMachine() bool {
+	at, err := url.Parse(t.address)
+	return err == nil && auth.LoopbackHost(at.Host)
 }
 
 // client calls the server with a token; "": with none.
@@ -135,6 +148,15 @@ func (t target) trusted() (*x509.CertPool, error) {
 func noCertificate(why string) error {
 	return &fleet.Error{Code: fleet.CodeInvalid, Message: "--ca cannot be used: " + why,
 		Hint: "Give a file with the server's certificate, or its issuer's, in PEM."}
+}
+
+// notLoggedIn is the error about a server that is to be called by the administrator's token of this machine.
+func notLoggedIn(at target) error {
+	return &fleet.Error{Code: fleet.CodeUnauthorized,
+		Message: fmt.Sprintf("you are not logged in to %s, and the token in %s is for a server on this machine", at.address,
+			at.home),
+		Hint: fmt.Sprintf("Type `muster login --server %s`, or give --token-file FILE (or MUSTER_TOKEN). If the server is "+
+			"the one whose home that is, give --muster-home (or MUSTER_HOME).", at.address)}
 }
 
 func noToken(home string, err error) error {

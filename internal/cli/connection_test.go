@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"muster/api"
 	"muster/internal/auth"
+	"muster/internal/fleet"
 	"muster/internal/listen"
 )
 
@@ -175,6 +177,44 @@ func TestAStopLeavesWhatIsPaused(t *testing.T) {
 		if code != exitDone || errs != "" || !strings.HasPrefix(out,
 			"Stopped before: the mode is paused and stays so, nothing is written to "+who+". `muster resume") {
 			t.Errorf("%s: got %d and\n%s%s", args, code, out, errs)
+		}
+	}
+}
+
+// `muster status --server URL` sent the administrator's token of this machine to any server, also to one that was
+// logged out of.
+func TestTheTokenOfTheHomeWentToAnyServer(t *testing.T) {
+	file := configured(t)
+	data := t.TempDir()
+	t.Setenv("XDG_DATA_HOME", data)
+	home := filepath.Join(data, "muster")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, home, auth.AdminTokenFile, "of the home\n")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Dir(file), filepath.Base(file), `{"servers":{"out":{"address":"https://muster.example"}}}`)
+	for _, server := range []string{
+		"https://192.0.2.1:2525", "out", "https://muster.example", "http://127.0.0.1@muster.example",
+		"http://localhost.muster.example", "http://127.0.0.1.example",
+	} {
+		_, err := (&connection{Server: server}).client() // sends nothing
+		var e *fleet.Error
+		if !errors.As(err, &e) || e.Code != fleet.CodeUnauthorized || !strings.Contains(e.Hint, "muster login") {
+			t.Errorf("%s: got %v, want an error that names the log-in", server, err)
+		}
+		if _, err := (&connection{Server: server, MusterHome: home}).client(); err != nil {
+			t.Errorf("%s with a home that was given: got %v", server, err)
+		}
+		if _, err := (&connection{Server: server, Token: "t"}).client(); err != nil {
+			t.Errorf("%s with a token: got %v", server, err)
+		}
+	}
+	for _, server := range []string{"", "http://localhost:2525", "https://127.0.0.1:2525/", "http://[::1]:2525"} {
+		if _, err := (&connection{Server: server}).client(); err != nil {
+			t.Errorf("%s: got %v", server, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	at, err := (&connection{Server: c.Server, CA: c.CA, MusterHome: defaultHome()}).target(all)
+	at, err := (&connection{Server: c.Server, CA: c.CA}).target(all)
 	if err != nil {
 		return err
 	}

@@ -170,12 +170,12 @@ func TestTokensStayWithTheirServers(t *testing.T) {
 		flags connection
 		want  target
 	}{
-		"a token without a server is for this machine": {connection{Token: "t", MusterHome: defaultHome()},
+		"a token without a server is for this machine": {connection{Token: "t"},
 			target{address: defaultServer, token: "t"}},
 		"a home without a server is for this machine": {connection{MusterHome: home}, target{address: defaultServer}},
 		"a home counts more than a log-in": {connection{Server: "one", MusterHome: home},
 			target{address: one.URL}},
-		"a token counts more than a log-in": {connection{Server: "two", Token: "t", MusterHome: defaultHome()},
+		"a token counts more than a log-in": {connection{Server: "two", Token: "t"},
 			target{address: two.URL, token: "t"}},
 	} {
 		got, err := test.flags.target(all)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,12 +19,15 @@ type browser struct {
 	w       *world
 	host    string
 	cookies map[string]string
-	site    string // of Sec-Fetch-Site
+	site    string      // of Sec-Fetch-Site
+	from    string      // address and port
+	header  http.Header // further ones, as of a proxy
 	last    *http.Response
 }
 
 func (w *world) browser() *browser {
-	return &browser{w: w, host: "127.0.0.1:2525", cookies: map[string]string{}, site: "same-origin"}
+	return &browser{w: w, host: "127.0.0.1:2525", cookies: map[string]string{}, site: "same-origin",
+		from: "127.0.0.1:1234"}
 }
 
 // send gives the status, the place of a redirect and the text of a page.
@@ -33,6 +37,8 @@ func (b *browser) send(method, path string, form url.Values) (status int, to, te
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+	r.RemoteAddr = b.from
+	maps.Copy(r.Header, b.header)
 	r.Header.Set("Sec-Fetch-Site", b.site)
 	for name, value := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
@@ -189,6 +195,7 @@ func TestAProxyOnThisMachineGetsSecureCookies(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:2525/ui/login",
 		strings.NewReader(account("anna", goodPassword).Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.RemoteAddr = "127.0.0.1:1234"
 	r.Header.Set("Origin", "https://muster.example")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	rec := httptest.NewRecorder()
@@ -196,6 +203,50 @@ func TestAProxyOnThisMachineGetsSecureCookies(t *testing.T) {
 	cookies := rec.Result().Cookies()
 	if len(cookies) != 2 || !cookies[0].Secure || !strings.HasPrefix(cookies[0].Name, auth.HostPrefix) {
 		t.Fatalf("got %d %v", rec.Code, cookies)
+	}
+}
+
+// Behind a proxy that gives Muster a loopback Host, the log-in has an Origin, and the pages after it have none.
+func TestATokenWasRenewedIntoACookieForPlainHTTP(t *testing.T) {
+	w := newWorld(t)
+	w.user("anna", fleet.RoleViewer)
+	b := w.browser()
+	b.header = http.Header{"Origin": {"https://muster.example"}}
+	b.want(http.StatusSeeOther, "/ui/", "POST", "/ui/login", account("anna", goodPassword))
+	b.header = nil
+	w.clock.by += 61 * time.Minute
+	b.want(http.StatusOK, "anna", "GET", "/ui/", nil)
+	renewed := b.last.Cookies()
+	if len(renewed) != 1 || !renewed[0].Secure || renewed[0].Name != auth.HostPrefix+auth.SessionCookie {
+		t.Errorf("got %v", renewed)
+	}
+	b.want(http.StatusSeeOther, "/ui/login", "POST", "/ui/logout", url.Values{})
+	if _, kept := b.cookies[auth.HostPrefix+auth.SessionCookie]; kept {
+		t.Error("the log-out leaves the cookie")
+	}
+}
+
+func TestARequestOfAProxyGetsNoCookieForPlainHTTP(t *testing.T) {
+	w := newWorld(t)
+	w.user("anna", fleet.RoleViewer)
+	for name, change := range map[string]func(*browser){
+		"X-Forwarded-For":   func(b *browser) { b.header = http.Header{"X-Forwarded-For": {"127.0.0.1"}} },
+		"X-Forwarded-Proto": func(b *browser) { b.header = http.Header{"X-Forwarded-Proto": {"https"}} },
+		"Forwarded":         func(b *browser) { b.header = http.Header{"Forwarded": {"proto=https"}} },
+		"Via":               func(b *browser) { b.header = http.Header{"Via": {"1.1 proxy"}} },
+		"another machine":   func(b *browser) { b.from = "192.0.2.7:1234" },
+	} {
+		b := w.browser()
+		change(b)
+		b.want(http.StatusSeeOther, "/ui/", "POST", "/ui/login", account("anna", goodPassword))
+		for _, cookie := range b.last.Cookies() {
+			if !cookie.Secure || !strings.HasPrefix(cookie.Name, auth.HostPrefix) {
+				t.Errorf("%s: got %v", name, cookie)
+			}
+		}
+		token := b.cookies[auth.HostPrefix+auth.SessionCookie]
+		b.cookies = map[string]string{auth.SessionCookie: token}
+		b.want(http.StatusSeeOther, "/ui/login", "GET", "/ui/", nil) // others can set a cookie of this name
 	}
 }
 

@@ -35,6 +35,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "private, no-cache")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Content-Security-Policy", replyPolicy)
+	if r.TLS != nil { // browsers heed it where they trust the certificate, and for names only
+		header.Set("Strict-Transport-Security", "max-age=31536000")
+	}
 	if err := s.acceptable(r); err != nil {
 		s.traceRefusal(r, auth.Principal{}, "", err)
 		s.fail(rec, r, err)

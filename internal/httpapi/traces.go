@@ -24,7 +24,8 @@ const (
 	traceLimit    = 2 * time.Second // that a request waits for the database
 )
 
-// traceRefusal leaves a refused request in the audit. The answer does not wait for a database that is away.
+// traceRefusal leaves a refused request in the audit, also of a client that hung up. The answer does not wait for a
+// database that is away.
 func (s *server) traceRefusal(r *http.Request, who auth.Principal, operation string, err error) {
 	what := tracedRefusal
 	switch {
@@ -47,7 +48,7 @@ func (s *server) traceRefusal(r *http.Request, who auth.Principal, operation str
 		path = path[:maxTracedPath] + "…"
 	}
 	detail := r.Method + " " + path + " from " + remoteHost(r) + ": " + fleet.Reason(err)
-	ctx, cancel := context.WithTimeout(fleet.WithActor(r.Context(), name), traceLimit)
+	ctx, cancel := context.WithTimeout(fleet.WithActor(context.WithoutCancel(r.Context()), name), traceLimit)
 	defer cancel()
 	if err := s.Audit.RecordBounded(ctx, what, operation, detail); err != nil {
 		s.log.Warn("a refused request is not in the audit", logkey.Token, name, logkey.Method, r.Method, logkey.Path, path,

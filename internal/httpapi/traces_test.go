@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -146,4 +147,53 @@ func TestTheAuditIsSearchedVerifiedAndSigned(t *testing.T) {
 		body: `{"heads":["1:2:3"]}`})
 	w.problem(http.StatusForbidden, call{method: http.MethodPost, path: path + "/verify", body: `{}`,
 		role: fleet.RoleViewer})
+}
+
+// leaving is an audit whose client is gone when the entry is written.
+type leaving struct {
+	*store.Store
+	leave func()
+}
+
+func (l leaving) RecordBounded(ctx context.Context, what, subject, detail string) error {
+	l.leave()
+	return l.Store.RecordBounded(ctx, what, subject, detail)
+}
+
+func TestAClientThatHungUpLeftNoRefusalInTheAudit(t *testing.T) {
+	w := newWorld(t)
+	ctx, leave := context.WithCancel(t.Context())
+	w = w.with(func(o *Options) { o.Audit = leaving{w.store, leave} })
+	r := httptest.NewRequestWithContext(ctx, http.MethodDelete, "http://localhost"+Prefix+"/devices/"+string(idA), nil)
+	r.Header.Set("Authorization", "Bearer "+w.tokens[fleet.RoleViewer])
+	rec := httptest.NewRecorder()
+	w.api.ServeHTTP(rec, r)
+	if got := w.traced("request.refused"); rec.Code != http.StatusForbidden || len(got) != 1 {
+		t.Errorf("got %d and %+v", rec.Code, got)
+	}
+}
+
+func TestRepliesWithAPIKeysWereKeptInCaches(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	for _, path := range []string{Prefix + "/devices", Prefix + "/devices/" + string(idA)} {
+		for role, want := range map[fleet.Role]string{fleet.RoleAdmin: "no-store", fleet.RoleViewer: "private, no-cache"} {
+			resp := w.do(call{method: http.MethodGet, path: path, role: role})
+			if got := resp.Header.Get("Cache-Control"); got != want || resp.StatusCode != http.StatusOK {
+				t.Errorf("%s as %s: got %d with %q, want %q", path, role, resp.StatusCode, got, want)
+			}
+		}
+	}
+}
+
+func TestBrowsersAreToldToStayWithTLS(t *testing.T) {
+	w := newWorld(t)
+	for _, url := range []string{"https://muster.example/", "http://muster.example/", "https://muster.example/nothing"} {
+		rec := httptest.NewRecorder()
+		w.api.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, url, nil))
+		got := rec.Header().Get("Strict-Transport-Security")
+		if secure := strings.HasPrefix(url, "https:"); secure != strings.HasPrefix(got, "max-age=") {
+			t.Errorf("%s: got %q", url, got)
+		}
+	}
 }

@@ -64,6 +64,19 @@ func (t *tx) mayChangeTag(of carriers, tag fleet.Tag, before []fleet.Tag) error 
 	return nil
 }
 
+// mayDeleteTag is mayChangeTag for all that carries the tag.
+func (t *tx) mayDeleteTag(tag fleet.Tag) error {
+	if err := t.mayChangeTag(deviceTags, tag, nil); err != nil {
+		return err
+	}
+	beside, err := collect(t.ctx, t.session, scanTag, `SELECT DISTINCT tag FROM template_tags
+		WHERE template_id IN (SELECT template_id FROM template_tags WHERE tag = $1)`, string(tag))
+	if err != nil {
+		return err
+	}
+	return t.mayChangeTag(templateTags, tag, beside)
+}
+
 func protectedTag(of carriers, tag fleet.Tag) error {
 	if of == templateTags {
 		return &fleet.Error{Code: fleet.CodeForbidden,

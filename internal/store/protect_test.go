@@ -146,3 +146,24 @@ func TestTheScopeOfAUserEndsWithARoleThatHasNone(t *testing.T) {
 		}
 	})
 }
+
+// The tags of a template that carries a protected one are an author's, also where a tag is deleted as a whole.
+func TestAnOperatorDeletedATagOfATemplateWithAProtectedOne(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		admin, operator := as(t, fleet.RoleAdmin), as(t, fleet.RoleOperator)
+		var ids []int64
+		for range 2 {
+			ids = append(ids, must(s.CreateTemplate(admin, fleet.Template{Op: fleet.OpSet, Key: "options", Text: "{}"}))(t).ID)
+			must(s.TagTemplate(admin, ids[len(ids)-1], "laptops", nil))(t)
+		}
+		must(s.TagTemplate(admin, ids[1], "finance", nil))(t)
+		if err := s.ProtectTag(admin, "finance", true); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.DeleteTag(operator, "laptops", nil)
+		wantCode(t, err, fleet.CodeForbidden)
+		must(s.UntagTemplate(as(t, fleet.RoleAuthor), ids[1], "laptops", nil))(t)
+		must(s.DeleteTag(operator, "laptops", nil))(t) // only a template without a protected tag carries it
+	})
+}

@@ -148,7 +148,7 @@ func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current
 		if err := ask(check, &all); err != nil {
 			return nil, err
 		}
-		if err := t.mayChangeTag(deviceTags, tag, nil); err != nil {
+		if err := t.mayDeleteTag(tag); err != nil {
 			return nil, err
 		}
 		generation, err := t.generation(fmt.Sprintf("tag deleted: %q", tag))

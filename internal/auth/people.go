@@ -36,7 +36,7 @@ type PeopleStore interface {
 	LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error)
 	UseLoginLink(ctx context.Context, use fleet.UseLink) error
 
-	Record(ctx context.Context, what, subject, detail string) error
+	RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error
 }
 
 const (
@@ -61,6 +61,7 @@ type People struct {
 	log       *slog.Logger
 	passwords *passwords
 	throttle  *throttle
+	turns     *turns
 
 	mu    sync.Mutex
 	known map[string]fleet.Session // guarded by mu; by hash, as last read; see session
@@ -79,7 +80,7 @@ func NewPeople(o PeopleOptions) *People {
 		o.Life = defaultLife
 	}
 	return &People{PeopleOptions: o, log: o.Log.With(logkey.Component, "auth"), passwords: newPasswords(o.Cost),
-		throttle: newThrottle(), known: map[string]fleet.Session{},
+		throttle: newThrottle(), turns: newTurns(), known: map[string]fleet.Session{},
 		used: map[string]time.Time{}}
 }
 
@@ -120,7 +121,8 @@ func UserName(name string) (string, error) {
 
 // LogIn starts a session for a user name and a password. A name that no user has costs the same hash as a wrong
 // password, and gets the same answer.
-func (p *People) LogIn(ctx context.Context, name, password string, from Client) (Started, error) {
+func (p *People) LogIn(ctx context.Context, name, password string, from Client) (started Started,
+	err error) {
 	if len(password) > maxPasswordBytes { // it is no user's, and not worth the work
 		password = ""
 	}
@@ -128,30 +130,19 @@ func (p *People) LogIn(ctx context.Context, name, password string, from Client) 
 	if err != nil {
 		return Started{}, err
 	}
-	try := attempt{account: hashOf(canonical), address: from.Address, known: p.knows(user, from.Device)}
-	if err := p.throttle.begin(try, p.Now()); err != nil {
-		p.log.Warn("too many attempts to log in", logkey.Address, from.Address)
-		return Started{}, err
-	}
-	matches, outdated, err := p.passwords.compare(ctx, password, user.Password)
-	if err != nil {
-		p.throttle.forgive(try) // nothing was learnt
-		return Started{}, err
-	}
-	if !matches {
-		p.recordFailure(ctx, user.Name, from)
-		return Started{}, wrongPassword()
-	}
-	p.throttle.forgive(try)
-	in := fleet.LogIn{Password: user.Password}
-	if outdated {
-		if rehashed, err := p.passwords.hash(ctx, password); err == nil { // else the next log-in tries again
-			in.Rehashed, user.Password = rehashed, rehashed
+	c := claim{account: hashOf(canonical), user: user, password: password, from: from, refusal: wrongPassword()}
+	err = p.proven(ctx, c, func(ctx context.Context, outdated bool) error {
+		in := fleet.LogIn{Password: user.Password}
+		if outdated {
+			if rehashed, err := p.passwords.hash(ctx, password); err == nil { // else the next log-in tries again
+				in.Rehashed, user.Password = rehashed, rehashed
+			}
 		}
-	}
-	started := p.newSession(user, from)
-	in.Session = started.Session
-	if err := p.Store.StartSession(fleet.WithActor(ctx, user.Name), in); err != nil {
+		started = p.newSession(user, from)
+		in.Session = started.Session
+		return p.Store.StartSession(fleet.WithActor(ctx, user.Name), in)
+	})
+	if err != nil {
 		return Started{}, err
 	}
 	return started, nil
@@ -167,17 +158,6 @@ func (p *People) claimed(ctx context.Context, name string) (canonical string, us
 		return canonical, fleet.User{}, nil
 	}
 	return canonical, user, err
-}
-
-// recordFailure leaves a row in the audit. A name that no user has is not recorded: it may be a mistyped password.
-func (p *People) recordFailure(ctx context.Context, user string, from Client) {
-	detail := "wrong password, from " + from.Address
-	if user == "" {
-		detail = "no such user, from " + from.Address
-	}
-	if err := p.Store.Record(fleet.WithActor(ctx, fleet.Anonymous), "login.fail", user, detail); err != nil {
-		p.log.Error("a failed log-in is not in the audit", logkey.Address, from.Address, logkey.Err(err))
-	}
 }
 
 func wrongPassword() error {

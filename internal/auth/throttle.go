@@ -16,12 +16,13 @@ type rate struct {
 	interval time.Duration
 }
 
-// The limits of log-ins that fail. One that succeeds counts for none of them.
+// The limits of log-ins that fail, and of those that succeed: each costs a hash.
 var (
 	perAccount = rate{10, 30 * time.Second}
 	perAddress = rate{30, 5 * time.Second}
 	inAll      = rate{100, time.Second}
 	perKnown   = rate{10, 30 * time.Second} // of an account, from clients that logged in to it before
+	perSuccess = rate{10, 10 * time.Second} // of an account, with its password
 )
 
 // throttle limits the attempts to log in. It is memory of this process only: a restart forgives what was tried.
@@ -57,8 +58,30 @@ func (a attempt) counters() []counter {
 	return []counter{{perAccount, "account " + a.account}, {perAddress, "address " + network(a.address)}, {inAll, "all"}}
 }
 
+func (a attempt) refusal(wait time.Duration) error {
+	return tooMany("there were too many attempts to log in", "on a device where you logged in before, or by a log-in "+
+		"link: `muster login-link` on the server's machine prints one", wait)
+}
+
+// success is a log-in to an account, by the hash of its name, that has the right password or may have it. It is counted
+// in the account's turn only, so that wrong passwords, which are forgiven there, keep nobody out.
+type success string
+
+func (s success) counters() []counter { return []counter{{perSuccess, "success " + string(s)}} }
+
+func (success) refusal(wait time.Duration) error {
+	return tooMany("this user logged in too often", "or go on with a session that has begun: its token is good for many "+
+		"requests", wait)
+}
+
+// limited is what the throttle counts.
+type limited interface {
+	counters() []counter
+	refusal(wait time.Duration) error
+}
+
 // begin counts an attempt, or answers too_many and counts nothing.
-func (t *throttle) begin(a attempt, now time.Time) error {
+func (t *throttle) begin(a limited, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(now)
@@ -68,7 +91,7 @@ func (t *throttle) begin(a attempt, now time.Time) error {
 		wait = max(wait, t.until(c, now).Sub(now)+c.rate.interval-full)
 	}
 	if wait > 0 {
-		return tooManyAttempts(wait)
+		return a.refusal(wait)
 	}
 	for _, c := range a.counters() {
 		t.counters[c] = t.until(c, now).Add(c.rate.interval)
@@ -85,7 +108,7 @@ func (t *throttle) until(c counter, now time.Time) time.Time {
 }
 
 // forgive takes back what begin counted.
-func (t *throttle) forgive(a attempt) {
+func (t *throttle) forgive(a limited) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range a.counters() {
@@ -109,13 +132,11 @@ func (t *throttle) forget(now time.Time) {
 	}
 }
 
-func tooManyAttempts(wait time.Duration) error {
+func tooMany(message, otherwise string, wait time.Duration) error {
 	seconds := int(math.Ceil(wait.Seconds()))
 	return &fleet.Error{
-		Code: fleet.CodeTooMany, Message: "there were too many attempts to log in",
-		Hint: fmt.Sprintf("Try again in %d seconds, on a device where you logged in before, or by a log-in link: "+
-			"`muster login-link` on the server's machine prints one.", seconds),
-		RetryAfter: time.Duration(seconds) * time.Second,
+		Code: fleet.CodeTooMany, Message: message, RetryAfter: time.Duration(seconds) * time.Second,
+		Hint: fmt.Sprintf("Try again in %d seconds, %s.", seconds, otherwise),
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // spend makes attempts until one is refused, and gives how many were not.
-func spend(t *testing.T, limits *throttle, at time.Time, next func(n int) attempt) int {
+func spend(t *testing.T, limits *throttle, at time.Time, next func(n int) limited) int {
 	t.Helper()
 	for n := range 100_000 {
 		if err := limits.begin(next(n), at); err != nil {
@@ -29,16 +29,17 @@ func spend(t *testing.T, limits *throttle, at time.Time, next func(n int) attemp
 
 func TestAttemptsAreLimitedPerAccountPerAddressAndInAll(t *testing.T) {
 	for name, test := range map[string]struct {
-		next func(n int) attempt
+		next func(n int) limited
 		want rate
 	}{
-		"account": {func(n int) attempt { return attempt{account: "a", address: fmt.Sprint("192.0.2.", n)} }, perAccount},
-		"address": {func(n int) attempt { return attempt{account: fmt.Sprint(n), address: "192.0.2.1"} }, perAddress},
-		"one network": {func(n int) attempt {
+		"account": {func(n int) limited { return attempt{account: "a", address: fmt.Sprint("192.0.2.", n)} }, perAccount},
+		"address": {func(n int) limited { return attempt{account: fmt.Sprint(n), address: "192.0.2.1"} }, perAddress},
+		"one network": {func(n int) limited {
 			return attempt{account: fmt.Sprint(n), address: fmt.Sprintf("2001:db8::%x", n)}
 		}, perAddress},
-		"in all": {func(n int) attempt { return attempt{account: fmt.Sprint(n), address: fmt.Sprint(n)} }, inAll},
-		"known":  {func(int) attempt { return attempt{account: "a", address: "192.0.2.1", known: true} }, perKnown},
+		"in all": {func(n int) limited { return attempt{account: fmt.Sprint(n), address: fmt.Sprint(n)} }, inAll},
+		"known":  {func(int) limited { return attempt{account: "a", address: "192.0.2.1", known: true} }, perKnown},
+		"right":  {func(int) limited { return success("a") }, perSuccess},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := newThrottle()
@@ -66,8 +67,8 @@ func TestAnAttackerKeepsNoKnownDeviceOut(t *testing.T) {
 	user := attempt{account: "anna", address: "192.0.2.1", known: true} // at the address of the attacker
 	for n := range 12 * 60 {
 		at := noon.Add(time.Duration(n) * time.Minute)
-		spend(t, limits, at, func(int) attempt { return attempt{account: "anna", address: "192.0.2.1"} })
-		spend(t, limits, at, func(i int) attempt { return attempt{account: fmt.Sprint(n, i), address: fmt.Sprint(n, i)} })
+		spend(t, limits, at, func(int) limited { return attempt{account: "anna", address: "192.0.2.1"} })
+		spend(t, limits, at, func(i int) limited { return attempt{account: fmt.Sprint(n, i), address: fmt.Sprint(n, i)} })
 		if n%60 == 0 { // once an hour, with a mistyped password first
 			for range 2 {
 				if err := limits.begin(user, at); err != nil {
@@ -83,7 +84,7 @@ func TestAnAttackerKeepsNoKnownDeviceOut(t *testing.T) {
 	}
 }
 
-func TestALogInThatSucceedsCountsForNothing(t *testing.T) {
+func TestALogInThatSucceedsIsNoFailure(t *testing.T) {
 	limits := newThrottle()
 	for range 10 * perAccount.burst {
 		if err := limits.begin(attempt{account: "a", address: "192.0.2.1"}, noon); err != nil {

@@ -67,8 +67,8 @@ func (p *People) DeleteUser(ctx context.Context, name string) error {
 
 // ChangePassword gives the user who asks another password, ends every session of theirs and starts a new one. The
 // current password is needed again: a session that was left open is not enough.
-func (p *People) ChangePassword(ctx context.Context, who Principal, current, password string, from Client) (Started,
-	error) {
+func (p *People) ChangePassword(ctx context.Context, who Principal, current, password string, from Client) (
+	started Started, err error) {
 	if who.Session == "" {
 		return Started{}, &fleet.Error{Code: fleet.CodeConflict, Message: "a token has no password",
 			Hint: "Log in as a user first, or use `muster user password NAME` with an administrator's token."}
@@ -80,29 +80,27 @@ func (p *People) ChangePassword(ctx context.Context, who Principal, current, pas
 	if err := validatePassword(user.Name, password); err != nil {
 		return Started{}, err
 	}
-	try := attempt{account: hashOf(user.Name), address: from.Address, known: p.knows(user, from.Device)}
-	if err := p.throttle.begin(try, p.Now()); err != nil {
-		return Started{}, err
-	}
-	matches, _, err := p.passwords.compare(ctx, current, user.Password)
-	if err != nil {
-		p.throttle.forgive(try)
-		return Started{}, err
-	}
-	if !matches {
-		p.recordFailure(ctx, user.Name, from)
-		return Started{}, &fleet.Error{Code: fleet.CodeForbidden, Message: "the current password is wrong",
-			Hint: "Forgotten? An administrator gets you a log-in link with `muster login-link " + user.Name + "`."}
-	}
-	p.throttle.forgive(try)
-	hash, err := p.passwords.hash(ctx, password)
-	if err != nil {
-		return Started{}, err
-	}
-	defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
-	if user, err = p.Store.PutUser(ctx, fleet.PutUser{Name: user.Name, Password: &hash}); err != nil {
-		return Started{}, err
-	}
-	started := p.newSession(user, from)
-	return started, p.Store.StartSession(ctx, fleet.LogIn{Session: started.Session, Password: hash})
+	c := claim{account: hashOf(user.Name), user: user, password: current, from: from, refusal: &fleet.Error{
+		Code: fleet.CodeForbidden, Message: "the current password is wrong",
+		Hint: "Forgotten? An administrator gets you a log-in link with `muster login-link " + user.Name + "`."}}
+	err = p.proven(ctx, c, func(ctx context.Context, _ bool) error {
+		now, err := p.Store.User(ctx, user.Name)
+		if err != nil {
+			return err
+		}
+		if now.Password != user.Password { // it was changed while this change waited for its turn
+			return c.refusal
+		}
+		hash, err := p.passwords.hash(ctx, password)
+		if err != nil {
+			return err
+		}
+		defer p.forget(func(s fleet.Session) bool { return s.User == user.Name })
+		if user, err = p.Store.PutUser(ctx, fleet.PutUser{Name: user.Name, Password: &hash}); err != nil {
+			return err
+		}
+		started = p.newSession(user, from)
+		return p.Store.StartSession(ctx, fleet.LogIn{Session: started.Session, Password: hash})
+	})
+	return started, err
 }

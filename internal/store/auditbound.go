@@ -17,13 +17,13 @@ const (
 	longestWindow  = time.Hour
 )
 
-// bounded counts entries by who and what.
+// bounded counts entries by who and what, and some by subject.
 type bounded struct {
 	mu      sync.Mutex // guards the rest
 	windows map[boundedKey]*window
 }
 
-type boundedKey struct{ who, what string }
+type boundedKey struct{ who, what, subject string } // subject "": of all
 
 type window struct {
 	ends    time.Time
@@ -87,7 +87,16 @@ func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
 
 // RecordBounded is Record for what may come often. It counts what it does not write.
 func (s *Store) RecordBounded(ctx context.Context, what, subject, detail string) error {
-	key := boundedKey{fleet.ActorOf(ctx), what}
+	return s.recordBounded(ctx, boundedKey{who: fleet.ActorOf(ctx), what: what}, subject, detail)
+}
+
+// RecordBoundedBySubject is RecordBounded where each subject is counted apart: many entries about one hide none about
+// another.
+func (s *Store) RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error {
+	return s.recordBounded(ctx, boundedKey{fleet.ActorOf(ctx), what, subject}, subject, detail)
+}
+
+func (s *Store) recordBounded(ctx context.Context, key boundedKey, subject, detail string) error {
 	record, more := s.bounded.admit(key, s.clock())
 	if more > 0 {
 		if err := s.recordMore(ctx, key, more); err != nil {
@@ -97,11 +106,11 @@ func (s *Store) RecordBounded(ctx context.Context, what, subject, detail string)
 	if !record {
 		return nil
 	}
-	return s.Record(ctx, what, subject, detail)
+	return s.Record(ctx, key.what, subject, detail)
 }
 
 func (s *Store) recordMore(ctx context.Context, key boundedKey, more int) error {
-	return s.Record(fleet.WithActor(ctx, key.who), key.what, "", fmt.Sprintf("and %d more", more))
+	return s.Record(fleet.WithActor(ctx, key.who), key.what, key.subject, fmt.Sprintf("and %d more", more))
 }
 
 // flushBounded writes the counts of the windows that are over, or of all.

@@ -49,8 +49,8 @@ func (t *tx) findHeadsBeyond(ends fleet.AuditEnds) error {
 	if w := t.store.writer; id.Int64 != w.headBeyond {
 		t.committed(func() { w.headBeyond = id.Int64 })
 		t.store.log.Error("there is a head of the audit beyond its end: type `muster audit verify`", "entry", id.Int64)
-		t.record(fleet.AuditTampered, "audit", fmt.Sprintf("there was a head of entry %d, and the last entry was %d", id.Int64,
-			ends.LastID))
+		t.record(fleet.AuditTampered, "audit", fmt.Sprintf("there was a head of entry %d, and the last entry was %d",
+			id.Int64, ends.LastID))
 	}
 	return nil
 }

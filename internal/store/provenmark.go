@@ -14,8 +14,8 @@ import (
 // cannot take it away: a seal check of before the proofs, put back from a copy, has nothing believed a second time.
 const ProvenFile = "proofs.kept"
 
-const provenText = "The database of this home has proofs. While this file is here, no database of before they were kept " +
-	"is believed.\n"
+const provenText = "The database of this home has proofs. While this file is here, no database of before they were " +
+	"kept is believed.\n"
 
 // markProven makes the file where there is a home and no file.
 func (s *Store) markProven() {

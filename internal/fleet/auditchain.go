@@ -17,6 +17,8 @@ type AuditEnds struct {
 	GapsUntil int64  `json:"gaps"`     // up to here entries were numbered before they were chained: numbers may be missing
 	LastID    int64  `json:"lastID"`   // 0: there is no entry yet
 	LastHash  string `json:"lastHash"` // of the entry LastID, or of the one before FirstID
+
+	Rosters map[string]string `json:"rosters"` // of each table whose rows give a role, a digest of its list
 }
 
 // AuditFault is a place where the audit is not as Muster wrote it.

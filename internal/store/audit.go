@@ -97,10 +97,7 @@ func (t *tx) appendAudit(entries []fleet.AuditEntry) error {
 		return err
 	}
 	if !ok {
-		t.store.log.Error("the audit does not end as Muster wrote it: type `muster audit verify`", "entry", ends.LastID)
-		entries = slices.Insert(entries, 0, fleet.AuditEntry{At: t.now, Who: "muster", What: fleet.AuditTampered,
-			Subject: "audit", Detail: fmt.Sprintf("the audit did not end as Muster wrote it; nothing before is proven, "+
-				"%d was the last entry", ends.LastID)})
+		entries = slices.Insert(entries, 0, t.lostEnds(ends))
 	}
 	for i := range entries {
 		e := &entries[i]
@@ -114,6 +111,14 @@ func (t *tx) appendAudit(entries []fleet.AuditEntry) error {
 	}
 	t.committed(func() { t.store.known.know(ends) })
 	return t.putProof(auditEnds, ends)
+}
+
+// lostEnds is the entry that records that the ends were not as Muster wrote them.
+func (t *tx) lostEnds(ends fleet.AuditEnds) fleet.AuditEntry {
+	t.store.log.Error("the audit does not end as Muster wrote it: type `muster audit verify`", "entry", ends.LastID)
+	return fleet.AuditEntry{At: t.now, Who: "muster", What: fleet.AuditTampered, Subject: "audit",
+		Detail: fmt.Sprintf("the audit did not end as Muster wrote it; nothing before is proven, %d was the last entry",
+			ends.LastID)}
 }
 
 // auditEnds keeps the ends for this transaction. It is not ok where they are not as Muster wrote them: then they are
@@ -174,14 +179,14 @@ func placeholders(first, many int) string {
 	return "(" + strings.Join(numbers, ", ") + ")"
 }
 
-// chainOldEntries chains the entries of a database in which they were not chained yet, as they are.
-func (t *tx) chainOldEntries() error {
+// chainOldEntries chains the entries of a database in which they were not chained yet, as they are. It gives their ends.
+func (t *tx) chainOldEntries() (fleet.AuditEnds, error) {
 	ends := fleet.AuditEnds{FirstID: 1}
 	for {
 		entries, err := collect(t.ctx, t.session, scanAudit, selectAudit+` WHERE id > $1 ORDER BY id LIMIT $2`, ends.LastID,
 			chainLength)
 		if err != nil {
-			return err
+			return ends, err
 		}
 		if len(entries) == 0 {
 			break
@@ -197,7 +202,7 @@ func (t *tx) chainOldEntries() error {
 		}
 		for chunk := range slices.Chunk(entries, auditRows) {
 			if err := t.putHashes(chunk); err != nil {
-				return err
+				return ends, err
 			}
 		}
 	}
@@ -207,7 +212,7 @@ func (t *tx) chainOldEntries() error {
 			ends.LastID)
 		t.record("audit.chain", "", fmt.Sprintf("entries up to %d were there before and are believed", ends.LastID))
 	}
-	return t.putProof(auditEnds, ends)
+	return ends, nil
 }
 
 const chainLength = 1000 // entries in memory

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -81,26 +83,65 @@ func (t *tx) strike(table, row string) error {
 	return t.changeRoster(table, func(r roster) { delete(r, row) })
 }
 
+// sum is a digest of a roster. The ends of the audit have it, so that no roster can be put back without them.
+func (r roster) sum() string {
+	var fields []string
+	for _, row := range slices.Sorted(maps.Keys(r)) {
+		fields = append(fields, row, r[row])
+	}
+	return fleet.NetstringSum("muster roster 1\n", fields...)
+}
+
 // changeRoster changes one row of a roster only: taking the others from the table would make good what was changed
-// there. A roster that cannot be opened is begun anew: the rows that were in it give no role until they are made again.
+// there. A roster that cannot be opened, or is an earlier one, is begun anew: the rows that were in it give no role until
+// they are made again.
 func (t *tx) changeRoster(table string, change func(roster)) error {
-	rows := roster{}
-	ok, err := t.proof(table, &rows)
+	rows, ok, err := t.roster(table)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		rows = roster{}
 		t.record(fleet.AuditTampered, table, "the roster was missing or changed; what it held gives no role any more")
 	}
 	change(rows)
-	return t.putProof(table, rows)
+	ends, ok, err := t.auditEnds()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		t.effects.audit = append(t.effects.audit, t.lostEnds(ends))
+	}
+	return t.putRoster(table, rows, ends)
+}
+
+func (t *tx) putRoster(table string, rows roster, ends fleet.AuditEnds) error {
+	sums := map[string]string{table: rows.sum()}
+	for other, sum := range ends.Rosters {
+		if other != table {
+			sums[other] = sum
+		}
+	}
+	ends.Rosters = sums
+	return errors.Join(t.putProof(table, rows), t.putProof(auditEnds, ends))
+}
+
+// roster opens the roster of a table. It is not ok, and empty, where it is not the one that Muster wrote last.
+func (t *tx) roster(table string) (rows roster, ok bool, err error) {
+	opened, err := t.proof(table, &rows)
+	if err != nil {
+		return nil, false, err
+	}
+	ends, _, err := t.auditEnds()
+	if err != nil || !opened || ends.Rosters[table] != rows.sum() {
+		return roster{}, false, err
+	}
+	return rows, true, nil
 }
 
 // asWritten answers conflict for a row that Muster did not write, before a write that would make it good.
 func (t *tx) asWritten(table, row, sum string) error {
-	rows := roster{}
-	if ok, err := t.proof(table, &rows); err != nil || ok && rows[row] == sum {
+	rows, _, err := t.roster(table)
+	if err != nil || rows[row] == sum {
 		return err
 	}
 	return &fleet.Error{Code: fleet.CodeConflict, Message: fmt.Sprintf("%q in %s was changed in the database", row, table),
@@ -110,6 +151,7 @@ func (t *tx) asWritten(table, row, sum string) error {
 // enrolled reads rows of a table together with their roster: none of the two is older than the other.
 func enrolled[T any](ctx context.Context, s *Store, table string, read func() ([]T, error)) ([]T, roster, error) {
 	const tries = 10
+	known := s.known.now()
 	for range tries {
 		before, err := s.sealedProof(ctx, table)
 		if err != nil {
@@ -119,23 +161,37 @@ func enrolled[T any](ctx context.Context, s *Store, table string, read func() ([
 		if err != nil {
 			return nil, nil, err
 		}
-		after, err := s.sealedProof(ctx, table)
+		after, ends, err := s.sealedRoster(ctx, table)
 		if err != nil {
 			return nil, nil, err
 		}
 		if !bytes.Equal(before, after) {
 			continue // a write came between
 		}
-		in := roster{}
-		if err := s.openProof(table, after, &in); err != nil {
-			s.log.Error("the roster of a table is not as Muster wrote it: its rows give no role", logkey.Proof, table,
-				logkey.Err(err))
-			in = roster{}
-		}
-		return rows, in, nil
+		return rows, s.openRoster(table, after, ends, known), nil
 	}
 	return nil, nil, &fleet.Error{Code: fleet.CodeUnavailable, During: "read " + table,
 		Message: "the rows change too often to be read", Hint: tryAgain}
+}
+
+// sealedRoster is a roster and the ends of the audit as of one moment, nil where there is none.
+func (s *Store) sealedRoster(ctx context.Context, table string) (rows, ends []byte, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT (SELECT body FROM proofs WHERE name = $1),
+		(SELECT body FROM proofs WHERE name = $2)`, table, auditEnds).Scan(&rows, &ends)
+	return rows, ends, err
+}
+
+// openRoster is empty where the roster is not the one that Muster wrote last.
+func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.AuditEnds) roster {
+	var rows roster
+	var ends fleet.AuditEnds
+	err := errors.Join(s.openProof(table, sealed, &rows), s.openProof(auditEnds, sealedEnds, &ends))
+	if err == nil && !putBack(known, ends) && ends.Rosters[table] == rows.sum() {
+		return rows
+	}
+	s.log.Error("the roster of a table is not as Muster wrote it: its rows give no role", logkey.Proof, table,
+		logkey.Err(err))
+	return roster{}
 }
 
 // sumOf is what a roster keeps of a row: a digest of all that it means for a role.
@@ -193,35 +249,36 @@ func (t *tx) beginProofs() error {
 	if err := t.row(`SELECT COUNT(*) FROM proofs`).Scan(&proofs); err != nil || proofs > 0 {
 		return err
 	}
-	return errors.Join(t.putProof(auditEnds, fleet.AuditEnds{FirstID: 1}), t.putProof(tokenRows, roster{}),
-		t.putProof(userRows, roster{}))
+	return t.putRosters(roster{}, roster{}, fleet.AuditEnds{FirstID: 1})
+}
+
+func (t *tx) putRosters(tokens, users roster, ends fleet.AuditEnds) error {
+	ends.Rosters = map[string]string{userRows: users.sum()}
+	return errors.Join(t.putProof(userRows, users), t.putRoster(tokenRows, tokens, ends))
 }
 
 // believe makes the proofs of a database of before they were kept. What it holds is believed, once.
 func (t *tx) believe() error {
-	if err := t.chainOldEntries(); err != nil {
-		return err
-	}
-	tokens, err := collect(t.ctx, t.session, scanToken, selectTokens)
+	ends, err := t.chainOldEntries()
 	if err != nil {
 		return err
 	}
-	rows := roster{}
-	for _, token := range tokens {
-		rows[token.Name] = tokenSum(token)
-	}
-	if err := t.putProof(tokenRows, rows); err != nil {
-		return err
-	}
-	users, err := collect(t.ctx, t.session, scanUser, selectUsers)
+	allTokens, err := collect(t.ctx, t.session, scanToken, selectTokens)
 	if err != nil {
 		return err
 	}
-	rows = roster{}
-	for _, user := range users {
-		rows[user.Name] = userSum(user)
+	allUsers, err := collect(t.ctx, t.session, scanUser, selectUsers)
+	if err != nil {
+		return err
 	}
-	return t.putProof(userRows, rows)
+	tokens, users := roster{}, roster{}
+	for _, token := range allTokens {
+		tokens[token.Name] = tokenSum(token)
+	}
+	for _, user := range allUsers {
+		users[user.Name] = userSum(user)
+	}
+	return t.putRosters(tokens, users, ends)
 }
 
 // makeProofs makes the proofs and the seal check together.

@@ -424,6 +424,51 @@ func (s *tampered) asCreated(token fleet.Token) bool {
 		token.ExpiresAt.IsZero() && token.OldHash == ""
 }
 
+// A token that was deleted counted again when the roster of before was put back with its row.
+func TestARosterOfBeforeThatIsPutBackGivesNoRole(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		for _, restarted := range []bool{false, true} {
+			options := fresh(t, options)
+			s := filled(t, options)
+			gone := s.token("gone", fleet.RoleAdmin)
+			roster, ends := s.proof(tokenRows), s.proof(auditEnds)
+			if err := s.DeleteToken(t.Context(), "gone"); err != nil {
+				t.Fatal(err)
+			}
+			s.exec(`INSERT INTO tokens (name, role, hash, created_at, issued_at) VALUES ('gone', 'admin', $1, $2, NULL)`,
+				gone.Hash, gone.CreatedAt.UnixMilli())
+			s.putBack(tokenRows, roster)
+			if restarted {
+				s.restart(options)
+			} else { // with all of the proofs, for the process knows
+				s.putBack(auditEnds, ends)
+			}
+			s.wantNoToken("gone")
+			wantCode(t, s.RotateToken(t.Context(), fleet.Token{Name: "gone", Role: fleet.RoleAdmin, Hash: "new",
+				OldHash: gone.Hash, OldUntil: seenAt, IssuedAt: seenAt}), fleet.CodeConflict)
+			if r := s.verify(); len(r.Rows) == 0 {
+				t.Errorf("restarted %t: nothing is found", restarted)
+			}
+			s.token("next", fleet.RoleViewer)
+			s.wantNoToken("gone")
+			if !slices.ContainsFunc(s.entries(), func(e fleet.AuditEntry) bool {
+				return e.What == fleet.AuditTampered && e.Subject == tokenRows
+			}) {
+				t.Errorf("restarted %t: it is not recorded", restarted)
+			}
+		}
+	})
+}
+
+func (s *tampered) wantNoToken(name string) {
+	s.t.Helper()
+	for _, token := range must(s.Tokens(s.t.Context()))(s.t) {
+		if token.Name == name && !token.Altered {
+			s.t.Errorf("%+v counts", token)
+		}
+	}
+}
+
 // The next token that Muster makes does not make good the one that was changed.
 func TestAChangedTokenStaysRefusedWhenAnotherIsMade(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {

@@ -75,8 +75,7 @@ func (t *tx) userAsIs(name string) (fleet.User, error) {
 	if err != nil {
 		return user, err
 	}
-	in := roster{}
-	_, err = t.proof(userRows, &in)
+	in, _, err := t.roster(userRows)
 	user.Altered = in[name] != userSum(user)
 	return user, err
 }
@@ -204,8 +203,8 @@ func (t *tx) oneAdministratorLeft(without string) error {
 	if err != nil {
 		return err
 	}
-	in := roster{}
-	if _, err := t.proof(userRows, &in); err != nil {
+	in, _, err := t.roster(userRows)
+	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(users, func(u fleet.User) bool { return administers(u) && in[u.Name] == userSum(u) }) {

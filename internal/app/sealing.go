@@ -59,7 +59,8 @@ func (s *sealing) RotateSeal(ctx context.Context) error {
 				"one can go.",
 		}
 	}
-	if len(s.keys.IDs()) > 1 {
+	if len(s.keys.IDs()) > 1 { // an attempt before may have failed after the new key was in use
+		s.wake()
 		return nil
 	}
 	next := s.keys.With(seal.Random())
@@ -71,8 +72,16 @@ func (s *sealing) RotateSeal(ctx context.Context) error {
 		return err
 	}
 	s.step("seal.replaced")
-	s.begun <- struct{}{}
+	s.wake()
 	return nil
+}
+
+// wake has run finish what was begun.
+func (s *sealing) wake() {
+	select {
+	case s.begun <- struct{}{}:
+	default: // it is to wake already
+	}
 }
 
 // run finishes rotations, one that was begun before this start, too.

@@ -317,6 +317,20 @@ func TestSessionsEndByTheClock(t *testing.T) {
 	p.wantEnded(idle, "not used for a day")
 }
 
+// A time of the last use that lay ahead, written by another program, kept a session from ever being idle.
+func TestASessionThatWasUsedInTheFutureIsRefused(t *testing.T) {
+	p := newPeople(t)
+	p.user("anna", fleet.RoleViewer)
+	token := p.login("anna").Token
+	p.move(noon.Add(clockSkew))
+	p.wantOpen(token, "used now")
+	p.noteUsed(t.Context())
+	p.move(noon)
+	p.wantOpen(token, "the clock was set back a little")
+	p.move(noon.Add(-time.Second))
+	p.wantEnded(token, "used long after now")
+}
+
 func TestASessionEndsWithItsUsersPasswordRoleAndWord(t *testing.T) {
 	p := newPeople(t)
 	p.user("root", fleet.RoleAdmin)

@@ -37,7 +37,7 @@ func (p *People) session(ctx context.Context, token string) (s fleet.Session, ok
 		return s, false, nil
 	case err != nil:
 		return s, false, err
-	case p.over(s, now), s.Hash != hash && now.Sub(s.RotatedAt) >= rotateGrace:
+	case p.over(s, now), s.Hash != hash && !within(now.Sub(s.RotatedAt), rotateGrace):
 		return s, false, nil
 	}
 	p.remember(hash, s)
@@ -122,8 +122,15 @@ func (p *People) forget(ended func(fleet.Session) bool) {
 }
 
 func (p *People) over(s fleet.Session, now time.Time) bool {
-	return !now.Before(s.ExpiresAt) || now.Sub(s.LastUsedAt) >= p.Idle
+	return !now.Before(s.ExpiresAt) || !within(now.Sub(s.LastUsedAt), p.Idle)
 }
+
+// clockSkew is how far ahead a time may be that was written before the clock was set back. A later one was not written
+// by Muster.
+const clockSkew = 5 * time.Minute
+
+// within tells whether an age is less than a limit, and not that of a time to come.
+func within(age, limit time.Duration) bool { return -clockSkew <= age && age < limit }
 
 // Renew gives the session of a cookie another token once in a while; "" is none now. A client that uses the token
 // before a minute after it was replaced did not get the new one, and gets another.

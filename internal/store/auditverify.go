@@ -169,7 +169,7 @@ func (s *Store) verifySessions(ctx context.Context) (wrong []string, err error) 
 		return nil, err
 	}
 	for _, v := range sessions {
-		if !s.proven("sessions", v.ID, sessionSum(v.Session), v.proof) {
+		if !s.proven("sessions", v.ID, v.sum(), v.proof) {
 			wrong = append(wrong, fmt.Sprintf("session %q of %s was changed or added: it lets no one in", v.ID, v.User))
 		}
 	}

@@ -99,7 +99,7 @@ func (s *Store) UseLoginLink(ctx context.Context, use fleet.UseLink) error {
 			return none, err
 		}
 		t.record("login", use.User, "by a log-in link, from "+use.Session.Address)
-		return none, t.startSession(use.Session)
+		return none, t.startSession(use.Session, use.Password)
 	})
 	return err
 }

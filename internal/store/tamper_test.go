@@ -630,6 +630,7 @@ func TestAPersonThatMusterDidNotWriteIsNotLetIn(t *testing.T) {
 			"an old token":    `UPDATE sessions SET previous_hash = 'mine' WHERE user_name = 'person0'`,
 			"another user":    `UPDATE sessions SET user_name = 'person1' WHERE user_name = 'person0'`,
 			"a longer life":   `UPDATE sessions SET expires_at = expires_at + 1 WHERE user_name = 'person0'`,
+			"a later token":   `UPDATE sessions SET rotated_at = 9999999999999 WHERE user_name = 'person0'`,
 			"a code":          `UPDATE login_links SET hash = 'mine' WHERE user_name = 'person0'`,
 			"another's link":  `UPDATE login_links SET user_name = '' WHERE user_name = 'person0'`,
 			"an older link":   `UPDATE login_links SET expires_at = expires_at + 1 WHERE user_name = 'person0'`,
@@ -665,6 +666,28 @@ func TestAPersonThatMusterDidNotWriteIsNotLetIn(t *testing.T) {
 			t.Errorf("the way out: %v", err)
 		}
 		s.wantIntact()
+	})
+}
+
+// A session that ended with a change of the password counted again when its row was put back.
+func TestASessionOfAnotherPasswordIsNotLetInAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := filled(t, options)
+		s.keep("sessions")
+		s.meddle(func() {
+			must(s.PutUser(t.Context(), fleet.PutUser{Name: "person0", Password: new("another")}))(t)
+		}, func() {})
+		if v, err := s.SessionByHash(t.Context(), "token of person0"); err == nil {
+			t.Errorf("%+v counts", v)
+		}
+		if err := s.StartSession(t.Context(), fleet.LogIn{Password: "hash of person1", Rehashed: "hashed anew",
+			Session: fleet.Session{ID: "next", User: "person1", Hash: "next", CreatedAt: seenAt,
+				ExpiresAt: seenAt.AddDate(100, 0, 0)}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, hash := range []string{"token of person1", "next"} {
+			must(s.SessionByHash(t.Context(), hash))(t) // the same password
+		}
 	})
 }
 

@@ -17,25 +17,28 @@ const (
 
 const selectSessions = `
 	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at,
-		s.expires_at, s.address, s.client, s.proof
+		s.expires_at, s.address, s.client, u.password, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
-// keptSession is a session with its proof.
+// keptSession is a session with its proof, and the hash of its user's password: one of another password, put back after
+// it ended, lets no one in.
 type keptSession struct {
 	fleet.Session
-	proof []byte
+	password string
+	proof    []byte
 }
 
-// sessionSum leaves out what changes with every use.
-func sessionSum(v fleet.Session) string {
-	return sumOf("sessions", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.ExpiresAt))
+// sum leaves out what changes with every use.
+func (v keptSession) sum() string {
+	return sumOf("sessions", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
+		v.password)
 }
 
 func scanSession(row scanner) (v keptSession, err error) {
 	var created, rotated, used, expires sql.NullInt64
 	var scope sql.NullString
 	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &scope, &v.Hash, &v.PreviousHash, &created, &rotated, &used,
-		&expires, &v.Address, &v.Client, &v.proof)
+		&expires, &v.Address, &v.Client, &v.password, &v.proof)
 	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
 	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
 	v.Scope = readTagScope(scope)
@@ -66,7 +69,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 		return fleet.Session{}, failure("read session", err)
 	}
 	for _, kept := range sessions {
-		if !s.proven("sessions", kept.ID, sessionSum(kept.Session), kept.proof) {
+		if !s.proven("sessions", kept.ID, kept.sum(), kept.proof) {
 			continue
 		}
 		user, err := s.User(ctx, kept.User) // with the role that Muster wrote
@@ -94,6 +97,9 @@ func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 			return none, err
 		}
 		if in.Rehashed != "" {
+			if err := t.resealSessions(user.Name, in.Rehashed); err != nil {
+				return none, err
+			}
 			if err := t.exec(`UPDATE users SET password = $2 WHERE name = $1`, user.Name, in.Rehashed); err != nil {
 				return none, err
 			}
@@ -103,13 +109,13 @@ func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 			}
 		}
 		t.record("login", user.Name, "from "+in.Session.Address)
-		return none, t.startSession(in.Session)
+		return none, t.startSession(in.Session, user.Password)
 	})
 	return err
 }
 
 // startSession adds a session, and ends what is over and what a user has too many of.
-func (t *tx) startSession(v fleet.Session) error {
+func (t *tx) startSession(v fleet.Session, password string) error {
 	if err := t.exec(`DELETE FROM sessions WHERE expires_at <= $1`, millis(t.now)); err != nil {
 		return err
 	}
@@ -122,12 +128,31 @@ func (t *tx) startSession(v fleet.Session) error {
 		return err
 	}
 	client := plainText(v.Client)
-	v.PreviousHash = ""
+	v.PreviousHash, v.RotatedAt = "", v.CreatedAt
 	return t.exec(`INSERT INTO sessions
 		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client, proof)
 		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
 		plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""),
-		t.store.sealedSum("sessions", v.ID, sessionSum(v)))
+		t.store.sealedSum("sessions", v.ID, keptSession{Session: v, password: password}.sum()))
+}
+
+// resealSessions has the sessions of a user go on when the same password is hashed anew.
+func (t *tx) resealSessions(user, rehashed string) error {
+	sessions, err := collect(t.ctx, t.session, scanSession, selectSessions+` WHERE s.user_name = $1`, user)
+	if err != nil {
+		return err
+	}
+	for _, kept := range sessions {
+		if !t.store.proven("sessions", kept.ID, kept.sum(), kept.proof) {
+			continue
+		}
+		kept.password = rehashed
+		if err := t.exec(`UPDATE sessions SET proof = $2 WHERE id = $1`, kept.ID,
+			t.store.sealedSum("sessions", kept.ID, kept.sum())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SessionUsed remembers that a session was used at this time.
@@ -142,16 +167,16 @@ func (s *Store) SessionUsed(ctx context.Context, id string, at time.Time) error 
 func (s *Store) RotateSession(ctx context.Context, r fleet.Rotation) (rotated bool, err error) {
 	return write(ctx, s, "rotate session", func(t *tx) (bool, error) {
 		kept, err := scanSession(t.row(selectSessions+` WHERE s.id = $1`, r.Session))
-		if absent(err) || err == nil && !t.store.proven("sessions", kept.ID, sessionSum(kept.Session), kept.proof) {
+		if absent(err) || err == nil && !t.store.proven("sessions", kept.ID, kept.sum(), kept.proof) {
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		kept.Hash, kept.PreviousHash = r.Next, r.Bearer
+		kept.Hash, kept.PreviousHash, kept.RotatedAt = r.Next, r.Bearer, r.At
 		n, err := t.affect(`UPDATE sessions SET hash = $4, previous_hash = $3, rotated_at = $5, proof = $6
 			WHERE id = $1 AND hash = $2`, r.Session, r.Current, r.Bearer, r.Next, millis(r.At),
-			t.store.sealedSum("sessions", kept.ID, sessionSum(kept.Session)))
+			t.store.sealedSum("sessions", kept.ID, kept.sum()))
 		return n > 0, err
 	})
 }

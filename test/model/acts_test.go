@@ -339,6 +339,8 @@ func (s *sequence) planned() string {
 			return err.Error()
 		case plan.Generation < s.since:
 			return "the plan is of an earlier generation"
+		case slices.ContainsFunc(plan.Changes, isUnread):
+			return "ignore patterns are not read yet"
 		}
 		return ""
 	})

@@ -279,7 +279,7 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 		case "held":
 			held = true
 		case "skipped":
-			if strings.Contains(p.Reason, "could not be read") { // the daemon was just down
+			if isUnread(p) {
 				return "not read yet: " + p.Key, nil
 			}
 		default:
@@ -291,6 +291,9 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 	}
 	return "", nil
 }
+
+// isUnread tells a change of what could not be read because the daemon was just down.
+func isUnread(c api.PlannedChange) bool { return strings.Contains(c.Reason, "could not be read") }
 
 // record has Muster look at the device once more, as a person does who applies a plan with nothing in it: when that is
 // answered, what people edited is recorded.

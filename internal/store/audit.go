@@ -179,7 +179,8 @@ func placeholders(first, many int) string {
 	return "(" + strings.Join(numbers, ", ") + ")"
 }
 
-// chainOldEntries chains the entries of a database in which they were not chained yet, as they are. It gives their ends.
+// chainOldEntries chains the entries of a database in which they were not chained yet, as they are, and gives their
+// ends.
 func (t *tx) chainOldEntries() (fleet.AuditEnds, error) {
 	ends := fleet.AuditEnds{FirstID: 1}
 	for {

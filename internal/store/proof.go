@@ -93,8 +93,8 @@ func (r roster) sum() string {
 }
 
 // changeRoster changes one row of a roster only: taking the others from the table would make good what was changed
-// there. A roster that cannot be opened, or is an earlier one, is begun anew: the rows that were in it give no role until
-// they are made again.
+// there. A roster that cannot be opened, or is an earlier one, is begun anew: the rows that were in it give no role
+// until they are made again.
 func (t *tx) changeRoster(table string, change func(roster)) error {
 	rows, ok, err := t.roster(table)
 	if err != nil {

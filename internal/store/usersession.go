@@ -20,8 +20,8 @@ const selectSessions = `
 		s.expires_at, s.address, s.client, u.password, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
-// keptSession is a session with its proof, and the hash of its user's password: one of another password, put back after
-// it ended, lets no one in.
+// keptSession is a session with its proof, and the hash of its user's password: one of another password, put back
+// after it ended, lets no one in.
 type keptSession struct {
 	fleet.Session
 	password string

@@ -290,14 +290,14 @@ func TestTheCheckerOpensEverySealedValue(t *testing.T) {
 			bad := slices.Clone(cells[0].sealed)
 			bad[len(bad)-1] ^= 1
 			text, args := column.put(cells[0], bad)
-			if err := s.writer.session.exec(t.Context(), text, args...); err != nil {
+			if _, err := s.writer.session.conn.ExecContext(t.Context(), text, args...); err != nil {
 				t.Fatal(err)
 			}
 			if err := Dump(t.Context(), options, NewChecker(key(t, 1))); err == nil {
 				t.Errorf("a changed value in %s.%s was not found", column.table, column.column)
 			}
 			text, args = column.put(sealedCell{key: cells[0].key, sealed: bad}, cells[0].sealed)
-			if err := s.writer.session.exec(t.Context(), text, args...); err != nil {
+			if _, err := s.writer.session.conn.ExecContext(t.Context(), text, args...); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -251,7 +251,7 @@ func (p *planted) paths() (paths []string) {
 	values := map[string][]string{
 		"{deviceID}": {string(p.daemons[0].ID), string(p.daemons[1].ID)}, "{tag}": {"all", "only0"},
 		"{folderID}": {"shared", "crypt", "literal"}, "{rolloutID}": {"1"}, "{number}": {"1", "2", "3", "4", "5"},
-		"{other}": {"1", "2"}, "{secret}": {"share", "gui"}, "{name}": {"v"}, "{pendingID}": {"x"},
+		"{other}": {"1", "2"}, "{secret}": {"share", "gui"}, "{name}": {"v"}, "{user}": {"v"}, "{pendingID}": {"x"},
 	}
 	for _, id := range p.templates {
 		values["{templateID}"] = append(values["{templateID}"], fmt.Sprint(id))

@@ -99,6 +99,12 @@ func TestADeviceThatATemplateNamesIsInSyncAfterAnUpgrade(t *testing.T) {
 	other := c.stranger()
 	c.s.Template("merge", "devices."+other, `{"name": "other", "maxSendKbps": 7}`, "daemon-0")
 	c.s.Template("merge", "folders.shared", `{"path": "~/shared", "devices": [{"deviceID": "`+other+`"}]}`, "daemon-0")
+	server.Until(t, func() string { // the device is in sync before its turn comes, too
+		if stconfig.Lookup(c.daemon.Config(), keyOf(t, "folders.shared")).Exists() {
+			return ""
+		}
+		return "the folder is not there"
+	})
 	c.waitInSync("36")
 	c.upgrade()
 }

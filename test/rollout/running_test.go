@@ -191,7 +191,7 @@ func TestMembersOfflineAtTheStartFollowAfterSuccess(t *testing.T) {
 // A member that was written to and does not answer any more fails the gate of the API; one that comes back is resumed.
 func TestAMemberThatVanishesHalts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 14, server.Options{Soak: longSoak, Patience: 2 * time.Second})
+	w := newWorld(t, 14, server.Options{Soak: longSoak, Patience: 15 * time.Second})
 	w.template("options", `{"maxFolderConcurrency": 3}`)
 	w.reaches(1)
 	var canary *stsim.Daemon

@@ -32,6 +32,7 @@ type Daemon struct {
 	faults      atomic.Pointer[Faults]
 
 	running sync.Mutex // held over Start, Stop and their kin, before mu
+	started time.Time  // of the last process; guarded by running
 
 	mu              sync.Mutex // guards everything below
 	doc             stconfig.Value
@@ -136,13 +137,23 @@ func (d *Daemon) Start() error {
 	if d.Running() {
 		return nil
 	}
-	p := newProcess(time.Now())
+	p := newProcess(d.startTime(time.Now()))
 	if err := d.boot(p); err != nil {
 		p.end()
 		return err
 	}
+	d.started = p.started
 	d.relink()
 	return nil
+}
+
+// startTime is when a process that starts now says that it started. The status tells it in whole seconds, and a real
+// daemon takes longer than one to come up: two runs of one daemon never tell the same.
+func (d *Daemon) startTime(now time.Time) time.Time {
+	if next := d.started.Truncate(time.Second).Add(time.Second); now.Before(next) {
+		return next
+	}
+	return now
 }
 
 func (d *Daemon) boot(p *process) error {

@@ -106,6 +106,20 @@ func TestADaemonRefusesToStartWithAConfigurationFromTheFuture(t *testing.T) {
 	}
 }
 
+func TestTwoRunsOfADaemonStartInDifferentSeconds(t *testing.T) {
+	d := startDaemon(t, V2)
+	started := map[string]bool{}
+	for range 3 {
+		started[get(t, d, "/rest/system/status").Get("startTime").Str()] = true
+		if err := d.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(started) != 3 {
+		t.Errorf("three runs started at %v", started)
+	}
+}
+
 func TestARestartAskedForEndsADaemonThatMayNotRestart(t *testing.T) {
 	f := startFarm(t, Options{NoRestart: true})
 	if status, text := call(t, f.Daemon(0), "POST", "/rest/system/restart", ""); status != 200 {

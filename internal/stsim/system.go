@@ -39,7 +39,7 @@ func (e *endpoint) logIn(w http.ResponseWriter, r *http.Request, _ string) {
 // status has the numbers of a small daemon; they differ from daemon to daemon and move a little with time.
 func (e *endpoint) status(w http.ResponseWriter, r *http.Request, _ string) {
 	d := e.daemon
-	up := time.Since(e.process.started)
+	up := max(time.Since(e.process.started), 0)
 	options := d.Config().Get("options")
 	says := map[string]any{
 		"myID":       e.claimedID(r),

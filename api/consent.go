@@ -48,7 +48,7 @@ type GivenConsent struct {
 	Label    string `json:"label"`
 	Key      string `json:"key"`
 	Answer   string `json:"answer" enum:"consent,keep"`
-	State    string `json:"state" enum:"open,used,closed" doc:"used: sent, or kept as answered; closed: over before it was used"`
+	State    string `json:"state" enum:"open,used,closed" doc:"used: sent, or kept as answered; closed: ended unused"`
 	Rollout  int64  `json:"rollout" doc:"Whose group the answer was given to; 0 without one"`
 	By       string `json:"by"`
 	At       Time   `json:"at" format:"date-time"`

@@ -2,29 +2,31 @@ package api
 
 // Overview is the fleet in numbers.
 type Overview struct {
-	Devices        int                `json:"devices"`
-	Connections    map[string]int     `json:"connections" doc:"Devices by connection state; states without a device are 0"`
-	Configurations map[string]int     `json:"configurations" doc:"Devices by configuration state; states without a device are 0"`
-	Folders        OverviewOfFolders  `json:"folders"`
-	Pending        OverviewOfPending  `json:"pending" doc:"What asks to be let in"`
-	Rollouts       []Rollout          `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
-	Problems       int                `json:"problems" doc:"That people were told of and that are not over"`
-	Receivers      []Receiver         `json:"receivers" nullable:"false" doc:"Who is told of problems"`
-	Stops          []ModeStop         `json:"stops" nullable:"false" doc:"What keeps Muster from writing: of the server, the fleet, tags and devices; the strictest wins. The first 100; GET stops lists all"`
-	StopCount      int                `json:"stopCount" doc:"How many stops there are"`
-	Mode           string             `json:"mode" enum:"on,observe,paused" doc:"Whether Muster writes to devices at all: the strictest of what was set and what the server was started with"`
-	Impairments    []Impairment       `json:"impairments" nullable:"false" doc:"Parts of the service that do not work"`
-	Visited        int                `json:"visited" doc:"Devices visited once a minute instead of followed: the limit of open files is too low"`
-	Backup         *OverviewOfBackup  `json:"backup,omitempty" doc:"Only there where the server makes backups by itself"`
-	Restored       *OverviewOfRestore `json:"restored,omitempty" doc:"Only there while the database is as it was filled from a backup: nothing is written until an admin resumes"`
-	Generation     int64              `json:"generation"`
-	Templates      int                `json:"templates"`
-	Tags           int                `json:"tags"`
+	Devices        int               `json:"devices"`
+	Connections    map[string]int    `json:"connections" doc:"Devices by connection state; 0 for an empty state"`
+	Configurations map[string]int    `json:"configurations" doc:"Devices by configuration state; 0 for an empty state"`
+	Folders        OverviewOfFolders `json:"folders"`
+	Pending        OverviewOfPending `json:"pending" doc:"What asks to be let in"`
+	Rollouts       []Rollout         `json:"rollouts" nullable:"false" doc:"Those that are not over, newest first"`
+	Problems       int               `json:"problems" doc:"That people were told of and that are not over"`
+	Receivers      []Receiver        `json:"receivers" nullable:"false" doc:"Who is told of problems"`
+
+	Stops     []ModeStop `json:"stops" nullable:"false" doc:"Why Muster does not write; the strictest wins. At most 100"`
+	StopCount int        `json:"stopCount" doc:"How many stops there are; GET stops lists all"`
+	Mode      string     `json:"mode" enum:"on,observe,paused" doc:"The stricter of the fleet's mode and the server's"`
+
+	Impairments []Impairment       `json:"impairments" nullable:"false" doc:"Parts of the service that do not work"`
+	Visited     int                `json:"visited" doc:"Visited once a minute: too few files may be open"`
+	Backup      *OverviewOfBackup  `json:"backup,omitempty" doc:"Only there where the server makes backups by itself"`
+	Restored    *OverviewOfRestore `json:"restored,omitempty" doc:"After a restore: no writes until an admin resumes"`
+	Generation  int64              `json:"generation"`
+	Templates   int                `json:"templates"`
+	Tags        int                `json:"tags"`
 }
 
 // OverviewOfBackup is how the backups stand that the server makes by itself.
 type OverviewOfBackup struct {
-	LastAt  *Time  `json:"lastAt" format:"date-time" nullable:"true" doc:"When the newest was made and read back; null when there is none"`
+	LastAt  *Time  `json:"lastAt" format:"date-time" nullable:"true" doc:"When the newest was read back; null: none yet"`
 	File    string `json:"file" doc:"Its name, in the folder that the server was told"`
 	Bytes   int64  `json:"bytes"`
 	Trouble string `json:"trouble" doc:"Why the last attempt failed; blank when it did not"`

@@ -65,12 +65,18 @@ func (s *server) putFolderRoots(r *request) (reply, error) {
 	return show(wireRoots(stored))
 }
 
-func (s *server) getTagSettings(r *request) (reply, error) {
+// tagAndRegistry is the tag of the request's path, and the registry now.
+func (s *server) tagAndRegistry(r *request) (fleet.Tag, *fleet.Registry, error) {
 	tag, err := r.tag()
 	if err != nil {
-		return reply{}, err
+		return "", nil, err
 	}
 	registry, err := s.Registry.Registry(r.Context())
+	return tag, registry, err
+}
+
+func (s *server) getTagSettings(r *request) (reply, error) {
+	tag, registry, err := s.tagAndRegistry(r)
 	if err != nil {
 		return reply{}, err
 	}
@@ -126,11 +132,7 @@ func (s *server) putTagSettings(r *request) (reply, error) {
 }
 
 func (s *server) getTagProtection(r *request) (reply, error) {
-	tag, err := r.tag()
-	if err != nil {
-		return reply{}, err
-	}
-	registry, err := s.Registry.Registry(r.Context())
+	tag, registry, err := s.tagAndRegistry(r)
 	if err != nil {
 		return reply{}, err
 	}

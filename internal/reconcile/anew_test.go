@@ -32,12 +32,9 @@ func TestADeviceThatIsRegisteredAnewHasNoHistory(t *testing.T) {
 		b.daemon.before = func(*daemon, string) error { return rejected("no such option") }
 		b.start()
 		defer b.stop()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		b.later(time.Minute)
 		b.wantState(fleet.ConfigFailed, "no such option")
-		b.daemon.mu.Lock()
-		b.daemon.before = nil
-		b.daemon.mu.Unlock()
+		b.daemon.answersWrites(nil)
 		b.registerAnew("all")
 		b.engine.RegistryChanged()
 		synctest.Wait()
@@ -65,8 +62,7 @@ func TestARegistrationAnewEndsAnApplyThatIsUnderWay(t *testing.T) {
 		}
 		b.start()
 		defer b.stop()
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
+		b.later(10 * time.Minute)
 		b.wantWrites(1)
 		b.wantState(fleet.ConfigUnmanaged, "")
 		if left, _ := b.store.BaseEntries(t.Context(), b.id); len(left) > 0 {

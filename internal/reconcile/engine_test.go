@@ -430,11 +430,8 @@ func TestServerErrorsBackOff(t *testing.T) {
 		if attempts < 5 || attempts > 40 {
 			t.Errorf("%d attempts in ten minutes", attempts)
 		}
-		b.daemon.mu.Lock()
-		b.daemon.before = nil
-		b.daemon.mu.Unlock()
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		b.daemon.answersWrites(nil)
+		b.later(2 * time.Minute)
 		b.want("options.natEnabled", "false")
 		b.wantState(fleet.ConfigInSync, "")
 	})

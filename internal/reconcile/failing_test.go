@@ -3,7 +3,6 @@ package reconcile_test
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"muster/internal/fleet"
@@ -20,14 +19,10 @@ func TestWhatFailsAgainAndAgainIsSaid(t *testing.T) {
 		}
 		b.start()
 		defer b.stop()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		b.later(time.Minute)
 		b.wantState(fleet.ConfigPending, "disk full")
-		b.daemon.mu.Lock()
-		b.daemon.before = nil
-		b.daemon.mu.Unlock()
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		b.daemon.answersWrites(nil)
+		b.later(2 * time.Minute)
 		b.want("options.natEnabled", "false")
 		b.wantState(fleet.ConfigInSync, "")
 	})

@@ -565,6 +565,13 @@ func (d *daemon) written() []string {
 	return slices.Clone(d.calls)
 }
 
+// answersWrites runs before each write takes effect from now on; nil: every write takes effect.
+func (d *daemon) answersWrites(before func(d *daemon, call string) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.before = before
+}
+
 // evaluator runs programs in this process.
 type evaluator struct {
 	mu   sync.Mutex
@@ -696,6 +703,12 @@ func (b *bench) seen() {
 		b.t.Fatal(err)
 	}
 	b.engine.ConfigSeen(b.id)
+	synctest.Wait()
+}
+
+// later lets time pass, and waits for what follows.
+func (b *bench) later(by time.Duration) {
+	time.Sleep(by)
 	synctest.Wait()
 }
 

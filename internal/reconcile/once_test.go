@@ -56,15 +56,13 @@ func TestAConsentIsNotUsedAgainAfterAFailedReadBack(t *testing.T) {
 			}
 		}
 		b.consents()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		b.later(time.Minute)
 		b.step = nil
 		b.want("folders.made", "absent")
 		b.daemon.edit("folders.made", folder)
 		b.reachable(true)
 		b.engine.Online(b.id)
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		b.later(2 * time.Minute)
 		b.wantAskedAgain(folder)
 	})
 }
@@ -75,15 +73,12 @@ func TestAConsentIsNotUsedAgainAfterALostAnswer(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
 		folder := b.daemon.at("folders.made")
-		b.daemon.mu.Lock()
-		b.daemon.before = func(d *daemon, _ string) error {
+		b.daemon.answersWrites(func(d *daemon, _ string) error {
 			d.before = nil
 			return unreachable()
-		}
-		b.daemon.mu.Unlock()
+		})
 		b.consents()
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		b.later(2 * time.Minute)
 		b.wantAskedAgain(folder)
 	})
 }
@@ -93,15 +88,12 @@ func TestAConsentIsForTheWriteThatIsDone(t *testing.T) {
 	in(t, func(t *testing.T) {
 		b := askedAboutFolder(t)
 		defer func() { b.stop() }()
-		b.daemon.mu.Lock()
-		b.daemon.before = func(*daemon, string) error { return notSaved(1) }
-		b.daemon.mu.Unlock()
+		b.daemon.answersWrites(func(*daemon, string) error { return notSaved(1) })
 		b.consents()
 		b.stop()
 		b.daemon.before = nil
 		b.start()
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
+		b.later(2 * time.Minute)
 		b.want("folders.made", "absent")
 		b.wantState(fleet.ConfigUnmanaged, "")
 	})

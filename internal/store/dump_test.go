@@ -275,6 +275,7 @@ func TestTheCheckerOpensEverySealedValue(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := open(t, options)
 		fillSealed(t, s, 3)
+		db := openWrites(t, s)
 		if err := Dump(t.Context(), options, NewChecker(key(t, 1))); err != nil {
 			t.Error(err)
 		}
@@ -290,14 +291,14 @@ func TestTheCheckerOpensEverySealedValue(t *testing.T) {
 			bad := slices.Clone(cells[0].sealed)
 			bad[len(bad)-1] ^= 1
 			text, args := column.put(cells[0], bad)
-			if _, err := s.writer.session.conn.ExecContext(t.Context(), text, args...); err != nil {
+			if _, err := db.ExecContext(t.Context(), text, args...); err != nil {
 				t.Fatal(err)
 			}
 			if err := Dump(t.Context(), options, NewChecker(key(t, 1))); err == nil {
 				t.Errorf("a changed value in %s.%s was not found", column.table, column.column)
 			}
 			text, args = column.put(sealedCell{key: cells[0].key, sealed: bad}, cells[0].sealed)
-			if _, err := s.writer.session.conn.ExecContext(t.Context(), text, args...); err != nil {
+			if _, err := db.ExecContext(t.Context(), text, args...); err != nil {
 				t.Fatal(err)
 			}
 		}

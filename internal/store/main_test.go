@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"sync"
@@ -120,6 +121,18 @@ func open(tb testing.TB, options Options) *Store {
 		}
 	})
 	return s
+}
+
+// openWrites connects to the database of a store as another program that writes to it does.
+func openWrites(t *testing.T, s *Store) *sql.DB {
+	t.Helper()
+	db := must(s.dialect.openWrites())(t)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
 }
 
 // deviceN is the n-th device of a test.

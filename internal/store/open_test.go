@@ -38,7 +38,7 @@ func TestASecondServerIsRefused(t *testing.T) {
 func TestANewerDatabaseIsRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		s := must(Open(t.Context(), options))(t)
-		if _, err := s.writer.session.conn.ExecContext(t.Context(),
+		if _, err := openWrites(t, s).ExecContext(t.Context(),
 			`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
 			t.Fatal(err)
 		}
@@ -214,8 +214,7 @@ func TestAKeyIsMadeForANewDatabaseOnly(t *testing.T) {
 		wantCode(t, err, fleet.CodeConflict)
 		options.Seal = right
 		s = must(Open(t.Context(), options))(t)
-		if _, err := s.writer.session.conn.ExecContext(t.Context(),
-			`DELETE FROM meta WHERE name = 'seal_check'`); err != nil {
+		if _, err := openWrites(t, s).ExecContext(t.Context(), `DELETE FROM meta WHERE name = 'seal_check'`); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {

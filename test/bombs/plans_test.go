@@ -31,12 +31,15 @@ func atATime() (evaluations, whatIfs int) {
 	return 3, 2
 }
 
+// shortFleet is the number of devices in the short form.
+const shortFleet = 3
+
 // fleetSize is how many devices the bombs are for.
 func fleetSize() int {
 	if os.Getenv("MUSTER_SOAK") != "" {
 		return 40
 	}
-	return 3
+	return shortFleet
 }
 
 // bombs are all of them with MUSTER_SOAK=1, else one of each kind: every test of every commit waits for them.

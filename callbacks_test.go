@@ -20,30 +20,19 @@ import (
 // the calls that app wires, from the room that calls to the room that is called. The test finds them in the source of
 // app; a call that is new or gone has to be written down here.
 var wired = map[string][]string{
-	"internal/discovery": {"internal/mirror"},
-	"internal/mirror": {"internal/discovery", "internal/health", "internal/reconcile", "internal/rollout",
-		"internal/store"},
-	"internal/notify": {"internal/health", "internal/mirror", "internal/store"},
-	"internal/reconcile": {"internal/health", "internal/mirror", "internal/rollout", "internal/sandbox",
-		"internal/store"},
-	"internal/rollout": {"internal/health", "internal/mirror", "internal/reconcile", "internal/store"},
-	"internal/store": {"internal/discovery", "internal/health", "internal/mirror", "internal/reconcile",
-		"internal/rollout"},
+	"internal/mirror":    {"internal/discovery", "internal/health", "internal/store"},
+	"internal/notify":    {"internal/health", "internal/mirror", "internal/store"},
+	"internal/reconcile": {"internal/health", "internal/mirror", "internal/sandbox", "internal/store"},
+	"internal/rollout":   {"internal/health", "internal/mirror", "internal/reconcile", "internal/store"},
+	"internal/store":     {"internal/discovery", "internal/health", "internal/mirror"},
 	"internal/syncthing": {"internal/discovery"},
 }
 
 // Pairs of rooms that call each other. No pair is to be added: one of the two rooms can give a result instead of
-// calling, or a third room can hold what both need. The rewrite of reconcile and rollout removes the pairs with these
-// two; those with the store come from its callback Committed.
-var callsBothWays = [][2]string{
-	{"internal/discovery", "internal/mirror"},
-	{"internal/mirror", "internal/reconcile"},
-	{"internal/mirror", "internal/rollout"},
-	{"internal/mirror", "internal/store"},
-	{"internal/reconcile", "internal/rollout"},
-	{"internal/reconcile", "internal/store"},
-	{"internal/rollout", "internal/store"},
-}
+// calling, what it tells can be marked in app's changes, or a third room can hold what both need. The mirror keeps what
+// it observes in the store; and a commit has the mirror follow at once, because the person who put a device reads what
+// is known of it right after.
+var callsBothWays = [][2]string{{"internal/mirror", "internal/store"}}
 
 // wiring is the typed source of app.
 type wiring struct {

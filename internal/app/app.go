@@ -87,6 +87,7 @@ type App struct {
 	failed chan error
 	budget budget.Descriptors
 
+	changes   *changes
 	store     *store.Store
 	sealing   *sealing
 	backups   *backup.Schedule
@@ -106,10 +107,15 @@ type App struct {
 	url       string
 }
 
+func newApp(o Options) *App {
+	return &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")},
+		failed: make(chan error, 1), changes: newChanges()}
+}
+
 // New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts
 // the engines.
 func New(ctx context.Context, o Options) (_ *App, err error) {
-	a := &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")}, failed: make(chan error, 1)}
+	a := newApp(o)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Stop())
@@ -219,9 +225,8 @@ func (a *App) wire(ctx context.Context) error {
 				Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: places,
 			})}
 		},
-		Resolver: a.discovery, Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
-		Changed: a.mirrored, ConfigKept: a.configKept,
-		ConfigSeen: func(id fleet.DeviceID, c fleet.ObservedConfig) { a.engine.ConfigKept(id, c) },
+		Resolver: a.newResolver(), Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
+		Changed: a.changes.device, ConfigKept: a.configKept, ConfigSeen: a.changes.configKept,
 	})
 	daemons := daemons{a.mirror, a.store}
 	if a.runner, err = a.newRunner(ctx, run); err != nil {
@@ -231,7 +236,7 @@ func (a *App) wire(ctx context.Context) error {
 		Store: a.ceiling, Daemon: daemons, Access: daemons, Evaluator: run,
 		Secrets:   a.store,
 		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
-		Found: a.found, Passed: func(id fleet.DeviceID) { a.runner.DeviceChanged(id) },
+		Found: a.found, Passed: func(id fleet.DeviceID) { a.changes.device(id, 0) },
 	})
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
@@ -298,6 +303,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 		}
 	}
 	a.life.background("events", a.feed.Run, a.fail)
+	a.life.background("changes", a.forward, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
 	a.life.background("old revisions", a.forgetOld, a.fail)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"muster/internal/fleet"
@@ -27,6 +28,8 @@ type daemons struct {
 	store  *store.Store
 }
 
+func (d daemons) TakeKept(id fleet.DeviceID) *fleet.ObservedConfig { return d.mirror.TakeKept(id) }
+
 func (d daemons) Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
 	return d.mirror.ReadNow(ctx, id)
 }
@@ -52,12 +55,9 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 	if snapshot == nil {
 		return reconcile.Known{}
 	}
-	known := reconcile.Known{Online: snapshot.Connection == fleet.Online, Address: snapshot.Address,
-		TooOld: snapshot.TooOld, Digest: snapshot.Digest,
+	known := reconcile.Known{Online: snapshot.Connection == fleet.Online, TooOld: snapshot.TooOld,
+		Address: cmp.Or(snapshot.Host(), snapshot.Address), Digest: snapshot.Digest,
 		NeverRead: snapshot.Digest == "", Unkept: snapshot.Unkept}
-	if host := snapshot.Host(); host != "" {
-		known.Address = host
-	}
 	if snapshot.Status != nil {
 		known.AddressFixed = snapshot.Status.AddressFixed
 	}

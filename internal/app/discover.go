@@ -14,17 +14,32 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 	if a.o.Demo > 0 && len(servers) == 0 {
 		servers = []string{discovery.Off}
 	}
+	return discovery.New(discovery.Options{
+		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listener: a.listener.Addr(),
+		LocalPort: discovery.DefaultLocalPort, Log: a.log,
+	})
+}
+
+// resolver finds daemons for the mirror. The managed daemons that are online know where others are: each search brings
+// them along.
+type resolver struct {
+	*discovery.Discovery
+	near neighbours
+}
+
+func (a *App) newResolver() resolver {
 	near := &discovery.Nearby{
 		Snapshots: func() []*fleet.Snapshot { return a.mirror.Snapshots() },
 		Registry:  func() (*fleet.Registry, error) { return a.store.Registry(context.Background()) }, // from memory
 	}
-	return discovery.New(discovery.Options{
-		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listener: a.listener.Addr(),
-		LocalPort: discovery.DefaultLocalPort, Neighbours: neighbours{near, a}, Log: a.log,
-	})
+	return resolver{a.discovery, neighbours{near, a}}
 }
 
-// neighbours are the managed daemons that are online: they know where others are.
+func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool) (mirror.Found, error) {
+	return r.Discovery.Resolve(ctx, device, pinned, r.near)
+}
+
+// neighbours are the managed daemons that are online.
 type neighbours struct {
 	*discovery.Nearby
 	app *App
@@ -45,11 +60,4 @@ func (n neighbours) ask(ctx context.Context, id fleet.DeviceID,
 		return nil, err
 	}
 	return what(daemon, ctx)
-}
-
-// proven remembers where a device was reached, so that it is looked for there first.
-func (a *App) proven(s *fleet.Snapshot) {
-	if host := s.Host(); host != "" && s.FoundBy != discovery.ByRecord {
-		a.discovery.Proven(s.Device, host)
-	}
 }

@@ -10,7 +10,8 @@ import (
 	"muster/internal/store"
 )
 
-// committed tells the engines what people changed. The store calls it after each commit and waits for it.
+// committed has the mirror follow what people changed: they read it right after. The store calls it after each commit
+// and waits for it. The other engines are told by forward.
 func (a *App) committed(changed fleet.Committed) {
 	if a.mirror == nil { // still starting: start reads the registry itself
 		return
@@ -33,50 +34,7 @@ func (a *App) committed(changed fleet.Committed) {
 	if changed.Generation || changed.Modes {
 		a.mirror.ModesChanged(registry)
 	}
-	if changed.Registry || len(changed.Devices) > 0 {
-		a.feed.RegistryChanged()
-	}
-	a.engine.ConsentsGiven(changed.Consented)
-	a.engine.AdmissionChanged(changed.Admitted)
-	for id := range changed.Devices {
-		a.runner.DevicePut(id)
-	}
-	if changed.Modes {
-		a.runner.AllChanged()
-	}
-	if changed.Generation || len(changed.Devices) > 0 {
-		a.runner.Wake() // it decides which devices are admitted, and the commit of that comes here
-	}
-	if changed.Secrets {
-		a.engine.SecretsChanged()
-	}
-	if len(changed.Devices) > 0 || changed.Modes || changed.Roots {
-		a.engine.RegistryChanged()
-	}
-}
-
-// mirrored tells the engines, and those who follow the events, what watchers observed.
-func (a *App) mirrored(id fleet.DeviceID, aspect fleet.Aspect) {
-	s := a.mirror.Snapshot(id)
-	if s == nil {
-		return
-	}
-	a.feed.DeviceChanged(id, aspect)
-	if aspect&fleet.ConnectionChanged != 0 {
-		a.count(id)
-		if !s.Answers() && !s.Restarting {
-			a.engine.Offline(id)
-		}
-	}
-	if aspect&fleet.FoldersChanged != 0 {
-		a.rollup.Summarise(id, a.mirror.Snapshot)
-		a.engine.FoldersSeen(id)
-	}
-	a.runner.DeviceChanged(id)
-	if aspect&(fleet.ConnectionChanged|fleet.StatusChanged) != 0 && s.Answers() {
-		a.proven(s)
-		a.engine.Online(id)
-	}
+	a.changes.commit(changed)
 }
 
 // configKept is told of every configuration that the store has now: one that reconcile read back counts too.

@@ -52,23 +52,16 @@ func (s states) Report(ctx context.Context) (fleet.ProblemReport, error) {
 // found passes on what reconcile found out about a device.
 func (a *App) found(id fleet.DeviceID, f plan.Findings) {
 	if a.health.Found(id, f) {
-		a.runner.DeviceChanged(id)
-		a.stateChanged(id)
+		a.changes.device(id, fleet.PlanChanged)
 	}
 }
 
 // rolledOut passes on how a rollout stands.
 func (a *App) rolledOut(r fleet.Rollout) {
 	for _, id := range a.health.Rollout(r) {
-		a.stateChanged(id)
+		a.changes.device(id, fleet.PlanChanged)
 	}
 	a.feed.RolloutChanged(r, a.registry())
-}
-
-// stateChanged tells those who follow the states of devices that one changed.
-func (a *App) stateChanged(id fleet.DeviceID) {
-	a.feed.DeviceChanged(id, fleet.PlanChanged)
-	a.count(id)
 }
 
 // count counts how a device stands now.

@@ -10,7 +10,6 @@ import (
 
 	"muster/internal/auth"
 	"muster/internal/fleet"
-	"muster/internal/logkey"
 	"muster/internal/store"
 )
 
@@ -20,7 +19,7 @@ const onTheHost = "host"
 // ResetAdmin makes another administrator's token while no server runs, for those who have the home folder and no token
 // any more. It gives the file with the token.
 func ResetAdmin(ctx context.Context, o Options) (file string, err error) {
-	a := &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")}, failed: make(chan error, 1)}
+	a := newApp(o)
 	defer func() { err = errors.Join(err, a.Stop()) }()
 	if err := a.existingHome(); err != nil {
 		return "", err

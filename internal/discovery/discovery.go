@@ -29,11 +29,10 @@ const Off = "none"
 
 // Options say where to look.
 type Options struct {
-	Servers    []string   // URLs as Syncthing has them, ?id=, ?insecure, ?noannounce, ?nolookup; none: PublicServer
-	AllowLocal bool       // answers may be loopback and link-local addresses: one host, tests
-	Listener   net.Addr   // of our own API, where no device is; nil: there is none
-	LocalPort  int        // UDP port on which local announcements are heard, 0: they are not
-	Neighbours Neighbours // other managed daemons, nil: they are not asked
+	Servers    []string // URLs as Syncthing has them, ?id=, ?insecure, ?noannounce, ?nolookup; none: PublicServer
+	AllowLocal bool     // answers may be loopback and link-local addresses: one host, tests
+	Listener   net.Addr // of our own API, where no device is; nil: there is none
+	LocalPort  int      // UDP port on which local announcements are heard, 0: they are not
 	Log        *slog.Logger
 }
 
@@ -67,7 +66,7 @@ type Discovery struct {
 	log        *slog.Logger
 	now        func() time.Time
 	servers    []*server
-	fleet      *neighbourhood // nil: there are no other daemons to ask
+	fleet      *neighbourhood
 	local      *announcements
 
 	mu      sync.Mutex // guards what follows
@@ -98,9 +97,7 @@ func New(o Options) (*Discovery, error) {
 		}
 	}
 	d.local = &announcements{allowLocal: o.AllowLocal, now: d.clock, wanted: d.wanted}
-	if o.Neighbours != nil {
-		d.fleet = newNeighbourhood(o.Neighbours, o.AllowLocal, d.clock, d.wanted)
-	}
+	d.fleet = newNeighbourhood(o.AllowLocal, d.clock, d.wanted)
 	return d, nil
 }
 
@@ -116,9 +113,10 @@ func (d *Discovery) Run(ctx context.Context) error {
 // Resolve is the place where the device should be looked for next: of several candidates the one that was handed out
 // longest ago, so that repeated attempts go through all of them. Where no certificate is pinned, those that a
 // discovery server named are the only ones, if there are any: no other can lead to the device. Without any:
-// CodeNotFound with what was asked and when it is asked again.
-func (d *Discovery) Resolve(ctx context.Context, device fleet.Device, pinned bool) (Candidate, error) {
-	candidates, err := d.find(ctx, device, !pinned)
+// CodeNotFound with what was asked and when it is asked again. others are asked, too; nil: there are none.
+func (d *Discovery) Resolve(ctx context.Context, device fleet.Device, pinned bool, others Neighbours) (Candidate,
+	error) {
+	candidates, err := d.find(ctx, device, !pinned, others)
 	if err != nil {
 		return Candidate{}, err
 	}

@@ -93,18 +93,26 @@ func deviceOf(name string) fleet.Device {
 		APIPort: 8384}
 }
 
-func mustResolve(t *testing.T, d *Discovery, device fleet.Device) Candidate {
+func mustResolve(t *testing.T, d *Discovery, device fleet.Device, others ...Neighbours) Candidate {
 	t.Helper()
-	c, err := d.Resolve(context.Background(), device, true)
+	c, err := d.Resolve(context.Background(), device, true, first(others))
 	if err != nil {
 		t.Fatalf("resolve: %v", err)
 	}
 	return c
 }
 
-func mustNotFind(t *testing.T, d *Discovery, device fleet.Device) *fleet.Error {
+// first is nil where there is none.
+func first(others []Neighbours) Neighbours {
+	if len(others) == 0 {
+		return nil
+	}
+	return others[0]
+}
+
+func mustNotFind(t *testing.T, d *Discovery, device fleet.Device, others ...Neighbours) *fleet.Error {
 	t.Helper()
-	c, err := d.Resolve(context.Background(), device, true)
+	c, err := d.Resolve(context.Background(), device, true, first(others))
 	var e *fleet.Error
 	if !errors.As(err, &e) || e.Code != fleet.CodeNotFound {
 		t.Fatalf("resolve gave %+v, %v; want a not_found error", c, err)
@@ -122,7 +130,7 @@ func TestAServersAddressesBecomeCandidates(t *testing.T) {
 			"tcp://HOME.example.org:22000", "tcp6://[2001:db8::1]")(w, r)
 	})
 	d, _ := newDiscovery(t, Options{Servers: []string{s.pinned()}})
-	got, err := d.find(context.Background(), deviceOf("a"), true)
+	got, err := d.find(context.Background(), deviceOf("a"), true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,9 +309,8 @@ func TestAnUnreachableServerGetsLongerRestsAndIsNamed(t *testing.T) {
 func TestThePersonIsToldWhoWasAskedAndWhatHelps(t *testing.T) {
 	unknown, relays := newLookupServer(t, status(404, "Retry-After", "100")),
 		newLookupServer(t, addresses("relay://192.0.2.9:443/?id=X"))
-	d, _ := newDiscovery(t, Options{Servers: []string{unknown.pinned(), relays.pinned()}, LocalPort: 21027,
-		Neighbours: &neighbours{}})
-	e := mustNotFind(t, d, deviceOf("a"))
+	d, _ := newDiscovery(t, Options{Servers: []string{unknown.pinned(), relays.pinned()}, LocalPort: 21027})
+	e := mustNotFind(t, d, deviceOf("a"), &neighbours{})
 	for _, want := range []string{"does not know it", "a relay, not the device",
 		"nobody announces it on the local network", "no other managed daemon is online"} {
 		if !strings.Contains(e.Message, want) {
@@ -319,8 +326,8 @@ func TestThePersonIsToldWhoWasAskedAndWhatHelps(t *testing.T) {
 
 func TestOffMeansNobodyIsAsked(t *testing.T) {
 	n := &neighbours{online: []fleet.DeviceID{deviceOf("n").ID}}
-	d, _ := newDiscovery(t, Options{Servers: []string{"none"}, LocalPort: 21027, Neighbours: n})
-	if e := mustNotFind(t, d, deviceOf("a")); !strings.Contains(e.Message, "discovery is off") {
+	d, _ := newDiscovery(t, Options{Servers: []string{"none"}, LocalPort: 21027})
+	if e := mustNotFind(t, d, deviceOf("a"), n); !strings.Contains(e.Message, "discovery is off") {
 		t.Errorf("message %q", e.Message)
 	}
 	if n.calls.Load() != 0 {
@@ -338,7 +345,7 @@ func TestALookupEndsWithItsContext(t *testing.T) {
 	d, _ := newDiscovery(t, Options{Servers: []string{s.pinned()}})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-arrived; cancel() }()
-	if _, err := d.Resolve(ctx, deviceOf("a"), true); !errors.Is(err, context.Canceled) {
+	if _, err := d.Resolve(ctx, deviceOf("a"), true, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if _, resting := d.servers[0].resting(); resting {
@@ -360,7 +367,7 @@ func TestLookupsOfOneServerAreBounded(t *testing.T) {
 	var failed atomic.Int64
 	for i := range 100 {
 		all.Go(func() {
-			if _, err := d.Resolve(context.Background(), deviceOf(fmt.Sprint(i)), true); err != nil {
+			if _, err := d.Resolve(context.Background(), deviceOf(fmt.Sprint(i)), true, nil); err != nil {
 				failed.Add(1)
 			}
 		})

@@ -154,7 +154,7 @@ func TestHostileAnswersLeadNowhere(t *testing.T) {
 		s.says(h.answer)
 		device := deviceOf(fmt.Sprint(i))
 		before := s.asked.Load()
-		got, err := d.find(context.Background(), device, true)
+		got, err := d.find(context.Background(), device, true, nil)
 		if len(h.hosts) == 0 && fleet.CodeOf(err) != fleet.CodeNotFound || len(h.hosts) != len(got) {
 			t.Errorf("%s: got %+v, %v; want %v", h.name, got, err, h.hosts)
 			continue

@@ -33,7 +33,8 @@ type claim struct {
 
 // find asks the sources: first those that cost nothing. The discovery servers are asked when everything asked before
 // led nowhere, or all is wanted.
-func (d *Discovery) find(ctx context.Context, device fleet.Device, all bool) ([]Candidate, error) {
+func (d *Discovery) find(ctx context.Context, device fleet.Device, all bool, others Neighbours) ([]Candidate,
+	error) {
 	switch {
 	case device.APIAddress != "":
 		return []Candidate{{Host: device.APIAddress, By: ByRecord, Introduced: fleet.ByPerson}}, nil
@@ -47,8 +48,8 @@ func (d *Discovery) find(ctx context.Context, device fleet.Device, all bool) ([]
 		claims = append(claims, claim{ByLocal, heard})
 	}
 	t.local(d.localPort != 0)
-	if d.fleet != nil {
-		sighted, why, err := d.fleet.ask(ctx, device.ID, since, turn)
+	if others != nil {
+		sighted, why, err := d.fleet.ask(ctx, others, wish{device.ID, since, turn})
 		if err != nil {
 			return nil, err
 		}

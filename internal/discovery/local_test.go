@@ -241,7 +241,7 @@ func TestOnlyADiscoveryServerIntroducesADevice(t *testing.T) {
 			device := deviceOf("a")
 			d.local.hear(packet("a", "tcp://198.51.100.7:22000"), netip.MustParseAddr("198.51.100.7"))
 			for range 5 {
-				got, err := d.Resolve(context.Background(), device, false)
+				got, err := d.Resolve(context.Background(), device, false, nil)
 				if err != nil || got.Host != "192.0.2.1" || got.Introduced != fleet.ByServer {
 					t.Fatalf("got %+v, %v", got, err)
 				}
@@ -258,7 +258,7 @@ func TestOnlyADiscoveryServerIntroducesADevice(t *testing.T) {
 			}
 			silent, _ := newDiscovery(t, Options{Servers: []string{silentServer(t)}, LocalPort: 21027})
 			silent.local.hear(packet("a", "tcp://198.51.100.7:22000"), netip.MustParseAddr("198.51.100.7"))
-			if got, err := silent.Resolve(context.Background(), device, false); err != nil ||
+			if got, err := silent.Resolve(context.Background(), device, false, nil); err != nil ||
 				got.Introduced != fleet.ByAnybody {
 				t.Errorf("without the server: %+v, %v", got, err)
 			}

@@ -28,7 +28,6 @@ const (
 
 // neighbourhood asks other managed daemons what they know, each of them rarely.
 type neighbourhood struct {
-	source     Neighbours
 	allowLocal bool
 	now        func() time.Time
 	wanted     func(fleet.DeviceID) bool
@@ -45,16 +44,21 @@ type sightings struct {
 	about map[fleet.DeviceID][]syncAddress
 }
 
-func newNeighbourhood(source Neighbours, allowLocal bool, now func() time.Time,
-	wanted func(fleet.DeviceID) bool) *neighbourhood {
-	return &neighbourhood{source: source, allowLocal: allowLocal, now: now, wanted: wanted,
+func newNeighbourhood(allowLocal bool, now func() time.Time, wanted func(fleet.DeviceID) bool) *neighbourhood {
+	return &neighbourhood{allowLocal: allowLocal, now: now, wanted: wanted,
 		pace: rate.NewLimiter(neighboursPerS, neighboursPerS), answers: map[fleet.DeviceID]*sightings{}}
 }
 
-// ask gives what some neighbours know about a device that is wanted since then. why says that none does.
-func (n *neighbourhood) ask(ctx context.Context, id fleet.DeviceID, since time.Time, turn int) ([]syncAddress, string,
-	error) {
-	chosen := choose(n.source.Online(id), id, turn)
+// wish is a device that is looked for.
+type wish struct {
+	id    fleet.DeviceID
+	since time.Time // it is asked for
+	turn  int       // which neighbours come next
+}
+
+// ask gives what some neighbours know about a device. why says that none does.
+func (n *neighbourhood) ask(ctx context.Context, source Neighbours, w wish) (found []syncAddress, why string, err error) {
+	chosen := choose(source.Online(w.id), w.id, w.turn)
 	if len(chosen) == 0 {
 		return nil, "no other managed daemon is online to be asked", nil
 	}
@@ -62,9 +66,9 @@ func (n *neighbourhood) ask(ctx context.Context, id fleet.DeviceID, since time.T
 	group, ctx := errgroup.WithContext(ctx)
 	for i, neighbour := range chosen {
 		group.Go(func() error {
-			s, err := n.askOne(ctx, neighbour, since)
+			s, err := n.askOne(ctx, source, neighbour, w.since)
 			if err == nil {
-				answers[i] = s.about[id]
+				answers[i] = s.about[w.id]
 			}
 			return err
 		})
@@ -102,14 +106,15 @@ func choose(online []fleet.DeviceID, not fleet.DeviceID, turn int) []fleet.Devic
 
 // askOne gives a neighbour's answer, a fresh one where the kept one is too old or was made before the device was
 // wanted. What a neighbour fails to say is no error.
-func (n *neighbourhood) askOne(ctx context.Context, neighbour fleet.DeviceID, since time.Time) (*sightings, error) {
+func (n *neighbourhood) askOne(ctx context.Context, source Neighbours, neighbour fleet.DeviceID, since time.Time,
+) (*sightings, error) {
 	n.mu.Lock()
 	kept := n.answers[neighbour]
 	if kept == nil || n.stale(kept, since) {
 		kept = &sightings{done: make(chan struct{}), at: n.now()}
 		n.keep(neighbour, kept)
 		n.mu.Unlock()
-		n.read(ctx, neighbour, kept)
+		n.read(ctx, source, neighbour, kept)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -142,7 +147,7 @@ func (n *neighbourhood) keep(neighbour fleet.DeviceID, s *sightings) {
 }
 
 // read asks the neighbour and fills s in, whatever comes. Where ctx ends first nothing is kept.
-func (n *neighbourhood) read(ctx context.Context, neighbour fleet.DeviceID, s *sightings) {
+func (n *neighbourhood) read(ctx context.Context, source Neighbours, neighbour fleet.DeviceID, s *sightings) {
 	defer close(s.done)
 	s.about = map[fleet.DeviceID][]syncAddress{}
 	if err := n.pace.Wait(ctx); err != nil {
@@ -151,10 +156,10 @@ func (n *neighbourhood) read(ctx context.Context, neighbour fleet.DeviceID, s *s
 	}
 	limited, cancel := context.WithTimeout(ctx, neighbourLimit)
 	defer cancel()
-	if body, err := n.source.Connections(limited, neighbour); err == nil {
+	if body, err := source.Connections(limited, neighbour); err == nil {
 		n.readConnections(body, s.about)
 	}
-	if body, err := n.source.Discovery(limited, neighbour); err == nil {
+	if body, err := source.Discovery(limited, neighbour); err == nil {
 		n.readDiscovery(body, s.about)
 	}
 	if ctx.Err() != nil {

@@ -91,15 +91,15 @@ func TestNeighboursSayWhereADeviceIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := &neighbours{online: []fleet.DeviceID{deviceOf("n").ID}, discovery: always(c.discovery),
 				connections: always(c.connections)}
-			d, _ := newDiscovery(t, Options{Servers: []string{silentServer(t)}, Neighbours: n})
+			d, _ := newDiscovery(t, Options{Servers: []string{silentServer(t)}})
 			if c.want == nil {
-				if e := mustNotFind(t, d, wanted); !strings.Contains(e.Message,
+				if e := mustNotFind(t, d, wanted, n); !strings.Contains(e.Message,
 					"no other managed daemon that was asked knows it") {
 					t.Errorf("message %q", e.Message)
 				}
 				return
 			}
-			got := mustResolve(t, d, wanted)
+			got := mustResolve(t, d, wanted, n)
 			if got.Host != c.want[0] || got.By != ByFleet || !slices.Equal(got.SyncAddresses, c.want[1:]) {
 				t.Errorf("got %+v, want %v", got, c.want)
 			}
@@ -112,30 +112,30 @@ func TestNeighboursAreAskedRarelyAndInTurn(t *testing.T) {
 	for i := range 20 {
 		n.online = append(n.online, deviceOf(fmt.Sprint("n", i)).ID)
 	}
-	d, clock := newDiscovery(t, Options{Servers: []string{silentServer(t)}, Neighbours: n})
+	d, clock := newDiscovery(t, Options{Servers: []string{silentServer(t)}})
 	wanted := deviceOf("wanted")
 	n.online = append(n.online, wanted.ID) // never asked about itself
 	for range 3 {
-		mustNotFind(t, d, wanted)
+		mustNotFind(t, d, wanted, n)
 	}
 	if got := len(n.asked); got != 20 {
 		t.Errorf("three look-ups asked %d neighbours, want each of the 20 once", got)
 	}
-	mustNotFind(t, d, wanted)
+	mustNotFind(t, d, wanted, n)
 	if got := len(n.asked); got != 20 {
 		t.Errorf("a neighbour was asked again at once")
 	}
 	clock.forward(sightingsMinAge)
-	mustNotFind(t, d, wanted)
+	mustNotFind(t, d, wanted, n)
 	if got := len(n.asked); got != 20 {
 		t.Errorf("a neighbour was asked again after %s", sightingsMinAge)
 	}
-	mustNotFind(t, d, deviceOf("later")) // what is kept was read before anybody asked for this one
+	mustNotFind(t, d, deviceOf("later"), n) // what is kept was read before anybody asked for this one
 	if got := len(n.asked); got != 28 {
 		t.Errorf("%d questions after a new device, want 28", got)
 	}
 	clock.forward(sightingsLife)
-	mustNotFind(t, d, wanted)
+	mustNotFind(t, d, wanted, n)
 	if got := len(n.asked); got != 36 {
 		t.Errorf("%d questions after a minute, want 36", got)
 	}
@@ -147,8 +147,8 @@ func TestNeighboursAreAskedRarelyAndInTurn(t *testing.T) {
 func TestASilentNeighbourKeepsNobodyFromTheServers(t *testing.T) {
 	n := &neighbours{online: []fleet.DeviceID{deviceOf("n").ID}}
 	s := newLookupServer(t, addresses("tcp://192.0.2.1:22000"))
-	d, _ := newDiscovery(t, Options{Servers: []string{s.pinned()}, Neighbours: n})
-	if got := mustResolve(t, d, deviceOf("a")); got.By != ByGlobal {
+	d, _ := newDiscovery(t, Options{Servers: []string{s.pinned()}})
+	if got := mustResolve(t, d, deviceOf("a"), n); got.By != ByGlobal {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -158,12 +158,12 @@ func TestServersAreAskedOnlyWhenTheCheaperSourcesAreUsedUp(t *testing.T) {
 	n := &neighbours{online: []fleet.DeviceID{deviceOf("n").ID}, connections: always("{}"),
 		discovery: always(fmt.Sprintf(`{"%s":{"addresses":["tcp://192.0.2.1:22001"]}}`, wanted.ID))}
 	s := newLookupServer(t, addresses("tcp://192.0.2.2:22000", "tcp://192.0.2.1:22001"))
-	d, clock := newDiscovery(t, Options{Servers: []string{s.pinned()}, Neighbours: n})
+	d, clock := newDiscovery(t, Options{Servers: []string{s.pinned()}})
 	for i, want := range []struct {
 		host  string
 		asked int64
 	}{{"192.0.2.1", 0}, {"192.0.2.2", 1}, {"192.0.2.1", 1}} {
-		got := mustResolve(t, d, wanted)
+		got := mustResolve(t, d, wanted, n)
 		if got.Host != want.host || s.asked.Load() != want.asked {
 			t.Errorf("look-up %d: %s after %d questions, want %+v", i, got.Host, s.asked.Load(), want)
 		}
@@ -172,8 +172,7 @@ func TestServersAreAskedOnlyWhenTheCheaperSourcesAreUsedUp(t *testing.T) {
 }
 
 func TestAnswersOfManyNeighboursAreBounded(t *testing.T) {
-	n := &neighbours{discovery: always("{}"), connections: always("{}")}
-	h := newNeighbourhood(n, false, newClock().now, func(fleet.DeviceID) bool { return true })
+	h := newNeighbourhood(false, newClock().now, func(fleet.DeviceID) bool { return true })
 	for i := range 3 * maxNeighbours {
 		h.mu.Lock()
 		h.keep(deviceOf(fmt.Sprint(i)).ID, &sightings{at: h.now()})

@@ -431,10 +431,13 @@ func inWorld(t *testing.T, seed map[fleet.DeviceID]Snapshot, test func(t *testin
 				w.changes[device] |= a
 				w.mu.Unlock()
 			},
-			ConfigSeen: func(_ fleet.DeviceID, c fleet.ObservedConfig) {
+			ConfigSeen: func(id fleet.DeviceID) {
 				w.mu.Lock()
-				w.seen, w.keptThen = append(w.seen, string(c.JSON)), append(w.keptThen, len(w.kept))
-				w.mu.Unlock()
+				defer w.mu.Unlock()
+				w.keptThen = append(w.keptThen, len(w.kept))
+				if c := w.m.TakeKept(id); c != nil {
+					w.seen = append(w.seen, string(c.JSON))
+				}
 			},
 			ConfigKept: func(_ fleet.DeviceID, c fleet.ObservedConfig) {
 				w.mu.Lock()

@@ -1,7 +1,7 @@
 // Package mirror follows every registered daemon: one watcher per device, which contacts the daemon, reads its state
 // once and then lives on its event stream. What it learns is an immutable snapshot for readers and a stream of
 // observations for the store, written behind. It writes nothing of its own to a daemon: a Session passes on what
-// reconcile writes. It keeps no configuration in memory.
+// reconcile writes. It keeps no configuration in memory, but for those that wait to be kept or to be planned from.
 //
 // A watcher is one goroutine. Devices come and go by Put and Remove, at once.
 package mirror
@@ -36,8 +36,9 @@ type Options struct {
 	Changed func(fleet.DeviceID, Aspect)
 	// ConfigKept is called when the sink has kept a configuration other than the last one, read by a watcher or not.
 	ConfigKept func(fleet.DeviceID, fleet.ObservedConfig)
-	// ConfigSeen is called after ConfigKept where a watcher read it, not the caller of ReadNow or a Session.
-	ConfigSeen func(fleet.DeviceID, fleet.ObservedConfig)
+	// ConfigSeen is called after ConfigKept where a watcher read it, not the caller of ReadNow or a Session: TakeKept
+	// gives it.
+	ConfigSeen func(fleet.DeviceID)
 	// MayWrite is asked before every write of a Session, as another server may write to the same daemons. Nil: yes.
 	MayWrite func(context.Context) error
 	// Read makes sense of a configuration. Nil: ReadConfig.
@@ -61,6 +62,7 @@ type Mirror struct {
 	parsing  chan struct{}       // holds a token while a big configuration is taken apart
 	unread   *semaphore.Weighted // bytes of big configurations that wait for that
 	outbox   *outbox
+	handover handover
 	watchers sync.WaitGroup
 	visited  atomic.Int64 // watchers that visit their daemon instead of following it
 
@@ -87,9 +89,10 @@ func New(o Options) *Mirror {
 		o: o, log: o.Log.With(logkey.Component, "mirror"), connects: rate.NewLimiter(connectsASecond, connectsASecond/10),
 		parsing: make(chan struct{}, 1), unread: semaphore.NewWeighted(maxUnread),
 		devices: map[fleet.DeviceID]*watcher{}, seed: maps.Clone(o.Seed),
+		handover: handover{configs: map[fleet.DeviceID]*fleet.ObservedConfig{}},
 	}
 	m.someArePaused.Store(true)
-	m.outbox = newOutbox(o.Sink, m.log, o.ConfigSeen)
+	m.outbox = newOutbox(o.Sink, m.log, m.seen)
 	m.outbox.took = m.took
 	return m
 }
@@ -203,6 +206,7 @@ func (m *Mirror) Remove(id fleet.DeviceID) {
 	if w != nil {
 		w.end()
 		m.outbox.forget(id)
+		m.handover.take(id)
 	}
 }
 

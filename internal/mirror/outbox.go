@@ -266,7 +266,7 @@ func (b *outbox) write(ctx context.Context, group []waiting) error {
 		if b.took != nil {
 			b.took(w.Observation)
 		}
-		if w.tell && w.Config != nil && b.told != nil {
+		if w.tell && w.Config != nil {
 			b.told(w.Device, *w.Config)
 		}
 	}

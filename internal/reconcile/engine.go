@@ -47,9 +47,7 @@ type Engine struct {
 	moved            time.Time                 // when the first of them did
 	fleetDue         *time.Timer               // the registry changed right after all were queued
 	queuedAll        time.Time                 // when all were queued last
-
-	handedBytes int // of all documents that were handed over and wait
-	running     bool
+	running          bool
 }
 
 // New makes an Engine; Run starts it.

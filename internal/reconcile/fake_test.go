@@ -296,6 +296,8 @@ type daemon struct {
 	before func(d *daemon, call string) error // runs with mu held, before a write takes effect
 	lies   func(stconfig.Value) stconfig.Value
 	key    string // of its API; "" takes any
+
+	kept *fleet.ObservedConfig // to be taken
 }
 
 func (d *daemon) Known(fleet.DeviceID) reconcile.Known {
@@ -304,6 +306,14 @@ func (d *daemon) Known(fleet.DeviceID) reconcile.Known {
 	k := d.known
 	k.Online = d.online
 	return k
+}
+
+func (d *daemon) TakeKept(fleet.DeviceID) *fleet.ObservedConfig {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kept := d.kept
+	d.kept = nil
+	return kept
 }
 
 func (d *daemon) Config(ctx context.Context, id fleet.DeviceID) (fleet.ObservedConfig, error) {
@@ -631,7 +641,7 @@ func newBench(t *testing.T, templates ...fleet.TaggedTemplate) *bench {
 	b := &bench{t: t, id: id, store: s, evals: &evaluator{}, secrets: secrets{"pw": "correct horse"},
 		daemon: &daemon{id: id, store: s, doc: doc, ignores: map[string][]string{}, online: true,
 			key: doc.Get("gui").Get("apiKey").Str(),
-			known: reconcile.Known{Address: "127.0.0.1:8384", Version: fleet.Version{Version: "v2.1.3", OS: "linux"},
+			known: reconcile.Known{Address: "127.0.0.1", Version: fleet.Version{Version: "v2.1.3", OS: "linux"},
 				System: fleet.System{OS: "linux", PathSeparator: "/", Tilde: "/home/one"}}}}
 	b.register(templates...)
 	if _, err := b.daemon.Config(t.Context(), id); err != nil {

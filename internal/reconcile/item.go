@@ -19,8 +19,6 @@ type item struct {
 	timer                  timer
 	requests               []*request
 	version                [3]string // os, architecture and version, as last seen by Online
-	// kept a moment ago; nil when a pass has it, or when it is to be read from the store
-	handed *fleet.ObservedConfig
 
 	history history
 }

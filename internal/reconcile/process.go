@@ -16,8 +16,8 @@ import (
 // queued again after a pause.
 func (e *Engine) process(ctx context.Context, m *item) error {
 	var r *request
+	handed := e.o.Daemon.TakeKept(m.id)
 	e.mu.Lock()
-	handed := e.takeHanded(m)
 	if len(m.requests) > 0 {
 		r, m.requests = m.requests[0], m.requests[1:]
 		m.again = m.again || len(m.requests) > 0
@@ -347,7 +347,6 @@ func (e *Engine) forget(j *job, r *request) error {
 	defer e.mu.Unlock()
 	j.m.timer.stop()
 	j.m.answer(gone)
-	e.takeHanded(j.m)
 	delete(e.items, j.m.id)
 	if j.device != nil {
 		e.push(e.item(j.m.id))

@@ -54,6 +54,8 @@ type Daemon interface {
 	Session(ctx context.Context, id fleet.DeviceID) (Session, error)
 	// Known is what is known of the daemon without asking it.
 	Known(id fleet.DeviceID) Known
+	// TakeKept gives a configuration that the store was given a moment ago, once; nil when it is to be read from there.
+	TakeKept(id fleet.DeviceID) *fleet.ObservedConfig
 }
 
 // Session is one connection to the daemon of a device. It is for one goroutine.

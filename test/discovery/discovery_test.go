@@ -109,12 +109,17 @@ func newDiscovery(t *testing.T, o discovery.Options) *discovery.Discovery {
 
 // find asks until the device is found. Every round begins as after a PUT of the device: otherwise the server's
 // Retry-After would count.
-func find(t *testing.T, d *discovery.Discovery, device fleet.Device) discovery.Candidate {
+func find(t *testing.T, d *discovery.Discovery, device fleet.Device,
+	others ...discovery.Neighbours) discovery.Candidate {
 	t.Helper()
 	var found discovery.Candidate
+	var asked discovery.Neighbours
+	if len(others) > 0 {
+		asked = others[0]
+	}
 	until(t, "the device to be found", func() bool {
 		var err error
-		if found, err = d.Resolve(context.Background(), device, true); err == nil {
+		if found, err = d.Resolve(context.Background(), device, true, asked); err == nil {
 			return true
 		}
 		if fleet.CodeOf(err) != fleet.CodeNotFound {
@@ -157,7 +162,7 @@ func TestADaemonThatAnnouncesItselfIsFoundAndProven(t *testing.T) {
 
 	t.Run("elsewhere a local answer is refused, twice", func(t *testing.T) {
 		strict := newDiscovery(t, discovery.Options{Servers: []string{s.url()}})
-		_, err := strict.Resolve(context.Background(), record(real), false)
+		_, err := strict.Resolve(context.Background(), record(real), false, nil)
 		if fleet.CodeOf(err) != fleet.CodeNotFound || !strings.Contains(err.Error(), "on loopback") {
 			t.Errorf("resolve: %v", err)
 		}
@@ -169,7 +174,7 @@ func TestADaemonThatAnnouncesItselfIsFoundAndProven(t *testing.T) {
 	t.Run("a server with another certificate is not asked", func(t *testing.T) {
 		other := newDiscovery(t, discovery.Options{Servers: []string{fmt.Sprintf("https://%s/?id=%s", s.address, real.ID)},
 			AllowLocal: true})
-		if _, err := other.Resolve(context.Background(), record(real), false); err == nil ||
+		if _, err := other.Resolve(context.Background(), record(real), false, nil); err == nil ||
 			!strings.Contains(err.Error(), "another certificate") {
 			t.Errorf("resolve: %v", err)
 		}
@@ -177,7 +182,7 @@ func TestADaemonThatAnnouncesItselfIsFoundAndProven(t *testing.T) {
 
 	t.Run("a device that nobody announces is told so", func(t *testing.T) {
 		nobody := fleet.Device{ID: fleet.DeviceIDOf(sha256.Sum256([]byte("nobody"))), APIPort: 8384}
-		_, err := d.Resolve(context.Background(), nobody, false)
+		_, err := d.Resolve(context.Background(), nobody, false, nil)
 		if fleet.CodeOf(err) != fleet.CodeNotFound || !strings.Contains(err.Error(), s.address+" does not know it") {
 			t.Errorf("resolve: %v", err)
 		}
@@ -282,8 +287,8 @@ func TestAConnectedDaemonKnowsWhereAnotherIs(t *testing.T) {
 		knows.GetJSON("/rest/system/connections", &answer)
 		return answer.Connections[wanted.ID].Connected
 	})
-	d := newDiscovery(t, discovery.Options{Servers: []string{s.url()}, AllowLocal: true, Neighbours: neighbour{knows}})
-	found := find(t, d, record(wanted))
+	d := newDiscovery(t, discovery.Options{Servers: []string{s.url()}, AllowLocal: true})
+	found := find(t, d, record(wanted), neighbour{knows})
 	if found.Host != "127.0.0.1" || found.By != discovery.ByFleet {
 		t.Errorf("found %+v", found)
 	}

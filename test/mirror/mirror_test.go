@@ -52,7 +52,7 @@ func start(t *testing.T) *watch {
 		Dial: func(target mirror.Target) mirror.Daemon {
 			return client{syncthing.New(target, syncthing.Options{})}
 		},
-		ConfigSeen: func(id fleet.DeviceID, _ fleet.ObservedConfig) {
+		ConfigSeen: func(id fleet.DeviceID) {
 			w.mu.Lock()
 			w.configs[id]++
 			w.mu.Unlock()

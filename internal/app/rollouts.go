@@ -6,7 +6,6 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/rollout"
 	"muster/internal/store"
-	"muster/internal/template"
 )
 
 // newRunner makes the engine that decides who is admitted to which templates and tags, with what it knew at the last
@@ -46,16 +45,11 @@ func (m managed) Standing(id fleet.DeviceID) fleet.Standing {
 	return m.app.health.Standing(id, m.app.facts(id), m.app.engine.LastPass(id))
 }
 
-func (m managed) Facts(r *fleet.Registry) []template.Facts {
-	all := make([]template.Facts, 0, len(r.Devices))
-	for id, d := range r.Devices {
-		version := fleet.Version{}
-		if s := m.app.mirror.Snapshot(id); s != nil && s.Version != nil {
-			version = *s.Version
-		}
-		all = append(all, template.FactsOf(d, version))
+func (m managed) Version(id fleet.DeviceID) (v fleet.Version) {
+	if s := m.app.mirror.Snapshot(id); s != nil && s.Version != nil {
+		v = *s.Version
 	}
-	return all
+	return v
 }
 
 // forgetOld forgets revisions that are too many or too old.

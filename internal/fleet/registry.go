@@ -100,15 +100,15 @@ func (r *Registry) RootsOf(id DeviceID) []string {
 }
 
 // TemplatesOf are the templates that share a tag with the device, in the order of the fold.
-func (r *Registry) TemplatesOf(id DeviceID) []TaggedTemplate {
+func (r *Registry) TemplatesOf(id DeviceID) []Template {
 	device := r.Devices[id]
 	if device == nil {
 		return nil
 	}
-	var apply []TaggedTemplate
+	var apply []Template
 	for _, t := range r.Templates {
 		if slices.ContainsFunc(t.Tags, func(tag Tag) bool { return slices.Contains(device.Tags, tag) }) {
-			apply = append(apply, t)
+			apply = append(apply, t.Template)
 		}
 	}
 	return apply

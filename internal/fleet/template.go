@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -86,4 +87,20 @@ func (t Template) Validate() error {
 		return Invalidf("template", "a template is UTF-8 text without NUL characters")
 	}
 	return nil
+}
+
+// Placed gives the templates of a device with one of them as it is now, in the order of the fold, and how many are folded
+// before that one. A new one, without an ID, comes after those of its priority.
+func Placed(all []Template, t Template) (placed []Template, before int) {
+	placed = slices.DeleteFunc(slices.Clone(all), func(u Template) bool { return u.ID == t.ID })
+	before = slices.IndexFunc(placed, func(u Template) bool {
+		if t.ID == 0 {
+			return t.Priority < u.Priority
+		}
+		return CompareTemplates(t, u) < 0
+	})
+	if before < 0 {
+		before = len(placed)
+	}
+	return slices.Insert(placed, before, t), before
 }

@@ -1,7 +1,7 @@
 // Package notify tells people about problems: when a device or a folder becomes unreachable, out of sync, failed,
 // held, contended or unstable, and stays so for a while, one message goes to every receiver, and another when it is
 // over. Messages are kept before they are sent and until they are taken: each arrives at least once, those about one
-// device in order, and one that comes twice carries the same ID. What a problem is, the source decides.
+// device in order, and one that comes twice carries the same ID. What a problem is, `health` decides.
 package notify
 
 import (

@@ -24,7 +24,7 @@ func (e *Engine) Plan(ctx context.Context, id fleet.DeviceID) (plan.Plan, error)
 // so ask queues the device itself when the daemon's configuration, or what is read of its ignore patterns, differs from
 // what was read last.
 func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
-	j, err := e.jobOf(ctx, id)
+	j, err := e.readersJob(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (e *Engine) ask(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	return j, err
 }
 
-// jobOf makes a job for a reader, without a document.
-func (e *Engine) jobOf(ctx context.Context, id fleet.DeviceID) (*job, error) {
+// readersJob makes a job for a reader, without a document.
+func (e *Engine) readersJob(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	e.mu.Lock()
 	m := e.items[id]
 	e.mu.Unlock()
@@ -135,24 +135,6 @@ func (j *job) report(r *request, consented func(plan.Change) bool) {
 			r.sent = append(r.sent, c)
 		}
 	}
-	room := maxReported
-	r.sent, r.waiting = forReport(r.sent, &room), forReport(r.waiting, &room)
-}
-
-// maxReported is how many bytes of JSON the values in one report may take. A report may wait until there is memory for
-// its reader.
-const maxReported = 256 << 10
-
-// forReport are changes without the documents that they come from, with as many values as there is room for.
-func forReport(changes []plan.Change, room *int) []plan.Change {
-	out := make([]plan.Change, len(changes))
-	for i, c := range changes {
-		size := c.From.JSONSize(maxReported) + c.To.JSONSize(maxReported)
-		fits := size <= *room
-		if fits {
-			*room -= size
-		}
-		out[i] = c.Reported(fits)
-	}
-	return out
+	room := plan.MaxReported
+	r.sent, r.waiting = plan.ForReport(r.sent, &room), plan.ForReport(r.waiting, &room)
 }

@@ -122,8 +122,8 @@ func (e *Engine) carryOut(ctx context.Context, j *job, c *change) error {
 // report makes the result of a change an answer that may wait: it holds no part of the documents, and its values only
 // within the bound of a report.
 func (c *change) report() {
-	room := maxReported
-	c.out.Plan.Changes, c.out.Left = forReport(c.out.Plan.Changes, &room), forReport(c.out.Left, &room)
+	room := plan.MaxReported
+	c.out.Plan.Changes, c.out.Left = plan.ForReport(c.out.Plan.Changes, &room), plan.ForReport(c.out.Left, &room)
 	c.wanted = nil
 }
 
@@ -168,11 +168,9 @@ func (e *Engine) changeInput(ctx context.Context, j *job) plan.Input {
 	if c.role == fleet.RoleAdmin {
 		byAdmins = func() stconfig.Value { return desired }
 	}
-	facts := FactsOf(j.current, j.m.id, j.known)
-	facts.FolderPaths = func() ([]string, error) { return e.o.Store.FolderPaths(ctx, j.m.id) }
 	return plan.Input{
 		Device: j.m.id, Generation: j.current.Generation, Observed: j.doc, Digest: j.digest, Desired: desired,
-		ByAdmins: byAdmins, Facts: facts,
+		ByAdmins: byAdmins, Facts: e.guardFacts(ctx, j),
 		Consent: func(planned plan.Change) bool { return slices.Contains(c.consent, planned.Key.String()) },
 	}
 }
@@ -267,7 +265,7 @@ func (e *Engine) concludeChange(ctx context.Context, j *job, planned plan.Plan) 
 // takesBack says why templates would take back what an amendment changes; "" when they would let it be. The daemon is
 // not asked.
 func (e *Engine) takesBack(ctx context.Context, j *job) (string, error) {
-	t, err := e.jobOf(ctx, j.m.id)
+	t, err := e.readersJob(ctx, j.m.id)
 	if err != nil {
 		return "", err
 	}

@@ -28,8 +28,11 @@ func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []s
 		if err := x.over(ctx, device); err != nil {
 			return err
 		}
-		var err error
-		texts, err = x.contradictions(ctx)
+		if x.j == nil {
+			return nil
+		}
+		r, err := desired.Fold(x.folding(ctx, x.all))
+		texts = x.conflictsIn(r)
 		return err
 	})
 	if err != nil { // of a template too: the device that it applies to says so
@@ -50,44 +53,8 @@ func sharesPlace(registry *fleet.Registry, id fleet.DeviceID, t fleet.TaggedTemp
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(registry.TemplatesOf(id), func(other fleet.TaggedTemplate) bool {
+	return slices.ContainsFunc(registry.TemplatesOf(id), func(other fleet.Template) bool {
 		place, err := stconfig.ParseKey(other.Key)
 		return err == nil && other.ID != t.ID && desired.Meet(key, place)
 	})
-}
-
-// contradictions folds all templates of the device, this one among them as it is now.
-func (x *evaluating) contradictions(ctx context.Context) ([]string, error) {
-	if x.j == nil {
-		return nil, nil
-	}
-	r, err := desired.Fold(x.folding(ctx, x.withOthers()))
-	if err != nil {
-		return nil, err
-	}
-	var texts []string
-	for _, c := range r.Conflicts {
-		if c.Last.ID == x.t.ID || c.Overruled.ID == x.t.ID {
-			texts = append(texts, c.String())
-		}
-	}
-	return texts, nil
-}
-
-// withOthers are all templates of the device, this one among them as it is now.
-func (x *evaluating) withOthers() []fleet.Template {
-	all := slices.DeleteFunc(slices.Clone(x.j.templates), func(t fleet.Template) bool { return t.ID == x.t.ID })
-	at := slices.IndexFunc(all, x.isBefore)
-	if at < 0 {
-		at = len(all)
-	}
-	return slices.Insert(all, at, x.t)
-}
-
-// isBefore tells whether this template is folded before another one. A new one comes after those of its priority.
-func (x *evaluating) isBefore(other fleet.Template) bool {
-	if x.t.ID == 0 {
-		return x.t.Priority < other.Priority
-	}
-	return fleet.CompareTemplates(x.t, other) < 0
 }

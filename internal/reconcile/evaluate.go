@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -48,25 +47,22 @@ func (e *Engine) Evaluate(ctx context.Context, t fleet.TaggedTemplate, device fl
 	return x.out.Masked(t.Key), nil
 }
 
-// example picks the device that a template is evaluated for.
-func (e *Engine) example(r *fleet.Registry, tags []fleet.Tag) fleet.DeviceID {
-	all := make([]fleet.Device, 0, len(r.Devices))
-	for _, d := range r.Devices {
-		all = append(all, d.Device)
-	}
-	slices.SortFunc(all, fleet.CompareDevices)
-	var best fleet.DeviceID
-	rank := -1
-	for _, d := range all {
-		mine := 0
+// example picks the device that a template is evaluated for; "" where there is none.
+func (e *Engine) example(r *fleet.Registry, tags []fleet.Tag) (best fleet.DeviceID) {
+	rank := func(d *fleet.Registered) (n int) {
 		if e.o.Daemon.Known(d.ID).Online {
-			mine = 1
+			n = 1
 		}
-		if slices.ContainsFunc(r.Devices[d.ID].Tags, func(tag fleet.Tag) bool { return slices.Contains(tags, tag) }) {
-			mine += 2
+		if slices.ContainsFunc(d.Tags, func(tag fleet.Tag) bool { return slices.Contains(tags, tag) }) {
+			n += 2
 		}
-		if mine > rank {
-			best, rank = d.ID, mine
+		return n
+	}
+	highest := -1
+	for id, d := range r.Devices {
+		n := rank(d)
+		if n > highest || n == highest && fleet.CompareDevices(d.Device, r.Devices[best].Device) < 0 {
+			best, highest = id, n
 		}
 	}
 	return best
@@ -80,7 +76,8 @@ type evaluating struct {
 	t       fleet.Template
 	j       *job // nil: over the sample
 	secrets *secretCache
-	own     fleet.DeviceID
+	all     []fleet.Template // of the device, this one among them as it is now
+	before  int              // how many of them are folded before it
 	facts   template.Facts
 	fleet   *template.Fleet
 	config  stconfig.Value // so far in the fold
@@ -106,8 +103,7 @@ func (x *evaluating) input(config stconfig.Value) template.Input {
 
 // over prepares the device that the template is evaluated for.
 func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
-	x.own, x.config = stconfig.SampleID, stconfig.Sample()
-	x.facts = template.SampleFacts
+	x.config, x.facts = stconfig.Sample(), template.SampleFacts
 	if device == "" {
 		x.warn("no device is registered: evaluated for a sample device, over a sample configuration")
 		return nil
@@ -120,7 +116,7 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 		x.warn("evaluated over a sample configuration: its configuration was never read")
 		return nil
 	}
-	x.facts, x.fleet, x.out.Device = j.view.facts(device), j.view.all().fleet, device
+	x.facts, x.fleet, x.out.Device = j.view.facts(device), j.view.fleet(), device
 	if err := x.observe(ctx, j); err != nil {
 		if !errors.Is(err, errNothingSeen) {
 			x.log.Info("evaluated over the sample", "err", err)
@@ -129,33 +125,30 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 			device)
 		return nil
 	}
-	x.j, x.own = j, device
+	x.j = j
+	x.all, x.before = fleet.Placed(j.templates, x.t)
 	if j.entries, err = x.o.Store.BaseEntries(ctx, device); err != nil {
 		return err
 	}
 	return x.soFar(ctx)
 }
 
-// before are the templates that come before this one.
-func (x *evaluating) before() []fleet.Template {
-	return slices.DeleteFunc(slices.Clone(x.j.templates), func(t fleet.Template) bool {
-		return t.ID == x.t.ID || x.isBefore(t)
-	})
-}
-
-// folding is a fold of some templates over the device.
-func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) desired.Input {
-	return desired.Input{
-		Device: x.j.m.id, OS: x.facts.OS, Observed: x.j.doc, Entries: x.j.entries, Templates: templates, Unread: x.j.unread,
-		Registered: x.j.view.label, Evaluate: x.evaluate(ctx, x.j), Take: taking(ctx),
-		Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, Tags: x.facts.Tags, AdminSaved: fleet.Template.SavedByAdmin,
+// folding is a fold of some templates over the device, or over the sample.
+func (x *evaluating) folding(ctx context.Context, templates []fleet.Template) (in desired.Input) {
+	if x.j != nil {
+		in = x.foldInput(ctx, x.j, x.secrets)
+	} else {
+		in = desired.Input{Device: stconfig.SampleID, OS: x.facts.OS, Tags: x.facts.Tags, Take: taking(ctx),
+			Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, AdminSaved: fleet.Template.SavedByAdmin}
 	}
+	in.Templates = templates
+	return in
 }
 
 // readPatterns reads the ignore patterns that this template and those before it are about. A template that fails says
 // so when it is evaluated.
 func (x *evaluating) readPatterns(ctx context.Context) {
-	r, err := desired.Fold(x.folding(ctx, append(x.before(), x.t)))
+	r, err := desired.Fold(x.folding(ctx, x.all[:x.before+1]))
 	if err != nil || len(r.Ignores) == 0 {
 		return
 	}
@@ -166,15 +159,13 @@ func (x *evaluating) readPatterns(ctx context.Context) {
 // soFar folds the templates that come before this one.
 func (x *evaluating) soFar(ctx context.Context) error {
 	x.readPatterns(ctx)
-	in := x.folding(ctx, x.before())
-	r, err := desired.Fold(in)
+	r, err := desired.Fold(x.folding(ctx, x.all[:x.before]))
 	if err != nil {
 		if fleet.CodeOf(err) != fleet.CodeInvalid {
 			return err
 		}
 		x.warn("evaluated over the configuration as it is, because another template fails: %s", fleet.Reason(err))
-		in.Templates = nil
-		if r, err = desired.Fold(in); err != nil {
+		if r, err = desired.Fold(x.folding(ctx, nil)); err != nil {
 			return err
 		}
 	}
@@ -189,25 +180,16 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 			x.warn("%s", clear)
 		}
 	}
-	var label func(fleet.DeviceID) (string, bool)
-	var unread map[string]string
-	if x.j != nil {
-		label, unread = x.j.view.label, x.j.unread
-	}
 	first := true
-	fold := desired.Input{
-		Device: x.own, OS: x.facts.OS, Observed: x.config, Templates: []fleet.Template{x.t}, Registered: label,
-		Unread: unread,
-		Take:   taking(ctx), Secret: x.secrets.scope, SecretBytes: x.secrets.bytes, Tags: x.facts.Tags,
-		AdminSaved: fleet.Template.SavedByAdmin,
-		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
-			if first {
-				first = false
-				return desired.Fragment{Value: evaluated.Value, ReadsConfig: evaluated.ReadsConfig}, nil
-			}
-			again, err := x.o.Evaluator.Evaluate(ctx, t.Text, x.input(config))
-			return desired.Fragment{Value: again.Value}, err
-		},
+	fold := x.folding(ctx, []fleet.Template{x.t})
+	fold.Observed, fold.Entries = x.config, nil
+	fold.Evaluate = func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
+		if first {
+			first = false
+			return desired.Fragment{Value: evaluated.Value, ReadsConfig: evaluated.ReadsConfig}, nil
+		}
+		again, err := x.o.Evaluator.Evaluate(ctx, t.Text, x.input(config))
+		return desired.Fragment{Value: again.Value}, err
 	}
 	r, err := desired.Fold(fold)
 	if err != nil {
@@ -230,7 +212,7 @@ func (x *evaluating) lay(ctx context.Context, evaluated template.Result) error {
 func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.Result) error {
 	in := alone
 	if x.j != nil {
-		all := x.folding(ctx, x.withOthers())
+		all := x.folding(ctx, x.all)
 		whole, err := desired.Fold(all)
 		switch {
 		case err == nil:
@@ -239,60 +221,38 @@ func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.R
 			return err
 		}
 	}
-	for _, c := range r.Conflicts {
-		if c.Last.ID == x.t.ID || c.Overruled.ID == x.t.ID {
-			x.warn("%s", c)
-		}
+	for _, text := range x.conflictsIn(r) {
+		x.warn("%s", text)
 	}
-	made, err := plan.Make(plan.Input{Device: x.own, Observed: r.Observed(), Desired: r.Desired, Base: r.Base,
-		Facts: x.guardFacts(ctx), MadeByAdmins: r.MadeByAdmins,
+	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress, System: sampleSystem,
+		Roots: []string{fleet.DefaultFolderRoot}}
+	if x.j != nil {
+		facts = x.guardFacts(ctx, x.j)
+	}
+	made, err := plan.Make(plan.Input{Device: in.Device, Observed: r.Observed(), Desired: r.Desired, Base: r.Base,
+		Facts: facts, MadeByAdmins: r.MadeByAdmins,
 		ByAdmins: sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(in, r) }),
 		Why:      func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }, Secret: x.secrets.text})
 	if err != nil {
 		return x.warnOf(err)
 	}
-	for _, c := range made.Changes {
-		if (c.Class == plan.Held || c.Class == plan.Refused) && x.asksFor(c) {
-			x.warn("%s would be %s: %s", c.Key, c.Class, c.Reason)
-		}
-		if x.j != nil && c.Class == plan.Free && x.asksFor(c) && plan.MayBeTheDaemons(x.j.known.System, folderPath(c)) {
-			x.warn("%s: the daemon has not named the directory of its own files. If they are at the path of this folder, "+
-				"its keys are shared. Restart the daemon to have them protected", c.Key)
-		}
+	if x.j == nil {
+		facts.System = fleet.System{} // it has no files of its own
+	}
+	for _, warning := range made.Warnings(x.t.ID, x.out.Changes, facts.System) {
+		x.warn("%s", warning)
 	}
 	return nil
 }
 
-// folderPath is where a change puts a folder; "" where it puts none.
-func folderPath(c plan.Change) string {
-	switch at := c.Key; {
-	case at.Len() < 2 || !strings.EqualFold(at.At(0).Name, "folders"):
-		return ""
-	case at.Len() == 2:
-		return c.To.Get("path").Str()
-	case at.Len() == 3 && strings.EqualFold(at.At(2).Name, "path"):
-		return c.To.Str()
+// conflictsIn are the contradictions between this template and others in a fold of them.
+func (x *evaluating) conflictsIn(r desired.Result) (texts []string) {
+	for _, c := range r.Conflicts {
+		if c.Last.ID == x.t.ID || c.Overruled.ID == x.t.ID {
+			texts = append(texts, c.String())
+		}
 	}
-	return ""
-}
-
-// guardFacts are what the guard knows of the device.
-func (x *evaluating) guardFacts(ctx context.Context) plan.Facts {
-	if x.j == nil {
-		return plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress, System: sampleSystem,
-			Roots: []string{fleet.DefaultFolderRoot}}
-	}
-	facts := FactsOf(x.j.current, x.own, x.j.known)
-	facts.FolderPaths = func() ([]string, error) { return x.o.Store.FolderPaths(ctx, x.own) }
-	return facts
-}
-
-// asksFor tells whether a planned change is this template's: others, and what an earlier text of it asked for, are
-// not.
-func (x *evaluating) asksFor(planned plan.Change) bool {
-	return slices.Contains(planned.Templates, x.t.ID) && slices.ContainsFunc(x.out.Changes, func(c stconfig.Change) bool {
-		return c.Key.HasPrefix(planned.Key) || planned.Key.HasPrefix(c.Key)
-	})
+	return texts
 }
 
 // warnOf makes a warning of what is wrong with the template. Another error ends the evaluation.

@@ -41,9 +41,9 @@ func TestAReportHoldsNoDocuments(t *testing.T) {
 	change := func(size int) plan.Change {
 		return plan.Change{Key: key, From: stconfig.Text("old"), To: stconfig.Text(strings.Repeat("x", size)), Reason: "why"}
 	}
-	changes := []plan.Change{change(10), change(maxReported), change(20)}
-	room := maxReported
-	got := forReport(changes, &room)
+	changes := []plan.Change{change(10), change(plan.MaxReported), change(20)}
+	room := plan.MaxReported
+	got := plan.ForReport(changes, &room)
 	for i, shown := range []bool{true, false, true} {
 		said := strings.Contains(got[i].Reason, "not shown")
 		if shown && (!got[i].To.Equal(changes[i].To) || !got[i].From.Equal(changes[i].From) || said) ||

@@ -18,20 +18,14 @@ type view struct {
 	registry  *fleet.Registry
 	known     func(fleet.DeviceID) Known
 	templates map[int64]templateSum
-	all       func() wholeFleet // made once
-	labels    func() uint64     // sum of which devices are registered, and their labels; made once
+	fleet     func() *template.Fleet // made once
+	labels    func() uint64          // sum of which devices are registered, and their labels; made once
 }
 
 type templateSum struct {
 	sum        uint64
 	readsFleet bool
 	mayShare   bool
-}
-
-// wholeFleet is all that a template can ask of other devices.
-type wholeFleet struct {
-	fleet *template.Fleet
-	sum   uint64
 }
 
 // fingerprint tells whether what a device is planned from changed.
@@ -71,15 +65,12 @@ func (e *Engine) newView(r *fleet.Registry) *view {
 		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)),
 			t.Reads.OrAll().ReadsFleet(), mayShare(t.Template)}
 	}
-	v.all = sync.OnceValue(func() wholeFleet {
+	v.fleet = sync.OnceValue(func() *template.Fleet {
 		all := make([]template.Facts, 0, len(r.Devices))
-		var sum uint64
 		for id := range r.Devices {
-			facts := v.facts(id)
-			sum += e.sumFacts(facts) // whatever the order
-			all = append(all, facts)
+			all = append(all, v.facts(id))
 		}
-		return wholeFleet{template.NewFleet(all), sum}
+		return template.NewFleet(all)
 	})
 	v.labels = sync.OnceValue(func() (sum uint64) {
 		for id, d := range r.Devices {
@@ -111,7 +102,7 @@ func (v *view) label(id fleet.DeviceID) (label string, registered bool) {
 // fleetFor is what a template may see of other devices; nil for one that does not read them.
 func (v *view) fleetFor(t fleet.Template) *template.Fleet {
 	if t.Reads.OrAll().ReadsFleet() {
-		return v.all().fleet
+		return v.fleet()
 	}
 	return nil
 }
@@ -145,39 +136,17 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 		readsFleet, mayShare = readsFleet || known.readsFleet, mayShare || known.mayShare
 	}
 	print := fingerprint{templates: e.sum(sums...)}
-	var others, labels uint64
+	others, labels := "", uint64(0)
 	if readsFleet {
-		others = v.all().sum
+		others = v.fleet().Digest()
 	}
 	if mayShare {
 		labels = v.labels()
 	}
-	print.inputs = e.sum(print.templates, e.sumFacts(v.facts(id)), others, labels, string(mode), known.Online,
-		known.Address,
-		known.AddressFixed,
-		known.TooOld, e.sumTexts(roots), e.sumSystem(known.System))
+	facts, paths := v.facts(id).AppendDigest(nil, fleet.AllFacts), known.System
+	print.inputs = e.sum(print.templates, string(facts), others, labels, string(mode), known.Online, known.Address,
+		known.AddressFixed, known.TooOld, roots, paths.OS, paths.PathSeparator, paths.Tilde, paths.Directories)
 	return print
-}
-
-// sumSystem is a digest of what the guard judges paths by.
-func (e *Engine) sumSystem(s fleet.System) uint64 {
-	return e.sum(s.OS, s.PathSeparator, s.Tilde, e.sumTexts(s.Directories))
-}
-
-func (e *Engine) sumTexts(texts []string) uint64 {
-	parts := make([]any, len(texts))
-	for i, text := range texts {
-		parts[i] = text
-	}
-	return e.sum(parts...)
-}
-
-func (e *Engine) sumFacts(f template.Facts) uint64 {
-	parts := []any{string(f.DeviceID), f.Label, f.APIAddress, f.APIPort, f.OS, f.Arch, f.Version}
-	for _, tag := range f.Tags {
-		parts = append(parts, string(tag))
-	}
-	return e.sum(parts...)
 }
 
 // sum is quick for the types that it names.
@@ -188,6 +157,11 @@ func (e *Engine) sum(parts ...any) uint64 {
 		switch p := part.(type) {
 		case string:
 			maphash.WriteComparable(&h, p)
+		case []string:
+			maphash.WriteComparable(&h, len(p))
+			for _, text := range p {
+				maphash.WriteComparable(&h, text)
+			}
 		case uint64:
 			maphash.WriteComparable(&h, p)
 		case int64:
@@ -201,13 +175,4 @@ func (e *Engine) sum(parts ...any) uint64 {
 		}
 	}
 	return h.Sum64()
-}
-
-// hostOf is the host of a host:port, or the host itself.
-func hostOf(address string) string {
-	if i := strings.LastIndexByte(address, ':'); i >= 0 && (strings.HasPrefix(address, "[") ||
-		strings.IndexByte(address, ':') == i) {
-		return strings.Trim(address[:i], "[]")
-	}
-	return address
 }

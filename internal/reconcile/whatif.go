@@ -166,13 +166,9 @@ func (w *whatIf) plan(ctx context.Context, v *view, id fleet.DeviceID) (*job, er
 		fresh.history.ignores = m.history.lastIgnores()
 		m = fresh
 	}
-	j := &job{m: m, current: v.registry, view: v, mode: v.registry.ModeOf(id), device: v.registry.Devices[id],
-		known: w.o.Daemon.Known(id)}
+	j := w.jobOf(m, v.registry, v)
 	if j.device == nil {
 		return j, nil
-	}
-	for _, t := range v.registry.TemplatesOf(id) {
-		j.templates = append(j.templates, t.Template)
 	}
 	var err error
 	if j.entries, err = w.o.Store.BaseEntries(ctx, id); err != nil {

@@ -80,17 +80,20 @@ func (e *Engine) newJob(ctx context.Context, m *item) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &job{m: m, current: current, view: v, mode: current.ModeAt(v.registry, m.id), device: current.Devices[m.id],
-		known: e.o.Daemon.Known(m.id), forgotten: m.history.timesForgotten()}
+	j := e.jobOf(m, current, v)
+	j.forgotten = m.history.timesForgotten()
 	if j.device == nil {
 		return j, nil
-	}
-	for _, t := range v.registry.TemplatesOf(m.id) {
-		j.templates = append(j.templates, t.Template)
 	}
 	j.print = e.fingerprint(v, m.id, j.mode, j.known, current.RootsOf(m.id))
 	j.print.folders = m.history.stops.FolderErrors(j.known.FolderErrors)
 	return j, nil
+}
+
+// jobOf is a job of a device at the generation of a view.
+func (e *Engine) jobOf(m *item, current *fleet.Registry, v *view) *job {
+	return &job{m: m, current: current, view: v, mode: current.ModeAt(v.registry, m.id), device: current.Devices[m.id],
+		known: e.o.Daemon.Known(m.id), templates: v.registry.TemplatesOf(m.id)}
 }
 
 // observe takes the newest document that is known. One that the store has but that is older than what was read here is
@@ -195,11 +198,8 @@ func (e *Engine) makePlan(ctx context.Context, j *job, live bool) error {
 	patterns := j.m.history.lastIgnores()
 	var fold desired.Input
 	for attempt := 0; ; attempt++ {
-		fold = desired.Input{
-			Device: j.m.id, OS: j.known.Version.OS, Observed: withIgnores(j.doc, patterns), Entries: j.entries,
-			Templates: j.templates, Unread: j.unread, Registered: j.view.label, Evaluate: e.evaluate(ctx, j), Take: taking(ctx),
-			Secret: secrets.scope, SecretBytes: secrets.bytes, Tags: j.tags(), AdminSaved: fleet.Template.SavedByAdmin,
-		}
+		fold = e.foldInput(ctx, j, secrets)
+		fold.Observed = withIgnores(j.doc, patterns)
 		result, err := desired.Fold(fold)
 		if err := cmp.Or(secrets.err, err); err != nil {
 			return err
@@ -210,21 +210,33 @@ func (e *Engine) makePlan(ctx context.Context, j *job, live bool) error {
 		}
 		patterns = e.readIgnores(ctx, j, result.Ignores)
 	}
-	in := e.planInput(j, secrets)
+	in := e.planInput(ctx, j, secrets)
 	in.ByAdmins = sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(fold, j.result) })
 	in.MadeByAdmins = j.result.MadeByAdmins
-	in.Facts.FolderPaths = func() ([]string, error) { return e.o.Store.FolderPaths(ctx, j.m.id) }
 	made, err := plan.Make(in)
 	j.plan = made
 	return cmp.Or(secrets.err, err)
 }
 
-func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
+// foldInput is what the configuration of the job's device is folded from.
+func (e *Engine) foldInput(ctx context.Context, j *job, secrets *secretCache) desired.Input {
+	in := desired.Input{
+		Device: j.m.id, OS: j.known.Version.OS, Observed: j.doc, Entries: j.entries, Templates: j.templates,
+		Unread: j.unread, Registered: j.view.label, Evaluate: e.evaluate(ctx, j), Take: taking(ctx),
+		Secret: secrets.scope, SecretBytes: secrets.bytes, AdminSaved: fleet.Template.SavedByAdmin,
+	}
+	if d := j.view.registry.Devices[j.m.id]; d != nil {
+		in.Tags = d.Tags
+	}
+	return in
+}
+
+func (e *Engine) planInput(ctx context.Context, j *job, secrets *secretCache) plan.Input {
 	in := plan.Input{
 		Device: j.m.id, Generation: j.view.registry.Generation,
 		Observed: j.result.Observed(), Digest: j.digest, Desired: j.result.Desired, Base: j.result.Base,
 		Why:        func(key stconfig.Key) plan.Why { return plan.Why(j.result.Why(key)) },
-		Facts:      FactsOf(j.current, j.m.id, j.known),
+		Facts:      e.guardFacts(ctx, j),
 		Secret:     secrets.text,
 		SamePhrase: e.samePhrase(j.entries, j.m.id),
 		Consent:    e.consented(j.m),
@@ -236,12 +248,14 @@ func (e *Engine) planInput(j *job, secrets *secretCache) plan.Input {
 	return in
 }
 
-// FactsOf are what the guard knows of a registered device.
-func FactsOf(r *fleet.Registry, id fleet.DeviceID, known Known) plan.Facts {
+// guardFacts are what the guard knows of the job's device.
+func (e *Engine) guardFacts(ctx context.Context, j *job) plan.Facts {
+	r, id := j.current, j.m.id
 	return plan.Facts{
-		APIPort: r.Devices[id].APIPort, APIAddress: hostOf(known.Address), AddressFixed: known.AddressFixed,
-		System: known.System, Roots: r.RootsOf(id),
-		Registered: func(id fleet.DeviceID) bool { return r.Devices[id] != nil },
+		APIPort: r.Devices[id].APIPort, APIAddress: j.known.Address, AddressFixed: j.known.AddressFixed,
+		System: j.known.System, Roots: r.RootsOf(id),
+		Registered:  func(id fleet.DeviceID) bool { return r.Devices[id] != nil },
+		FolderPaths: func() ([]string, error) { return e.o.Store.FolderPaths(ctx, id) },
 	}
 }
 
@@ -329,14 +343,6 @@ func (m *history) untilIgnores() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return time.Until(m.ignoresUntil)
-}
-
-// tags are those of the device in the registry that it is planned from.
-func (j *job) tags() []fleet.Tag {
-	if d := j.view.registry.Devices[j.m.id]; d != nil {
-		return d.Tags
-	}
-	return nil
 }
 
 // taking asks for the memory of a fold.

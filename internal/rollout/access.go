@@ -3,15 +3,13 @@ package rollout
 import (
 	"context"
 	"slices"
-	"strings"
+	"sync"
 
 	"muster/internal/fleet"
+	"muster/internal/plan"
 	"muster/internal/stconfig"
 	"muster/internal/template"
 )
-
-// accessKeys say how a daemon's API is reached.
-var accessKeys = []string{"address", "useTLS", "apiKey"}
 
 // changesAccess tells whether a change is about how the API of some devices is reached: their changed templates are
 // evaluated. What cannot be evaluated counts, where its key leaves that open: then the change takes the careful way.
@@ -20,19 +18,15 @@ func (r *Runner) changesAccess(ctx context.Context, registry *fleet.Registry,
 	if len(before) < 2 || len(before) > atOnce {
 		return false // of one device there is none to go first; many are a rollout anyway
 	}
-	var view *fleetView
+	facts := sync.OnceValue(func() *template.Fleet { return r.factsOf(registry) })
 	for id, was := range before {
 		for _, t := range different(was, r.catalog.of(id)) {
-			path, mayBe := accessPath(t.Key)
-			if !mayBe {
+			key, err := stconfig.ParseKey(t.Key)
+			if err != nil || !plan.MayMoveAccess(key) {
 				continue
 			}
-			if view == nil {
-				v := r.viewOf(registry)
-				view = &v
-			}
-			made, err := r.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: view.facts[id], Fleet: view.fleet})
-			if err != nil || namesAccess(path, made.Value) {
+			made, err := r.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts().Of(id), Fleet: facts()})
+			if err != nil || plan.SetsAccess(key, made.Value) {
 				return true
 			}
 		}
@@ -42,58 +36,10 @@ func (r *Runner) changesAccess(ctx context.Context, registry *fleet.Registry,
 
 // different are the templates that are in one of two lists only.
 func different(a, b []fleet.Template) []fleet.Template {
-	in := func(list []fleet.Template, t fleet.Template) bool {
-		return slices.ContainsFunc(list, func(u fleet.Template) bool { return sameTemplate(t, u) })
+	only := func(list, other []fleet.Template) []fleet.Template {
+		return slices.DeleteFunc(slices.Clone(list), func(t fleet.Template) bool {
+			return slices.ContainsFunc(other, func(u fleet.Template) bool { return sameTemplate(t, u) })
+		})
 	}
-	var only []fleet.Template
-	for _, t := range a {
-		if !in(b, t) {
-			only = append(only, t)
-		}
-	}
-	for _, t := range b {
-		if !in(a, t) {
-			only = append(only, t)
-		}
-	}
-	return only
-}
-
-// accessPath gives the names of a key, and whether it may name one of the access keys.
-func accessPath(text string) (names []string, mayBe bool) {
-	key, err := stconfig.ParseKey(text)
-	if err != nil {
-		return nil, false
-	}
-	for i := range key.Len() {
-		names = append(names, key.At(i).Name)
-	}
-	return names, len(names) == 0 || isName(names[0], "gui") &&
-		(len(names) == 1 || slices.ContainsFunc(accessKeys, func(name string) bool {
-			return isName(names[1], name)
-		}))
-}
-
-func isName(name, want string) bool { return name == "*" || strings.EqualFold(name, want) }
-
-// namesAccess tells whether a value at a key sets one of the access keys.
-func namesAccess(path []string, value stconfig.Value) bool {
-	if len(path) >= 2 {
-		return true
-	}
-	gui := value
-	if len(path) == 0 {
-		gui = member(value, "gui")
-	}
-	return slices.ContainsFunc(accessKeys, func(name string) bool { return member(gui, name).Exists() })
-}
-
-// member is a member of an object, whatever the case of its name.
-func member(v stconfig.Value, name string) stconfig.Value {
-	for is, value := range v.Members() {
-		if strings.EqualFold(is, name) {
-			return value
-		}
-	}
-	return stconfig.Value{}
+	return append(only(a, b), only(b, a)...)
 }

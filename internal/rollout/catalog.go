@@ -135,15 +135,6 @@ func (c *catalog) of(id fleet.DeviceID) []fleet.Template {
 	return apply
 }
 
-// templatesOf are the templates that apply to a device in a registry, in the order of the fold.
-func templatesOf(r *fleet.Registry, id fleet.DeviceID) []fleet.Template {
-	var apply []fleet.Template
-	for _, t := range r.TemplatesOf(id) {
-		apply = append(apply, t.Template)
-	}
-	return apply
-}
-
 // sameTemplates tells whether two lists of templates mean the same to a device: labels and dates do not matter.
 func sameTemplates(a, b []fleet.Template) bool { return slices.EqualFunc(a, b, sameTemplate) }
 

@@ -510,12 +510,7 @@ func (d *daemons) Standing(id fleet.DeviceID) Standing {
 	return standing
 }
 
-func (d *daemons) Facts(r *fleet.Registry) (all []template.Facts) {
-	for id, device := range r.Devices {
-		all = append(all, template.Facts{DeviceID: id, Tags: device.Tags})
-	}
-	return all
-}
+func (d *daemons) Version(fleet.DeviceID) fleet.Version { return fleet.Version{} }
 
 // set changes how a device is and has it planned.
 func (d *daemons) set(id fleet.DeviceID, do func(*site)) {

@@ -15,30 +15,24 @@ import (
 // readsFleet tells whether a template may give another value after a change of tags.
 func readsFleet(t fleet.Template) bool { return t.Reads.OrAll().ReadsTagsOfDevices() }
 
-// fleetView is the fleet as templates see it at one generation.
-type fleetView struct {
-	facts map[fleet.DeviceID]template.Facts
-	fleet *template.Fleet
-}
-
-func (r *Runner) viewOf(registry *fleet.Registry) fleetView {
-	all := r.o.Fleet.Facts(registry)
-	v := fleetView{facts: make(map[fleet.DeviceID]template.Facts, len(all)), fleet: template.NewFleet(all)}
-	for _, f := range all {
-		v.facts[f.DeviceID] = f
+// factsOf is the fleet of a registry as templates see it.
+func (r *Runner) factsOf(registry *fleet.Registry) *template.Fleet {
+	all := make([]template.Facts, 0, len(registry.Devices))
+	for id, d := range registry.Devices {
+		all = append(all, template.FactsOf(d, r.o.Fleet.Version(id)))
 	}
-	return v
+	return template.NewFleet(all)
 }
 
 // comparison tells whether templates give the same in two registries. It remembers what it evaluated.
 type comparison struct {
 	r    *Runner
-	a, b fleetView
+	a, b *template.Fleet
 	same map[string]bool // by text, of programs that do not read their device
 }
 
 func (r *Runner) compare(a, b *fleet.Registry) *comparison {
-	return &comparison{r: r, a: r.viewOf(a), b: r.viewOf(b), same: map[string]bool{}}
+	return &comparison{r: r, a: r.factsOf(a), b: r.factsOf(b), same: map[string]bool{}}
 }
 
 // differs tells whether a device's templates give something else in b than in a. The same templates apply in both.
@@ -63,16 +57,15 @@ func (c *comparison) differs(ctx context.Context, id fleet.DeviceID, templates [
 
 // inputsDiffer tells whether what a program reads of its device and of the fleet is another in b than in a.
 func (c *comparison) inputsDiffer(id fleet.DeviceID, reads fleet.Inputs) bool {
-	return reads.Devices && c.a.fleet.Digest() != c.b.fleet.Digest() ||
-		reads.Tags && c.a.fleet.TagsDigest() != c.b.fleet.TagsDigest() ||
-		!bytes.Equal(c.a.facts[id].AppendDigest(nil, reads.Device), c.b.facts[id].AppendDigest(nil, reads.Device))
+	return reads.Devices && c.a.Digest() != c.b.Digest() || reads.Tags && c.a.TagsDigest() != c.b.TagsDigest() ||
+		!bytes.Equal(c.a.Of(id).AppendDigest(nil, reads.Device), c.b.Of(id).AppendDigest(nil, reads.Device))
 }
 
 // evaluate tells whether a program gives the same in both. What cannot be known counts as different: then the change
 // takes the careful way.
 func (c *comparison) evaluate(ctx context.Context, id fleet.DeviceID, text string) (same bool) {
-	in := func(v fleetView) (template.Result, error) {
-		return c.r.o.Evaluator.Evaluate(ctx, text, template.Input{Device: v.facts[id], Fleet: v.fleet})
+	in := func(facts *template.Fleet) (template.Result, error) {
+		return c.r.o.Evaluator.Evaluate(ctx, text, template.Input{Device: facts.Of(id), Fleet: facts})
 	}
 	was, wasErr := in(c.a)
 	is, isErr := in(c.b)

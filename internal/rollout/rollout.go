@@ -46,8 +46,8 @@ type UndoStore interface {
 // Fleet is the devices, as far as admission and gates ask for them. It asks no daemon.
 type Fleet interface {
 	Standing(id fleet.DeviceID) Standing
-	// Facts are what templates see of the fleet of a registry.
-	Facts(r *fleet.Registry) []template.Facts
+	// Version is that of a daemon; zero where it is not known.
+	Version(id fleet.DeviceID) fleet.Version
 }
 
 // The words of this room; see fleet.

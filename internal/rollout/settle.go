@@ -163,8 +163,8 @@ func (r *Runner) takeOver(ctx context.Context, s *settlement) {
 // differs tells whether a device gets something else from a registry than from the one that it is admitted to.
 func (r *Runner) differs(ctx context.Context, id fleet.DeviceID, past, next *fleet.Registry,
 	compared map[int64]*comparison) bool {
-	apply := templatesOf(next, id)
-	if !sameTemplates(templatesOf(fleet.JoinOne(past, next, id), id), apply) {
+	apply := next.TemplatesOf(id)
+	if !sameTemplates(fleet.JoinOne(past, next, id).TemplatesOf(id), apply) {
 		return true
 	}
 	if !slices.ContainsFunc(apply, readsFleet) {

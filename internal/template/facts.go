@@ -116,6 +116,17 @@ func (f *Fleet) Devices() []Facts {
 	return f.devices
 }
 
+// Of are the facts of one device; zero where it is not in the fleet.
+func (f *Fleet) Of(id fleet.DeviceID) Facts {
+	i, found := slices.BinarySearchFunc(f.devices, id, func(d Facts, id fleet.DeviceID) int {
+		return cmp.Compare(d.DeviceID, id)
+	})
+	if !found {
+		return Facts{}
+	}
+	return f.devices[i]
+}
+
 // Digest is the same for fleets with the same facts.
 func (f *Fleet) Digest() string {
 	if f == nil {

@@ -342,6 +342,7 @@ func (w *world) losesWrites(rt *rapid.T) {
 			after := w.observed
 			w.observed = before
 			w.losesReturns(p, after)
+			w.losesRemovals(p, after)
 		}
 	}
 }
@@ -356,6 +357,22 @@ func (w *world) losesReturns(p plan.Plan, after stconfig.Value) {
 			if c.Key.At(0).Name == "devices" {
 				w.unshare(c.Key.At(1).Name)
 			}
+		}
+	}
+}
+
+// losesRemovals notes what comes of a device that was only brought along, that an introducer's entry had replaced, and
+// whose removal the daemon lost: nothing tells that from an introducer who adds it again, which is the introducer's.
+func (w *world) losesRemovals(p plan.Plan, after stconfig.Value) {
+	for _, c := range p.Sendable() {
+		value := stconfig.Lookup(w.observed, c.Key)
+		arrived := value.Exists() && !stconfig.Lookup(after, c.Key).Exists()
+		musters := c.Key.Equal(keyOf(w.t, "devices."+nora)) && !stconfig.Lookup(w.alone, c.Key).Exists()
+		if arrived && musters && w.onlyImplied && value.Get("introducedBy").Str() != "" {
+			w.cameBack(c.Key, value)
+			w.forget(c.Key)
+			w.newOwner(c.Key, value)
+			w.alone = stconfig.Replace(w.alone, c.Key, value)
 		}
 	}
 }

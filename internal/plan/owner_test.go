@@ -334,3 +334,24 @@ func TestAPersonsKeyInAMemberThatWasPutBackAndIsAskedFor(t *testing.T) {
 	s.write(nil)
 	s.has("folders.made", "absent")
 }
+
+// A daemon lost the removal of a device that was only brought along, and that an introducer had written over. Nothing
+// tells that from an introducer who adds the device again: it is the introducer's, as no template revoked it.
+func TestADeviceThatWasBroughtAlongIsTheIntroducersWhenItIsThereAgain(t *testing.T) {
+	s := newStory(t)
+	removesNora := fleet.Template{ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
+	s.write([]fleet.Template{sharedFolder})
+	s.edit(fleet.OpMerge, "devices", `[{"deviceID": "`+nora+`", "name": "hers", "introducedBy": "`+storage+`"}]`)
+	s.write([]fleet.Template{sharedFolder})
+	before := s.observed
+	s.write([]fleet.Template{unsharedFolder, removesNora})
+	s.has("devices."+nora, "absent")
+	s.observed = before
+	s.write([]fleet.Template{unsharedFolder})
+	s.has("folders.made.devices."+nora, "absent")
+	s.has("devices."+nora+".name", `"hers"`)
+	s.write([]fleet.Template{unsharedFolder, removesNora})
+	s.has("devices."+nora, "absent")
+	s.write(nil)
+	s.has("devices."+nora+".name", `"hers"`)
+}

@@ -13,6 +13,8 @@ var (
 	folders = stconfig.Key{}.Child("folders")
 	devices = stconfig.Key{}.Child("devices")
 	ignores = stconfig.Key{}.Child("ignores")
+
+	ignoredDevices = stconfig.Key{}.Child("remoteIgnoredDevices")
 )
 
 // nameDevices notes what the template that was just folded says of devices: one that it names is there because of it,
@@ -167,8 +169,8 @@ func idsIn(list stconfig.Value) map[string]bool {
 	return ids
 }
 
-// drop takes a member out because of another change: the share with a device that goes, or an ignored folder that is
-// shared.
+// drop takes a member out because of another change: the share with a device that goes, or an ignored folder or device
+// that is shared, or there.
 func (f *fold) drop(member, with stconfig.Key) {
 	f.doc = stconfig.Replace(f.doc, member, stconfig.Value{})
 	f.asked = append(f.asked, asked{key: member, templates: f.askers(with), with: with.String()})

@@ -31,54 +31,57 @@ func (f *fold) unshare() {
 }
 
 // unignore leaves out what is ignored of devices and folders that are there, those that were brought along included.
-// A folder that a person ignores and a template shares is ignored again when the share goes.
+// What a person ignores, and templates bring there, is ignored again when it goes.
 func (f *fold) unignore() {
-	ignored := stconfig.Key{}.Child("remoteIgnoredDevices")
-	for entry := range f.doc.Get("remoteIgnoredDevices").Values() {
-		id := entry.Get("deviceID").Str()
-		if stconfig.Lookup(f.doc, devices.Child(id)).Exists() {
-			f.leaveOut(ignored.Child(id), knownIgnored)
-		}
-	}
-	for _, p := range sharedAndIgnored(f.doc) {
-		if !f.leaveOut(p.entry, sharedIgnored) && !stconfig.Lookup(f.base, p.share).Exists() {
-			f.drop(p.entry, f.comesWith(p.share))
+	for _, c := range contradictions(f.doc) {
+		if f.leaveOut(c.entry, c.reason) || !stconfig.Lookup(f.base, c.member).Exists() {
+			f.drop(c.entry, f.comesWith(c.member))
 		}
 	}
 }
 
-// contradiction is a folder that is both shared with a device and ignored from it.
-type contradiction struct{ entry, share stconfig.Key }
+// contradiction is an entry of what is ignored that a daemon forgets because of a member that is there: the device, or
+// the share of the folder with the device. The member wins, whichever came first.
+type contradiction struct {
+	entry, member stconfig.Key
+	reason        string
+}
 
-// sharedAndIgnored are the folders that a daemon would forget to ignore: the share wins, whichever came first.
-func sharedAndIgnored(doc stconfig.Value) (found []contradiction) {
+func contradictions(doc stconfig.Value) (found []contradiction) {
+	add := func(c contradiction) {
+		if stconfig.Lookup(doc, c.member).Exists() {
+			found = append(found, c)
+		}
+	}
+	for entry := range doc.Get("remoteIgnoredDevices").Values() {
+		id := entry.Get("deviceID").Str()
+		add(contradiction{ignoredDevices.Child(id), devices.Child(id), knownIgnored})
+	}
 	for device := range doc.Get("devices").Values() {
 		id := device.Get("deviceID").Str()
 		for entry := range device.Get("ignoredFolders").Values() {
 			folder := entry.Get("id").Str()
-			share := folders.Child(folder).Child("devices").Child(id)
-			if stconfig.Lookup(doc, share).Exists() {
-				found = append(found, contradiction{devices.Child(id).Child("ignoredFolders").Child(folder), share})
-			}
+			add(contradiction{devices.Child(id).Child("ignoredFolders").Child(folder),
+				folders.Child(folder).Child("devices").Child(id), sharedIgnored})
 		}
 	}
 	return found
 }
 
-// comesWith is the change that makes a share: its own, or that of the folder which is not there yet.
-func (f *fold) comesWith(share stconfig.Key) stconfig.Key {
-	if folder := folders.Child(share.At(1).Name); !stconfig.Lookup(f.Observed, folder).Exists() {
+// comesWith is the change that makes a member: its own, or that of the folder which is not there yet.
+func (f *fold) comesWith(member stconfig.Key) stconfig.Key {
+	if folder := folders.Child(member.At(1).Name); isShare(member) && !stconfig.Lookup(f.Observed, folder).Exists() {
 		return folder
 	}
-	return share
+	return member
 }
 
-// overruled drops the records of ignored folders that a template had taken away, and that are shared without Muster by
-// now: the daemon would have forgotten them.
+// overruled drops the records of what was ignored and a template had taken away, where the device or the share is there
+// without Muster by now: the daemon would have forgotten it.
 func overruled(records []record, base stconfig.Value) []record {
 	gone := map[string]bool{}
-	for _, p := range sharedAndIgnored(base) {
-		gone[p.entry.String()] = true
+	for _, c := range contradictions(base) {
+		gone[c.entry.String()] = true
 	}
 	return slices.DeleteFunc(records, func(r record) bool { return r.Kind == fleet.BaseRemoved && gone[r.key.String()] })
 }

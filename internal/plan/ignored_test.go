@@ -37,3 +37,29 @@ func TestAKeptShareForgetsThatTheFolderWasIgnored(t *testing.T) {
 	}
 	s.has(device+".letters", "absent")
 }
+
+// A person who keeps a device of Muster's wants it: the device that they ignored earlier is not ignored again when they
+// take it away.
+func TestAKeptDeviceForgetsThatItWasIgnored(t *testing.T) {
+	const ignored = "remoteIgnoredDevices." + nora
+	s := newStory(t)
+	s.edit(fleet.OpAppend, "remoteIgnoredDevices", `[{"deviceID": "`+nora+`", "name": "hers"}]`)
+	before := s.observed
+	for range 2 {
+		s.write([]fleet.Template{namesNora})
+		s.has(ignored, "absent")
+		s.write(nil)
+		for _, c := range stconfig.Diff(before, s.observed) {
+			t.Errorf("%s is %s, was %s", c.Key, shown(c.To), shown(c.From))
+		}
+	}
+	s.write([]fleet.Template{namesNora})
+	s.keep("devices." + nora)
+	s.write(nil)
+	s.has("devices."+nora+".name", `"Nora"`)
+	s.edit(fleet.OpRemove, "devices", `["`+nora+`"]`)
+	if p := s.write(nil); len(p.Changes) > 0 {
+		t.Errorf("what is there is not left: %v", p.Changes[0].Key)
+	}
+	s.has(ignored, "absent")
+}

@@ -132,8 +132,11 @@ func rank(c Change) int {
 	case "ignores":
 		return rankIgnores
 	case "remoteignoreddevices":
-		if !gone {
+		switch {
+		case !gone:
 			return rankIgnored
+		case c.with != "": // a daemon forgets that it ignores a device as soon as it has it: one write for both
+			return rankDevices
 		}
 	case "gui":
 		return rankGUI

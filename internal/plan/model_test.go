@@ -99,9 +99,9 @@ func TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant(t *testing.T) {
 	})
 }
 
-// keptAlong tells a device that stays for a share that a person made.
+// keptAlong tells a device that stays for a share that a person made. It is not ignored as long as it is there.
 func (w *world) keptAlong(key string) bool {
-	return key == "devices."+nora && sharedWith(w.alone, nora)
+	return (key == "devices."+nora || key == ignoredDevice(nora).String()) && sharedWith(w.alone, nora)
 }
 
 func sharedWith(doc stconfig.Value, id string) bool {
@@ -120,7 +120,7 @@ func (w *world) act(rt *rapid.T) {
 		"template": w.changesTemplate, "template again": w.changesTemplate, "template once more": w.changesTemplate,
 		"edit": w.edits, "edit again": w.edits, "pause": w.pauses, "member": w.movesMember, "share": w.movesShare,
 		"put back": w.putsBack, "introducer": w.introduces, "upgrade": w.upgrades, "loss": w.losesWrites,
-		"keep": w.keeps,
+		"keep": w.keeps, "ignore": w.ignores,
 	}
 	names := make([]string, 0, len(acts))
 	for name := range acts {
@@ -166,7 +166,7 @@ func (w *world) keptBy(key stconfig.Key, value stconfig.Value) {
 		w.forget(key)
 		w.forgetWrites(key)
 		w.alone = stconfig.Replace(w.alone, key, value)
-		if isShare(key) && value.Exists() {
+		if value.Exists() {
 			w.alone = unignored(w.alone, key)
 		}
 		if id := key.At(1).Name; !value.Exists() && key.Len() == 2 && key.At(0).Name == "devices" {
@@ -258,6 +258,27 @@ func (w *world) introduces(rt *rapid.T) {
 	folder := rapid.SampledFrom([]string{"new", "photos-x4kd"}).Draw(rt, "folder")
 	if place := keyOf(w.t, "folders."+folder+".devices."+id); !stconfig.Lookup(w.observed, place).Exists() {
 		w.othersSet(place, share(id, storage))
+	}
+}
+
+// ignores has a person ignore a device that is not there, or a folder that is not shared with a device, or no longer.
+func (w *world) ignores(rt *rapid.T) {
+	w.values++
+	label := stconfig.Text(fmt.Sprint("ignored ", w.values))
+	since := stconfig.Member{Name: "time", Value: stconfig.Text("2021-01-01T00:00:00Z")}
+	if rapid.Bool().Draw(rt, "a device") {
+		id := rapid.SampledFrom([]string{nora, otto}).Draw(rt, "device")
+		if !stconfig.Lookup(w.observed, keyOf(w.t, "devices."+id)).Exists() {
+			w.moves(ignoredDevice(id).String(), stconfig.Obj(since,
+				stconfig.Member{Name: "deviceID", Value: stconfig.Text(id)}, stconfig.Member{Name: "name", Value: label},
+				stconfig.Member{Name: "address", Value: stconfig.Text("")}))
+		}
+		return
+	}
+	folder := rapid.SampledFrom([]string{"new", "photos-x4kd"}).Draw(rt, "folder")
+	if !stconfig.Lookup(w.observed, keyOf(w.t, "folders."+folder+".devices."+storage)).Exists() {
+		w.moves("devices."+storage+".ignoredFolders."+folder, stconfig.Obj(since,
+			stconfig.Member{Name: "id", Value: stconfig.Text(folder)}, stconfig.Member{Name: "label", Value: label}))
 	}
 }
 
@@ -414,7 +435,7 @@ func (w *world) othersSet(key stconfig.Key, value stconfig.Value) {
 			w.unshare(key.At(1).Name)
 		}
 	}
-	if isShare(key) && value.Exists() {
+	if value.Exists() {
 		w.observed, w.alone = unignored(w.observed, key), unignored(w.alone, key)
 	}
 	w.tidy()
@@ -422,25 +443,46 @@ func (w *world) othersSet(key stconfig.Key, value stconfig.Value) {
 
 func isShare(key stconfig.Key) bool { return key.Len() == 4 && key.At(2).Name == "devices" }
 
-// unignored is a document after a share was added: a daemon ignores no folder of a device that it is shared with.
-func unignored(doc stconfig.Value, share stconfig.Key) stconfig.Value {
-	device := stconfig.Key{}.Child("devices").Child(share.At(3).Name)
-	return stconfig.Replace(doc, device.Child("ignoredFolders").Child(share.At(1).Name), stconfig.Value{})
+// unignored is a document after a device or a share was added: a daemon ignores no device that it has, and no folder of
+// a device that it is shared with.
+func unignored(doc stconfig.Value, member stconfig.Key) stconfig.Value {
+	devices := stconfig.Key{}.Child("devices")
+	switch {
+	case isShare(member):
+		device := devices.Child(member.At(3).Name)
+		return stconfig.Replace(doc, device.Child("ignoredFolders").Child(member.At(1).Name), stconfig.Value{})
+	case member.Len() == 2 && member.HasPrefix(devices):
+		return stconfig.Replace(doc, ignoredDevice(member.At(1).Name), stconfig.Value{})
+	}
+	return doc
 }
 
-// unignore does what daemons do after a write: no folder is both shared and ignored. A person's entry comes back with
-// the end of a share of Muster's, not with that of their own.
+func ignoredDevice(id string) stconfig.Key {
+	return stconfig.Key{}.Child("remoteIgnoredDevices").Child(id)
+}
+
+// unignore does what daemons do after a write: no device is both there and ignored, and no folder both shared and
+// ignored. A person's entry comes back with the end of a device or share of Muster's, not with that of their own.
 func (w *world) unignore() {
-	for folder := range w.observed.Get("folders").Values() {
-		for other := range folder.Get("devices").Values() {
-			share := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").
-				Child(other.Get("deviceID").Str())
-			w.observed = unignored(w.observed, share)
-			if stconfig.Lookup(w.alone, share).Exists() {
-				w.alone = unignored(w.alone, share)
-			}
+	for _, member := range devicesAndShares(w.observed) {
+		w.observed = unignored(w.observed, member)
+		if stconfig.Lookup(w.alone, member).Exists() {
+			w.alone = unignored(w.alone, member)
 		}
 	}
+}
+
+func devicesAndShares(doc stconfig.Value) (members []stconfig.Key) {
+	for device := range doc.Get("devices").Values() {
+		members = append(members, stconfig.Key{}.Child("devices").Child(device.Get("deviceID").Str()))
+	}
+	for folder := range doc.Get("folders").Values() {
+		shares := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices")
+		for share := range folder.Get("devices").Values() {
+			members = append(members, shares.Child(share.Get("deviceID").Str()))
+		}
+	}
+	return members
 }
 
 // cameBack forgets that Muster took away what is there again: who takes it away then means it.
@@ -528,7 +570,7 @@ func (w *world) newOwner(member stconfig.Key, value stconfig.Value) {
 func (w *world) forgetGone() {
 	w.gone = slices.DeleteFunc(w.gone, func(member stconfig.Key) bool {
 		there := stconfig.Lookup(w.observed, member).Exists()
-		if !there && w.waitsForShare(member) {
+		if !there && w.waitsForAnother(member) {
 			return false
 		}
 		if !there {
@@ -538,10 +580,14 @@ func (w *world) forgetGone() {
 	})
 }
 
-// waitsForShare tells a folder that a template has a device ignore once it is not shared any more.
-func (w *world) waitsForShare(member stconfig.Key) bool {
-	return member.Len() == 4 && member.At(2).Name == "ignoredFolders" &&
-		slices.ContainsFunc(w.templates, func(t fleet.Template) bool { return t.ID == 16 })
+// waitsForAnother tells a folder that a template has a device ignore once it is not shared any more, and a device that
+// one ignores once it is not there any more.
+func (w *world) waitsForAnother(member stconfig.Key) bool {
+	applies := func(id int64) bool {
+		return slices.ContainsFunc(w.templates, func(t fleet.Template) bool { return t.ID == id })
+	}
+	return member.Equal(ignoredDevice(nora)) && applies(15) ||
+		member.Len() == 4 && member.At(2).Name == "ignoredFolders" && applies(16)
 }
 
 // unshare does what daemons do when a device goes, in the folders, too, that Muster took away.

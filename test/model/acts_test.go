@@ -26,7 +26,7 @@ var acts = []struct {
 	{"user", (*sequence).changesUser},
 	{"member", (*sequence).movesMember}, {"share", (*sequence).movesShare}, {"put back", (*sequence).putsBack},
 	{"put back", (*sequence).putsBack}, {"introducer", (*sequence).introduces}, {"upgrade", (*sequence).upgrades},
-	{"tag", (*sequence).tags2}, {"orders", (*sequence).reorders},
+	{"tag", (*sequence).tags2}, {"orders", (*sequence).reorders}, {"ignore", (*sequence).ignores},
 	{"full disk", func(s *sequence) { s.faulty(stsim.Faults{DiskFull: true}) }},
 	{"lost answer", func(s *sequence) { s.faulty(stsim.Faults{LoseAnswer: true}) }},
 	{"refused write", func(s *sequence) { s.faulty(stsim.Faults{WriteStatus: 500}) }},
@@ -128,7 +128,7 @@ func (s *sequence) places(wanted func(place string) bool) []string {
 func (s *sequence) edits() {
 	places := s.places(func(place string) bool {
 		return !isMember(place) && !strings.HasPrefix(place, "gui.") && !strings.HasSuffix(place, ".paused") &&
-			!strings.HasSuffix(place, ".untrusted")
+			!strings.HasSuffix(place, ".untrusted") && !strings.HasPrefix(place, ignoredDevices)
 	})
 	place := rapid.SampledFrom(places).Draw(s.rt, "place")
 	s.change(stconfig.Replace(s.value, keyOf(place), s.fresh(place)))
@@ -216,6 +216,22 @@ func (s *sequence) introduces() {
 	s.change(doc)
 }
 
+// ignores has a person ignore a device that is not there, or no longer.
+func (s *sequence) ignores() {
+	id := string(rapid.SampledFrom([]fleet.DeviceID{nora, olga, otto}).Draw(s.rt, "device"))
+	if s.doc["devices."+id] != "" {
+		return
+	}
+	entry := stconfig.Value{}
+	if place := ignoredDevices + id; s.doc[place] == "" {
+		entry = stconfig.Obj(stconfig.Member{Name: "time", Value: stconfig.Text("2021-01-01T00:00:00Z")},
+			stconfig.Member{Name: "deviceID", Value: stconfig.Text(id)},
+			stconfig.Member{Name: "name", Value: s.fresh(place + ".name")},
+			stconfig.Member{Name: "address", Value: stconfig.Text("")})
+	}
+	s.change(stconfig.Replace(s.value, keyOf(ignoredDevices+id), entry))
+}
+
 // putsBack saves a whole document that was there before.
 func (s *sequence) putsBack() {
 	old := s.history[rapid.IntRange(0, len(s.history)-1).Draw(s.rt, "document")]
@@ -286,25 +302,32 @@ func (s *sequence) crashes() {
 	s.settle()
 }
 
-// reorders saves all templates anew in another order, while Muster only observes: the plan is the same. A consent that
-// waits for another answer may end meanwhile: without the templates its change is not planned for a moment.
+// reorders saves all templates anew in another order: the plan is the same.
 func (s *sequence) reorders() {
+	s.atOnce(func() {
+		before := s.planned()
+		order := rapid.Permutation(slices.Sorted(maps.Keys(s.saved))).Draw(s.rt, "order")
+		for _, at := range order {
+			t := *s.saved[at]
+			s.deletes(at)
+			s.saved[at] = &t
+		}
+		for _, at := range order {
+			s.saves(at, *s.saved[at])
+		}
+		s.accepted()
+		if after := s.planned(); after != before {
+			s.rt.Fatalf("in another order the templates make the plan\n%s\nnot\n%s", after, before)
+		}
+	})
+}
+
+// atOnce has several templates change while Muster only observes: it acts on none of the states in between. A consent
+// that waits for another answer may end meanwhile: its change is not planned for a moment.
+func (s *sequence) atOnce(change func()) {
 	waited := s.plan.Changes
 	s.mode(fleet.ModeObserve)
-	before := s.planned()
-	order := rapid.Permutation(slices.Sorted(maps.Keys(s.saved))).Draw(s.rt, "order")
-	for _, at := range order {
-		t := *s.saved[at]
-		s.deletes(at)
-		s.saved[at] = &t
-	}
-	for _, at := range order {
-		s.saves(at, *s.saved[at])
-	}
-	s.accepted()
-	if after := s.planned(); after != before {
-		s.rt.Fatalf("in another order the templates make the plan\n%s\nnot\n%s", after, before)
-	}
+	change()
 	s.mode(fleet.ModeOn)
 	s.waitRest()
 	s.reopenEnded(waited)

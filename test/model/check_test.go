@@ -95,6 +95,9 @@ func (s *sequence) noVanished(before, after flat) {
 		if after[place] != "" || !isMember(place) || strings.Count(place, ".") != 1 || s.answered[place] {
 			continue
 		}
+		if _, ignored := ignoredDevice(place); ignored {
+			continue
+		}
 		id, isDevice := strings.CutPrefix(place, "devices.")
 		if !isDevice || !s.rules.along[id] || s.rules.base[place] != "" {
 			s.rt.Errorf("%s was taken away, and no person consented", place)

@@ -115,8 +115,8 @@ func (f *fold) bringAlong() {
 	}
 }
 
-// finish takes out what cannot be: shares with devices that are not there, or not trusted, and devices brought along
-// for nothing.
+// finish takes out what cannot be: shares with devices that are not there, or not trusted, devices brought along for
+// nothing, and ignored devices that are there.
 func (f *fold) finish() {
 	shared := map[string]bool{}
 	for place := range maps.Clone(f.doc) {
@@ -133,10 +133,26 @@ func (f *fold) finish() {
 			f.remove("devices." + id)
 		}
 	}
+	for place := range maps.Clone(f.doc) {
+		id, ok := ignoredDevice(place)
+		comesBack := f.base[place] != "" && f.base["devices."+id] != "" // the daemon forgets it only then
+		if ok && isMember(place) && f.doc["devices."+id] != "" && !comesBack {
+			f.remove(place)
+		}
+	}
 }
 
 func shareOf(folder string, id fleet.DeviceID) string {
 	return "folders." + folder + ".devices." + string(id)
+}
+
+const ignoredDevices = "remoteIgnoredDevices."
+
+// ignoredDevice is the device of a place that says that it is ignored, or of what lies in that.
+func ignoredDevice(place string) (id string, ok bool) {
+	rest, ok := strings.CutPrefix(place, ignoredDevices)
+	id, _, _ = strings.Cut(rest, ".")
+	return id, ok
 }
 
 // sharedWith is the device of a share.
@@ -246,4 +262,7 @@ var kinds = []kind{
 		f.leaf(passwordPlace, text(phrases[v]))
 	}},
 	sets(94, "devices."+string(storage)+".untrusted", "true", "false"),
+	{95, "append", "remoteIgnoredDevices", [2]string{members(nora), members(olga)}, func(f *fold, v int) {
+		f.member(ignoredDevices + string([]fleet.DeviceID{nora, olga}[v]))
+	}},
 }

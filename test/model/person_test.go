@@ -19,6 +19,8 @@ var leaves = map[string][]string{
 	"devices": {"name", "maxSendKbps", "untrusted"},
 	"options": {"maxSendKbps", "maxRecvKbps"},
 	"gui":     {"user", "password"},
+
+	"remoteIgnoredDevices": {"name"},
 }
 
 // patterned is the folder whose ignore patterns are of interest. It is there always: patterns stay in the directory of
@@ -62,6 +64,11 @@ func project(doc stconfig.Value, own fleet.DeviceID) flat {
 			add("devices."+id, "devices", device)
 		}
 	}
+	for ignored := range doc.Get("remoteIgnoredDevices").Values() {
+		place := ignoredDevices + ignored.Get("deviceID").Str()
+		member(place, ignored)
+		add(place, "remoteIgnoredDevices", ignored)
+	}
 	for folder := range doc.Get("folders").Values() {
 		place := "folders." + folder.Get("id").Str()
 		member(place, folder)
@@ -104,7 +111,7 @@ func (s *sequence) project(doc stconfig.Value) flat {
 
 // defaultsOf are the values of the fields of interest in new folders and devices.
 func defaultsOf(doc stconfig.Value) map[string]string {
-	defaults := map[string]string{}
+	defaults := map[string]string{ignoredDevices + "name": `""`}
 	for list, of := range map[string]string{"folders": "folder", "devices": "device"} {
 		for _, name := range leaves[list] {
 			defaults[list+"."+name] = string(doc.Get("defaults").Get(of).Get(name).JSON())
@@ -134,7 +141,7 @@ func (p *person) save(rt *rapid.T, now, doc stconfig.Value) {
 		p.request(rt, http.MethodPost, path, stconfig.Obj(stconfig.Member{Name: "ignore", Value: patterns}))
 	}
 	now, doc = now.Without("ignores"), doc.Without("ignores")
-	if rapid.Bool().Draw(rt, "whole document") {
+	if rapid.Bool().Draw(rt, "whole document") || ignoresOthers(now, doc) {
 		p.request(rt, http.MethodPut, configPath, doc)
 		return
 	}
@@ -164,6 +171,21 @@ func (p *person) save(rt *rapid.T, now, doc stconfig.Value) {
 			p.request(rt, http.MethodPatch, configPath+"/"+section, leaves)
 		}
 	}
+}
+
+// ignoresOthers tells a document with other ignored devices than a daemon has once it has the devices of that document:
+// there is no narrow call for them.
+func ignoresOthers(now, doc stconfig.Value) bool {
+	daemon := unignored(now.With("devices", doc.Get("devices")))
+	return !daemon.Get("remoteIgnoredDevices").Equal(doc.Get("remoteIgnoredDevices"))
+}
+
+// unignored is a document as a daemon keeps it: it ignores no device that it has.
+func unignored(doc stconfig.Value) stconfig.Value {
+	for device := range doc.Get("devices").Values() {
+		doc = stconfig.Replace(doc, keyOf(ignoredDevices+device.Get("deviceID").Str()), stconfig.Value{})
+	}
+	return doc
 }
 
 const configPath = "/rest/config"

@@ -37,9 +37,10 @@ func newRules(doc flat) *rules {
 		mine: map[string]bool{}, took: map[string]bool{}, along: map[string]bool{}}
 }
 
-// isMember tells a membership from a leaf: folders.ID, devices.ID, folders.ID.devices.ID.
+// isMember tells a membership from a leaf: folders.ID, devices.ID, folders.ID.devices.ID, remoteIgnoredDevices.ID.
 func isMember(place string) bool {
-	inList := strings.HasPrefix(place, "folders.") || strings.HasPrefix(place, "devices.")
+	inList := strings.HasPrefix(place, "folders.") || strings.HasPrefix(place, "devices.") ||
+		strings.HasPrefix(place, ignoredDevices)
 	return inList && strings.Count(place, ".")%2 == 1
 }
 
@@ -94,6 +95,16 @@ func (r *rules) edited(before, after flat, asked func(place string) bool) {
 			r.added(place, after)
 		default:
 			r.set(place, after[place])
+		}
+	}
+	r.overruled(after)
+}
+
+// overruled forgets that a device is ignored that is there without Muster: the daemon has forgotten it.
+func (r *rules) overruled(doc flat) {
+	for place := range r.base {
+		if id, ok := ignoredDevice(place); ok && r.base["devices."+id] != "" && doc["devices."+id] != "" {
+			r.drop(place)
 		}
 	}
 }
@@ -233,6 +244,7 @@ func (r *rules) written(before, after flat) {
 			}
 		}
 	}
+	r.overruled(after)
 }
 
 func (r *rules) note(place, value string) {
@@ -244,6 +256,7 @@ func (r *rules) note(place, value string) {
 
 // keep is a person's answer: what is there is the base.
 func (r *rules) keep(place string, doc flat) {
+	defer r.overruled(doc)
 	value, is := doc[place]
 	if isMember(place) {
 		r.adopt(place, doc)

@@ -168,6 +168,7 @@ func (s *sequence) folded() *fold {
 
 // change is what a person or an introducer does at the daemon: another document.
 func (s *sequence) change(to stconfig.Value) {
+	to = unignored(to)
 	s.person.save(s.rt, s.value, to)
 	after := s.project(to)
 	for _, place := range differences(s.doc, after) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 )
 
 const ignoresMade = `{"ignoredFolders": [{"id": "made", "label": "hers", "time": "2021-01-01T00:00:00Z"}]}`
@@ -69,5 +70,44 @@ func TestAFolderIsIgnoredOnceItIsNotShared(t *testing.T) {
 		p.becomes(ignored, "absent")
 		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
 		p.rests(fleet.ConfigInSync)
+	})
+}
+
+// A daemon forgets that a person ignores a device as soon as a template adds it. The entry did not come back when the
+// device went.
+func TestADeviceThatAPersonIgnoresIsIgnoredAgainWhenItGoes(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(p *place) {
+		ignored, device := "remoteIgnoredDevices."+string(nora), "devices."+string(nora)
+		entry := stconfig.Obj(stconfig.Member{Name: "deviceID", Value: stconfig.Text(string(nora))},
+			stconfig.Member{Name: "name", Value: stconfig.Text("hers")},
+			stconfig.Member{Name: "time", Value: stconfig.Text("2021-01-01T00:00:00Z")})
+		p.whole(p.doc().With("remoteIgnoredDevices", stconfig.List(entry)))
+		before := p.at(ignored)
+		if before == "absent" {
+			p.t.Fatal("the daemon ignores nothing")
+		}
+		p.rests(fleet.ConfigUnmanaged)
+		made := p.template(10, "merge", "folders", shared(nora)) // which brings the device along
+		p.becomes(device+".deviceID", fmt.Sprintf("%q", nora))
+		p.rests(fleet.ConfigInSync)
+		if got := p.at(ignored); got != "absent" {
+			p.t.Errorf("a device that is there is ignored: %s", got)
+		}
+		p.change(made, "merge", "folders", shared())
+		p.becomes(device, "absent")
+		p.becomes(ignored, before)
+		p.rests(fleet.ConfigInSync)
+
+		p.change(made, "merge", "devices", fmt.Sprintf("[{deviceID: %q}]", nora))
+		p.becomes(ignored, "absent")
+		p.rests(fleet.ConfigHeld) // the folder
+		p.answer([]string{"folders.made"}, nil)
+		p.rests(fleet.ConfigInSync)
+		p.gone(made)
+		p.rests(fleet.ConfigHeld)
+		p.answer([]string{device}, nil)
+		p.becomes(ignored, before)
+		p.rests(fleet.ConfigUnmanaged)
 	})
 }

@@ -101,16 +101,18 @@ func run(rt *rapid.T, m *muster) {
 
 // withoutMuster deletes all templates and says yes to all: the daemon has what people made of it, and nothing else.
 func (s *sequence) withoutMuster() {
-	for at := range kinds {
-		if s.saved[at] != nil {
-			s.deletes(at)
-			for id := range s.folded().along { // for a moment, if Muster looks in between
-				s.rules.along[id] = true
+	s.atOnce(func() {
+		for at := range kinds {
+			if s.saved[at] != nil {
+				s.deletes(at)
+				for id := range s.folded().along { // for a moment, if Muster plans in between
+					s.rules.along[id] = true
+				}
 			}
 		}
-	}
-	s.accepted()
-	s.settle()
+		s.accepted()
+		s.planned()
+	})
 	for range 5 {
 		if !s.answers(consentOrKeep) {
 			break

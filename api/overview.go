@@ -15,13 +15,14 @@ type Overview struct {
 	StopCount int        `json:"stopCount" doc:"How many stops there are; GET stops lists all"`
 	Mode      string     `json:"mode" enum:"on,observe,paused" doc:"The stricter of the fleet's mode and the server's"`
 
-	Impairments []Impairment       `json:"impairments" nullable:"false" doc:"Parts of the service that do not work"`
-	Visited     int                `json:"visited" doc:"Visited once a minute: too few files may be open"`
-	Backup      *OverviewOfBackup  `json:"backup,omitempty" doc:"Only there where the server makes backups by itself"`
-	Restored    *OverviewOfRestore `json:"restored,omitempty" doc:"After a restore: no writes until an admin resumes"`
-	Generation  int64              `json:"generation"`
-	Templates   int                `json:"templates"`
-	Tags        int                `json:"tags"`
+	Impairments []Impairment           `json:"impairments" nullable:"false" doc:"Parts of the service that do not work"`
+	Visited     int                    `json:"visited" doc:"Visited once a minute: too few files may be open"`
+	Backup      *OverviewOfBackup      `json:"backup,omitempty" doc:"Only there where the server makes backups by itself"`
+	Certificate *OverviewOfCertificate `json:"certificate,omitempty" doc:"Of this API; only there with TLS"`
+	Restored    *OverviewOfRestore     `json:"restored,omitempty" doc:"After a restore: no writes until an admin resumes"`
+	Generation  int64                  `json:"generation"`
+	Templates   int                    `json:"templates"`
+	Tags        int                    `json:"tags"`
 }
 
 // OverviewOfBackup is how the backups stand that the server makes by itself.
@@ -30,6 +31,14 @@ type OverviewOfBackup struct {
 	File    string `json:"file" doc:"Its name, in the folder that the server was told"`
 	Bytes   int64  `json:"bytes"`
 	Trouble string `json:"trouble" doc:"Why the last attempt failed; blank when it did not"`
+}
+
+// OverviewOfCertificate is the certificate that new connections to the API are shown.
+type OverviewOfCertificate struct {
+	Fingerprint string `json:"fingerprint" doc:"SHA-256, as sha256:<hex>"`
+	ExpiresAt   Time   `json:"expiresAt" format:"date-time"`
+	Days        int    `json:"days" doc:"Whole days until then; negative when it has ended"`
+	Stale       bool   `json:"stale" doc:"Its files hold something else that cannot be used"`
 }
 
 // OverviewOfRestore is what to know before an admin has a restored server write.

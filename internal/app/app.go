@@ -103,8 +103,7 @@ type App struct {
 	monitor   *health.Monitor
 	rollup    *health.Rollup
 	discovery *discovery.Discovery
-	listener  net.Listener
-	url       string
+	socket    *listen.Socket
 }
 
 func newApp(o Options) *App {
@@ -128,13 +127,13 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.prepareHome(); err != nil {
 		return nil, err
 	}
-	if a.listener, a.url, err = listen.Listen(listen.Options{
+	if a.socket, err = listen.Listen(listen.Options{
 		Address: o.Listen, Home: a.o.Home, TLSOff: o.TLSOff, TLSCert: o.TLSCert, TLSKey: o.TLSKey, Names: o.AllowHosts,
 		Log: a.log, Clients: a.budget.API, Reserve: a.budget.APIReserve, Reserved: httpapi.WithoutStreams,
 	}); err != nil {
 		return nil, err
 	}
-	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.listener.Close()) })
+	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.socket.Close()) })
 	if err := a.openStore(ctx); err != nil {
 		return nil, err
 	}
@@ -273,6 +272,7 @@ func (a *App) wire(ctx context.Context) error {
 		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: inbox{a.mirror, a.engine},
 		Notifications: a.notifier, Secrets: a.store, Metrics: measured.Handler(),
 		Measured: measured.Served, Sealing: a.sealing, Backups: a.backups,
+		Certificate: a.socket.Served,
 	})
 	return a.start(ctx, run, handler)
 }
@@ -315,6 +315,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("notify", a.notifier.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
 	a.life.background("sessions", a.people.Run, a.fail)
+	a.life.background("certificate", a.socket.Run, a.fail)
 	server := listen.Server(handler, a.log)
 	server.RegisterOnShutdown(a.feed.Hub.Close) // ends the event streams, for which Shutdown would wait
 	a.life.onStop("api", func(ctx context.Context) error {
@@ -322,7 +323,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 		return errors.Join(err, server.Close())
 	})
 	go func() {
-		if err := server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(a.socket); !errors.Is(err, http.ErrServerClosed) {
 			a.fail(fmt.Errorf("serve the API: %w", err))
 		}
 	}()
@@ -331,7 +332,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 
 // Run says where the server is and blocks until ctx ends or a part of the server fails, then stops everything.
 func (a *App) Run(ctx context.Context) error {
-	ready := "Muster is ready: " + a.url
+	ready := "Muster is ready: " + a.socket.URL
 	token := filepath.Join(a.o.Home, auth.AdminTokenFile)
 	if _, err := os.Stat(token); err == nil { // an administrator with a token of their own may have removed the file
 		ready += " (administrator's token in " + token + ")"
@@ -356,7 +357,7 @@ func (a *App) Stop() error {
 }
 
 // URL is where the API answers.
-func (a *App) URL() string { return a.url }
+func (a *App) URL() string { return a.socket.URL }
 
 func (a *App) fail(err error) {
 	select {

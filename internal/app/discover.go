@@ -15,7 +15,7 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 		servers = []string{discovery.Off}
 	}
 	return discovery.New(discovery.Options{
-		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listener: a.listener.Addr(),
+		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listener: a.socket.Addr(),
 		LocalPort: discovery.DefaultLocalPort, Log: a.log,
 	})
 }

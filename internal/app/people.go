@@ -28,6 +28,6 @@ func (a *App) printFirstLink(ctx context.Context) {
 	}
 	if code != "" {
 		fmt.Fprintln(a.o.Out, "To make the first administrator, open this within 15 minutes, once:")
-		fmt.Fprintln(a.o.Out, a.url+auth.LoginPath+code)
+		fmt.Fprintln(a.o.Out, a.socket.URL+auth.LoginPath+code)
 	}
 }

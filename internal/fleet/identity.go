@@ -51,6 +51,12 @@ type Shown struct {
 	At      time.Time
 }
 
+// Served is the certificate of Muster's own API.
+type Served struct {
+	Certificate
+	Stale bool // its files hold something else that cannot be used
+}
+
 // RenewalNotice is how long before its end a certificate is warned of. Syncthing makes another one in the last month.
 const RenewalNotice = 45 * 24 * time.Hour
 

@@ -10,10 +10,11 @@ const (
 	PartWorkers     Part = "workers"
 	PartDescriptors Part = "descriptors"
 	PartBackup      Part = "backup"
+	PartCertificate Part = "certificate" // of the API
 )
 
 // Parts are all of them.
-var Parts = []Part{PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup}
+var Parts = []Part{PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup, PartCertificate}
 
 // Impairment says that a part of the service does not work as it should.
 type Impairment struct {

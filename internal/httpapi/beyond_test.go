@@ -83,6 +83,25 @@ func TestOverviewNamesEveryState(t *testing.T) {
 	}
 }
 
+func TestTheOverviewShowsTheCertificateOfTheAPI(t *testing.T) {
+	w := newWorld(t)
+	ends := time.Now().Add(36 * time.Hour).Truncate(time.Second)
+	w.with(func(o *Options) {
+		o.Overview = health.NewRollup()
+		o.Certificate = func() *fleet.Served {
+			return &fleet.Served{Certificate: fleet.Certificate{Fingerprint: "sha256:01", NotAfter: ends}, Stale: true}
+		}
+	})
+	got := read[api.Overview](w, Prefix+"/overview").Certificate
+	if got == nil || got.Fingerprint != "sha256:01" || got.Days != 1 || !got.Stale || !got.ExpiresAt.Equal(ends) {
+		t.Errorf("got %+v", got)
+	}
+	w.with(func(o *Options) { o.Certificate = func() *fleet.Served { return nil } })
+	if text := w.get(Prefix + "/overview"); strings.Contains(text, "certificate") {
+		t.Errorf("got %s over plain HTTP", text)
+	}
+}
+
 func TestTheManualKnowsEveryStateAndRole(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {

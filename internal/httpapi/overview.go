@@ -118,6 +118,7 @@ func (s *server) getOverview(r *request) (reply, error) {
 // addServerParts adds numbers that are about the whole fleet.
 func (s *server) addServerParts(out *api.Overview) {
 	out.Backup = s.wireBackup()
+	out.Certificate = s.wireCertificate()
 	if s.Visited != nil {
 		out.Visited = s.Visited()
 	}

@@ -61,9 +61,10 @@ type Options struct {
 	Notifications Notifications
 	Secrets       Secrets
 	Sealing       Sealing
-	Backups       Backups         // nil: none are made by themselves
-	Metrics       http.Handler    // writes the numbers of /metrics
-	Memory        *memlimit.Limit // of routes whose answers may be large; nil: there is none
+	Backups       Backups              // nil: none are made by themselves
+	Certificate   func() *fleet.Served // of this API; nil, or giving nil: it is plain HTTP
+	Metrics       http.Handler         // writes the numbers of /metrics
+	Memory        *memlimit.Limit      // of routes whose answers may be large; nil: there is none
 	Checker       Checker
 	Evaluator     Evaluator
 	Events        Events // whose closing ends the streams: do that before the server is shut down

@@ -27,13 +27,16 @@ func TestListenSpeaksPlainHTTPOnLoopbackOnlyUnlessToldSo(t *testing.T) {
 		"behind a proxy":   {"0.0.0.0:0", true, "http"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			listener, at, err := Listen(Options{Home: t.TempDir(), Address: test.listen, TLSOff: test.off, Clients: 1})
+			socket, err := Listen(Options{Home: t.TempDir(), Address: test.listen, TLSOff: test.off, Clients: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer listener.Close()
-			if scheme, _, _ := strings.Cut(at, ":"); scheme != test.scheme {
-				t.Errorf("got %s, want %s", at, test.scheme)
+			defer socket.Close()
+			if scheme, _, _ := strings.Cut(socket.URL, ":"); scheme != test.scheme {
+				t.Errorf("got %s, want %s", socket.URL, test.scheme)
+			}
+			if encrypted := socket.Served() != nil; encrypted != (test.scheme == "https") {
+				t.Errorf("got the certificate %+v over %s", socket.Served(), test.scheme)
 			}
 		})
 	}
@@ -43,14 +46,14 @@ func TestAGeneratedCertificateIsKept(t *testing.T) {
 	home := t.TempDir()
 	var serials []string
 	for range 2 {
-		certificate, err := serverCertificate(Options{Home: home}, "muster.example")
+		made, err := newCertificate(Options{Home: home}, "muster.example")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := certificate.Leaf.VerifyHostname("muster.example"); err != nil {
+		if err := made.shown.Leaf.VerifyHostname("muster.example"); err != nil {
 			t.Error(err)
 		}
-		serials = append(serials, certificate.Leaf.SerialNumber.String())
+		serials = append(serials, made.shown.Leaf.SerialNumber.String())
 	}
 	if serials[0] != serials[1] {
 		t.Error("a second start made another certificate: clients that trusted the first are locked out")
@@ -74,7 +77,7 @@ func TestListenExplainsWhatIsWrong(t *testing.T) {
 		"certificate gone": {Options{Address: "127.0.0.1:0", TLSCert: "absent.pem", TLSKey: "absent.pem"}, fleet.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := Listen(test.options)
+			_, err := Listen(test.options)
 			var e *fleet.Error
 			if !errors.As(err, &e) || e.Code != test.code || e.Hint == "" {
 				t.Errorf("got %v, want code %s and what to do", err, test.code)
@@ -84,18 +87,18 @@ func TestListenExplainsWhatIsWrong(t *testing.T) {
 }
 
 func TestAWildcardIsNoAddressToCall(t *testing.T) {
-	listener, at, err := Listen(Options{Home: t.TempDir(), Address: ":0", Clients: 1})
+	socket, err := Listen(Options{Home: t.TempDir(), Address: ":0", Clients: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	address, err := url.Parse(at)
+	defer socket.Close()
+	address, err := url.Parse(socket.URL)
 	if err != nil || address.Hostname() != "localhost" {
 		t.Fatalf("got %v, %v; want localhost", address, err)
 	}
 	accepted := make(chan error, 1)
 	go func() {
-		conn, err := listener.Accept()
+		conn, err := socket.Accept()
 		if err == nil {
 			err = errors.Join(conn.(*tls.Conn).HandshakeContext(t.Context()), conn.Close())
 		}
@@ -121,18 +124,18 @@ func TestAWildcardIsNoAddressToCall(t *testing.T) {
 func TestATLSKeyThatOthersMayReadIsRefused(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, "own.pem")
-	if _, err := generateCertificate(path, nil); err != nil {
+	if err := generateCertificate(path, nil); err != nil {
 		t.Fatal(err)
 	}
 	o := Options{TLSCert: path, TLSKey: path}
-	if _, err := serverCertificate(o, ""); err != nil {
+	if _, err := newCertificate(o, ""); err != nil {
 		t.Fatal(err)
 	}
 	for mode, want := range map[fs.FileMode]string{0o604: "may read", 0o620: "may write"} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := serverCertificate(o, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newCertificate(o, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%o: got %v", mode, err)
 		}
 	}

@@ -27,6 +27,9 @@ const (
 	Limit     = "limit"
 	Proof     = "proof" // its name
 
+	Fingerprint = "fingerprint" // of a certificate
+	Until       = "until"
+
 	InForce    = "inForce"
 	NotInForce = "notInForce"
 )

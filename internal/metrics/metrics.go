@@ -26,6 +26,7 @@ type Options struct {
 	Impairments func() []fleet.Impairment // parts of the service that do not work as they should
 	Visited     func() int                // devices that are visited in turn instead of followed
 	Backups     *backup.Schedule
+	Certificate func() *fleet.Served   // of the API; gives nil where it is plain HTTP
 	Measures    map[string]func() bool // that confine the workers, by name: whether each is in force
 }
 
@@ -72,6 +73,9 @@ func New(o Options) (*Metrics, error) {
 	}
 	if o.Backups != nil && o.Backups.Enabled() {
 		all = append(all, backupCollector{o.Backups})
+	}
+	if o.Certificate != nil && o.Certificate() != nil {
+		all = append(all, certificateCollector{o.Certificate})
 	}
 	if o.Visited != nil {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -33,7 +33,7 @@ run: build ## build everything and start Muster; further flags in ARGS
 	exec bin/muster serve $(ARGS)
 
 need-test:
-	@tools/need gcc=gcc syncthing=syncthing stdiscosrv=syncthing-discosrv sqlite3=sqlite3 '/usr/lib/postgresql/*/bin/initdb=postgresql'
+	@tools/need gcc=gcc syncthing=syncthing stdiscosrv=syncthing-discosrv sqlite3=sqlite3 '/usr/lib/postgresql/*/bin/initdb=postgresql' chromium=chromium
 
 test: need-test build ## run every suite in its short form
 	$(GO_TEST) $(RACE) -p 4 -parallel 4 -timeout 14m $(filter-out $(addprefix muster/,$(patsubst ./%,%,$(PROPERTY))),$(RACED))

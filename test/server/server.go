@@ -5,10 +5,13 @@ package server
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -73,7 +76,8 @@ func serve() error {
 		ApprovalThreshold: o.ApprovalThreshold, FourEyes: o.FourEyes, Waves: o.Waves, Soak: o.Soak,
 		ProgressDeadline: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
-		Notify: notify.Settings{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
+		Notify:  notify.Settings{URLs: o.NotifyURLs, Secret: fleet.NewSecret(o.NotifySecret), After: o.NotifyAfter},
+		TLSCert: o.TLSCert, TLSKey: o.TLSKey, AllowHosts: o.AllowHosts,
 		Worker: []string{os.Args[0], "worker"}, Version: "test", Step: stopAt(o),
 		Log: slog.New(o.logHandler()), Out: os.Stdout,
 	})
@@ -163,6 +167,9 @@ type Options struct {
 	NotifyURLs   []string
 	NotifySecret string
 	NotifyAfter  time.Duration
+
+	TLSCert, TLSKey string   // "": plain HTTP; with them Client of the server trusts the certificate
+	AllowHosts      []string // further names of the server
 }
 
 // Server is a running Muster.
@@ -172,16 +179,17 @@ type Server struct {
 	Token  string // the administrator's
 	Client *client.Client
 
-	t       testing.TB
-	process *exec.Cmd
-	ended   chan struct{}
-	log     *tail
+	t           testing.TB
+	certificate string // "": it speaks plain HTTP
+	process     *exec.Cmd
+	ended       chan struct{}
+	log         *tail
 }
 
 // Start starts a server and waits until it is ready. The test's end stops it.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
-	s := &Server{Home: o.Home, t: t, ended: make(chan struct{}), log: &tail{}}
+	s := &Server{Home: o.Home, t: t, certificate: o.TLSCert, ended: make(chan struct{}), log: &tail{}}
 	if s.Home == "" {
 		s.Home = t.TempDir()
 	}
@@ -241,9 +249,31 @@ func (s *Server) waitReady(out io.Reader) {
 		s.t.Fatal(err)
 	}
 	s.Token = strings.TrimSpace(string(token))
-	if s.Client, err = client.New(s.URL, s.Token); err != nil {
+	s.Client = s.As(s.Token)
+}
+
+// As calls the server with another token than the administrator's.
+func (s *Server) As(token string) *client.Client {
+	s.t.Helper()
+	as, err := client.NewWith(s.URL, token, s.http())
+	if err != nil {
 		s.t.Fatal(err)
 	}
+	return as
+}
+
+// http trusts the certificate that the server was given.
+func (s *Server) http() *http.Client {
+	if s.certificate == "" {
+		return &http.Client{Timeout: waitLimit}
+	}
+	text, err := os.ReadFile(s.certificate)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(text)
+	return &http.Client{Timeout: waitLimit, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted}}}
 }
 
 // Kill ends the process with SIGKILL and waits for its end; killing twice is fine.

@@ -1,0 +1,248 @@
+// Package browser_test drives a real Chromium against a server with TLS: what pages of other origins cannot read or
+// change, and how a person logs in.
+package browser_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/test/server"
+)
+
+func TestMain(m *testing.M) {
+	server.Main()
+	m.Run()
+}
+
+// Names that lead to this machine in the browser; all others lead nowhere.
+const (
+	ownName     = "muster.example"
+	siblingName = "other.muster.example" // of the same site: cookies of SameSite=Strict go along
+	foreignName = "evil.example"
+	reboundName = "rebound.example"
+)
+
+const (
+	password      = "correct horse battery"
+	sessionCookie = auth.HostPrefix + auth.SessionCookie
+	tabLimit      = 2 * time.Minute
+)
+
+// world is a server, and a browser that trusts its certificate.
+type world struct {
+	*server.Server
+	origin      string
+	certificate tls.Certificate
+	browser     context.Context
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{}
+	cert, key := w.issue(t)
+	w.Server = server.Start(t, server.Options{Mode: fleet.ModeObserve, TLSCert: cert, TLSKey: key,
+		AllowHosts: []string{ownName}})
+	at, err := url.Parse(w.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.origin = "https://" + net.JoinHostPort(ownName, at.Port())
+	w.startChromium(t)
+	return w
+}
+
+// issue makes a certificate for every name, in two files.
+func (w *world) issue(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(90 * 24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		DNSNames: []string{ownName, siblingName, foreignName, reboundName}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.certificate, err = tls.LoadX509KeyPair(cert, key); err != nil {
+		t.Fatal(err)
+	}
+	return cert, key
+}
+
+// startChromium starts the one browser of these tests, with an empty profile. Nothing of it leaves the machine.
+func (w *world) startChromium(t *testing.T) {
+	t.Helper()
+	known := sha256.Sum256(w.certificate.Leaf.RawSubjectPublicKeyInfo)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(),
+		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("ignore-certificate-errors-spki-list", base64.StdEncoding.EncodeToString(known[:])),
+		chromedp.Flag("host-resolver-rules", "MAP *.example 127.0.0.1,MAP * ~NOTFOUND"))
+	t.Cleanup(cancel)
+	w.browser, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(w.browser); err != nil {
+		t.Fatalf("chromium does not start: %v", err)
+	}
+}
+
+// user makes a user with the password.
+func (w *world) user(t *testing.T, name string, role fleet.Role) {
+	t.Helper()
+	text, is := password, string(role)
+	if _, err := w.Client.CreateUser(t.Context(), api.CreateUser{Name: &name, Role: &is, Password: &text}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tab is a page of a browser with cookies of its own.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+func (w *world) tab(t *testing.T) tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(w.browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil { // opens it
+		t.Fatal(err)
+	}
+	ctx, cancel = context.WithTimeout(ctx, tabLimit)
+	t.Cleanup(cancel)
+	return tab{t, ctx}
+}
+
+func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// ask runs an action and gives its value.
+func ask[T any](b tab, action chromedp.Action[T]) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, action)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return value
+}
+
+// wait waits for an element.
+func (b tab) wait(selector chromedp.CSS) {
+	b.t.Helper()
+	b.do(chromedp.WaitVisible(selector))
+}
+
+// fill types into the form of a page and sends it.
+func (b tab) fill(fields map[string]string) {
+	b.t.Helper()
+	for name, text := range fields {
+		b.do(chromedp.SendKeys(chromedp.CSS("#"+name), text))
+	}
+	b.do(chromedp.Click(chromedp.CSS("main form button")))
+}
+
+const (
+	loginForm  = chromedp.CSS(`form[action="/ui/login"]`)
+	logoutForm = chromedp.CSS(`form[action="/ui/logout"]`)
+)
+
+// login logs a user in by the page.
+func (b tab) login(w *world, name string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(w.origin + "/ui/login"))
+	b.fill(map[string]string{"userid": name, "password": password})
+	b.wait(logoutForm)
+}
+
+func (b tab) text() string {
+	b.t.Helper()
+	return ask(b, chromedp.Text(chromedp.CSS("body")))
+}
+
+func (b tab) location() string {
+	b.t.Helper()
+	return ask(b, chromedp.Location())
+}
+
+// eval runs a script in the page, and waits for what it promises.
+func eval[T any](b tab, script string) T {
+	b.t.Helper()
+	return ask(b, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+}
+
+// cookies are those that go to the server of the page, by name.
+func (b tab) cookies() map[string]*network.Cookie {
+	b.t.Helper()
+	found := map[string]*network.Cookie{}
+	b.do(chromedp.Func(func(ctx context.Context, page *chromedp.Target) error {
+		all, err := cdp.Call(ctx, page, network.GetCookies, network.GetCookiesParams{})
+		for _, cookie := range all.Cookies {
+			found[cookie.Name] = cookie
+		}
+		return err
+	}))
+	return found
+}
+
+// setCookie gives the browser a cookie, as somebody does who had the machine before.
+func (b tab) setCookie(w *world, name, value string) {
+	b.t.Helper()
+	yes := true
+	b.do(chromedp.Func(func(ctx context.Context, page *chromedp.Target) error {
+		_, err := cdp.Call(ctx, page, network.SetCookie, network.SetCookieParams{Name: name, Value: value,
+			URL: w.origin + "/", Path: "/", Secure: &yes, HTTPOnly: &yes})
+		return err
+	}))
+}
+
+// whoami is the user of a session; "" where there is no such session.
+func (w *world) whoami(t *testing.T, session string) string {
+	t.Helper()
+	who, err := w.As(session).Whoami(t.Context())
+	if err != nil && fleet.CodeOf(err) != fleet.CodeUnauthorized {
+		t.Fatal(err)
+	}
+	return who.Name
+}

@@ -206,7 +206,8 @@ func (c *certificate) impairment(now time.Time) *fleet.Impairment {
 	case shown.NotAfter.Sub(now) > c.notice(shown):
 		return nil
 	case c.generated:
-		impaired.Next = "Start the server again to have a new one made, and give that to clients that name the old one with --ca."
+		impaired.Next = "Start the server again to have a new one made, and give that to clients that name the old one " +
+			"with --ca."
 	case c.once:
 		impaired.Next = "Renew it, and start the server again."
 	default:

@@ -37,6 +37,9 @@ const (
 	inHook        = "canary-that-signs-hooks"
 	inHookAddress = "canary-in-the-address-of-a-hook"
 	inCause       = "canary-in-a-cause"
+	inLogIn       = "canary of a person who logs in"
+	inFailedLogIn = "canary-mistyped-for-a-name"
+	inBackup      = "canary-that-opens-backups"
 )
 
 // planted is a fleet of two real daemons, with a secret in every place that can have one.
@@ -92,13 +95,47 @@ func plant(t *testing.T) *planted {
 	if p.viewer, err = client.New(p.URL, p.token); err != nil {
 		t.Fatal(err)
 	}
+	session, link := p.people()
 	p.secrets = map[string]string{
+		"a password of a user": inLogIn, "a mistyped password": inFailedLogIn, "the passphrase of backups": inBackup,
+		"the token of a session": session, "the code of a log-in link": link,
 		"a named secret": inSecret, "a GUI password": inPassword, "a literal of a template": inTemplate,
 		"a password of a configuration": inConfig, "the key of hooks": inHook, "the address of a hook": inHookAddress,
 		"a cause": inCause, "an API key": d.APIKey, "another API key": other.APIKey, "the administrator's token": p.Token,
 		"the viewer's token": p.token,
 	}
 	return p
+}
+
+// people has a person log in, another one mistype, and a third be invited. It gives the token of the session and the
+// code of the link.
+func (p *planted) people() (session, code string) {
+	p.t.Helper()
+	name, role, password := "anna", "viewer", inLogIn
+	anna := api.CreateUser{Name: &name, Role: &role, Password: &password}
+	if _, err := p.Client.CreateUser(p.t.Context(), anna); err != nil {
+		p.t.Fatal(err)
+	}
+	anonymous := p.As("")
+	made, _, err := anonymous.Login(p.t.Context(), name, inLogIn, "")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, mistyped := range [][2]string{{name, inFailedLogIn}, {inFailedLogIn, name}} {
+		if _, _, err := anonymous.Login(p.t.Context(), mistyped[0], mistyped[1], ""); fleet.CodeOf(err) !=
+			fleet.CodeUnauthorized {
+			p.t.Fatalf("got %v", err)
+		}
+	}
+	link, err := p.Client.CreateLoginLink(p.t.Context(), name)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, code, _ = strings.Cut(link.Path, "=")
+	if len(code) < 20 {
+		p.t.Fatalf("the link is %q", link.Path)
+	}
+	return made.Token, code
 }
 
 // apply consents to whatever is held on the first daemon.
@@ -154,6 +191,7 @@ func TestNoPlantedSecretIsFoundAnywhere(t *testing.T) {
 	})
 	p.wantHidden("replies to a viewer")
 	p.wantHiddenFromOutside()
+	p.wantHiddenInABackup()
 	if names := p.found(events()); len(names) > 0 {
 		t.Errorf("events hold %v", names)
 	}
@@ -251,7 +289,7 @@ func (p *planted) paths() (paths []string) {
 	values := map[string][]string{
 		"{deviceID}": {string(p.daemons[0].ID), string(p.daemons[1].ID)}, "{tag}": {"all", "only0"},
 		"{folderID}": {"shared", "crypt", "literal"}, "{rolloutID}": {"1"}, "{number}": {"1", "2", "3", "4", "5"},
-		"{other}": {"1", "2"}, "{secret}": {"share", "gui"}, "{name}": {"v"}, "{user}": {"v"}, "{pendingID}": {"x"},
+		"{other}": {"1", "2"}, "{secret}": {"share", "gui"}, "{name}": {"v"}, "{user}": {"anna"}, "{pendingID}": {"x"},
 	}
 	for _, id := range p.templates {
 		values["{templateID}"] = append(values["{templateID}"], fmt.Sprint(id))

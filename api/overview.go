@@ -17,7 +17,7 @@ type Overview struct {
 
 	Impairments []Impairment           `json:"impairments" nullable:"false" doc:"Parts of the service that do not work"`
 	Visited     int                    `json:"visited" doc:"Visited once a minute: too few files may be open"`
-	Backup      *OverviewOfBackup      `json:"backup,omitempty" doc:"Only there where the server makes backups by itself"`
+	Backup      *OverviewOfBackup      `json:"backup,omitempty" doc:"Absent without --backup-every"`
 	Certificate *OverviewOfCertificate `json:"certificate,omitempty" doc:"Of this API; only there with TLS"`
 	Restored    *OverviewOfRestore     `json:"restored,omitempty" doc:"After a restore: no writes until an admin resumes"`
 	Generation  int64                  `json:"generation"`
@@ -25,7 +25,7 @@ type Overview struct {
 	Tags        int                    `json:"tags"`
 }
 
-// OverviewOfBackup is how the backups stand that the server makes by itself.
+// OverviewOfBackup describes the scheduled backups: the newest one, and why the last attempt failed.
 type OverviewOfBackup struct {
 	LastAt  *Time  `json:"lastAt" format:"date-time" nullable:"true" doc:"When the newest was read back; null: none yet"`
 	File    string `json:"file" doc:"Its name, in the folder that the server was told"`

@@ -92,6 +92,7 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 		{Part: fleet.PartDescriptors, Run: func(context.Context) *fleet.Impairment { return a.checkDescriptors() }},
 		{Part: fleet.PartBackup, Run: func(context.Context) *fleet.Impairment { return a.backups.Impairment() }},
 		{Part: fleet.PartCertificate, Run: func(context.Context) *fleet.Impairment { return a.socket.Impairment() }},
+		{Part: fleet.PartProofs, Run: func(context.Context) *fleet.Impairment { return a.store.Tampering() }},
 	}
 }
 

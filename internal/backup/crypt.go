@@ -16,6 +16,16 @@ import (
 // while it serves. Passphrases for backups are in files, and can be long.
 const workFactor = 16
 
+// minPassphraseBytes is what keeps a passphrase from being guessed by those who have a copy of the file.
+const minPassphraseBytes = 20
+
+func shortPassphrase() error {
+	return &fleet.Error{Code: fleet.CodeInvalid,
+		Message: fmt.Sprintf("a passphrase for backups has at least %d bytes", minPassphraseBytes),
+		Hint: "Make one in a file of its own, and keep a copy of it elsewhere: " +
+			"(umask 077; openssl rand -base64 24 > backup-passphrase). Backups that have a shorter one can still be restored."}
+}
+
 // Lock is what a backup is encrypted to.
 type Lock struct{ recipients []age.Recipient }
 
@@ -29,6 +39,9 @@ func NewLock(recipients []string, passphrase fleet.Secret) (Lock, error) {
 		return Lock{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "a recipient and a passphrase are both given",
 			Hint: "A backup is for recipients, or has a passphrase: leave one out."}
 	case !passphrase.IsZero():
+		if len(passphrase.Reveal()) < minPassphraseBytes {
+			return Lock{}, shortPassphrase()
+		}
 		one, err := age.NewScryptRecipient(passphrase.Reveal())
 		if err != nil {
 			return Lock{}, fmt.Errorf("use passphrase: %w", err)

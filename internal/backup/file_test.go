@@ -128,7 +128,7 @@ func create(t *testing.T, lock Lock) string {
 
 func TestABackupHasWhatWasGiven(t *testing.T) {
 	for name, of := range map[string]func() (Lock, Opener){
-		"passphrase": func() (Lock, Opener) { return withPassphrase(t, "a long passphrase") },
+		"passphrase": func() (Lock, Opener) { return withPassphrase(t, "a passphrase that is long") },
 		"recipients": func() (Lock, Opener) { return withKey(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,14 +197,14 @@ func TestAChangedOrCutBackupIsRefused(t *testing.T) {
 func TestAWrongKeyOrPassphraseIsRefused(t *testing.T) {
 	lock, _ := withKey(t)
 	_, other := withKey(t)
-	_, wrong := withPassphrase(t, "wrong")
+	_, wrong := withPassphrase(t, "a passphrase that is wrong")
 	forKey, err := os.ReadFile(create(t, lock))
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantRefused(t, forKey, other, "another key", "not its key or passphrase")
 	wantRefused(t, forKey, wrong, "a passphrase for a key", "not its key or passphrase")
-	lock, _ = withPassphrase(t, "right")
+	lock, _ = withPassphrase(t, "a passphrase that is right")
 	forPassphrase, err := os.ReadFile(create(t, lock))
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func backUpWithLittleRoom(folder string) int {
 		fmt.Println(err)
 		return 1
 	}
-	lock, err := NewLock(nil, fleet.NewSecret("passphrase"))
+	lock, err := NewLock(nil, fleet.NewSecret("a passphrase that is long"))
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -327,4 +327,20 @@ func backUpWithLittleRoom(folder string) int {
 	}
 	fmt.Println(e.Code, e.Message, e.Hint)
 	return 0
+}
+
+func TestAShortPassphraseIsRefusedWithTheCommandThatMakesOne(t *testing.T) {
+	for text, want := range map[string]fleet.Code{"0123456789abcdefghi": fleet.CodeInvalid, "0123456789abcdefghij": ""} {
+		_, err := NewLock(nil, fleet.NewSecret(text))
+		if got := fleet.CodeOf(err); got != want {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+		var refused *fleet.Error
+		if errors.As(err, &refused) && !strings.Contains(refused.Hint, "openssl rand -base64 24") {
+			t.Errorf("got the hint %q", refused.Hint)
+		}
+	}
+	if _, err := NewOpener(fleet.Secret{}, fleet.NewSecret("short")); err != nil {
+		t.Errorf("a backup of before cannot be opened: %v", err)
+	}
 }

@@ -113,11 +113,7 @@ func (s *Schedule) wait() time.Duration {
 		return 0 // making one says what is wrong
 	}
 	s.status.Last = made[len(made)-1]
-	since := s.now().Sub(s.status.Last.CreatedAt)
-	if since < 0 { // the clock was set back
-		return 0
-	}
-	return max(0, s.plan.Every-since)
+	return max(0, s.plan.Every-s.now().Sub(s.status.Last.CreatedAt))
 }
 
 func (s *Schedule) one(ctx context.Context) (Made, error) {
@@ -127,7 +123,7 @@ func (s *Schedule) one(ctx context.Context) (Made, error) {
 	if err != nil {
 		return made, err
 	}
-	return made, s.removeOld()
+	return made, s.removeOld(made.Path)
 }
 
 func (s *Schedule) note(made Made, err error) {
@@ -146,12 +142,14 @@ func (s *Schedule) note(made Made, err error) {
 	}
 }
 
-// there are the backups in the folder, oldest first.
+// there are the backups in the folder, oldest first. Those with a date that is still to come are left out: their clock
+// was wrong, or this one was set back, so that nothing is known of their order.
 func (s *Schedule) there() (made []Made, err error) {
 	entries, err := os.ReadDir(s.plan.Folder)
 	if err != nil {
 		return nil, err
 	}
+	now := s.now()
 	for _, entry := range entries {
 		parts := fileName.FindStringSubmatch(entry.Name())
 		if parts == nil || !entry.Type().IsRegular() {
@@ -159,7 +157,7 @@ func (s *Schedule) there() (made []Made, err error) {
 		}
 		at, err := time.Parse(fileTime, parts[1])
 		info, gone := entry.Info()
-		if err == nil && gone == nil {
+		if err == nil && gone == nil && !at.After(now) {
 			made = append(made, Made{filepath.Join(s.plan.Folder, entry.Name()), info.Size(), at})
 		}
 	}
@@ -167,15 +165,17 @@ func (s *Schedule) there() (made []Made, err error) {
 	return made, nil
 }
 
-// removeOld keeps the newest backups.
-func (s *Schedule) removeOld() error {
+// removeOld keeps the newest backups, and the one that was just made whatever the clock does.
+func (s *Schedule) removeOld(justMade string) error {
 	made, err := s.there()
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, old := range made[:max(0, len(made)-s.plan.Keep)] {
-		errs = append(errs, os.Remove(old.Path))
+		if old.Path != justMade {
+			errs = append(errs, os.Remove(old.Path))
+		}
 	}
 	return errors.Join(errs...)
 }

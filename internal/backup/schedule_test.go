@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -114,4 +115,61 @@ func TestABackupThatFailsIsSaidAndTriedAgain(t *testing.T) {
 			t.Errorf("got %+v", s.Status())
 		}
 	})
+}
+
+// A backup that is dated in the future had the schedule make one after the other, and each removed the one before.
+func TestABackupDatedInTheFutureHadTheScheduleRunBackToBack(t *testing.T) {
+	folder := t.TempDir()
+	future := []string{"muster-21000101T000000.000Z.backup", "muster-21000102T000000.000Z.backup"}
+	for _, name := range future {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		made := 0
+		s := NewSchedule(Plan{Every: time.Hour, Folder: folder, Keep: 2},
+			func(ctx context.Context, path string, _ Lock) (Made, error) {
+				if made++; made > 10 {
+					<-ctx.Done()
+				}
+				return Made{Path: path, CreatedAt: time.Now()}, os.WriteFile(path, []byte("abc"), 0o600)
+			}, time.Now, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour+time.Minute)
+		defer cancel()
+		if err := s.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		want := []string{"muster-20000101T020000.000Z.backup", "muster-20000101T030000.000Z.backup", future[0], future[1]}
+		if got := names(t, folder); made != 4 || !slices.Equal(got, want) {
+			t.Errorf("%d were made, there are %v, want %v", made, got, want)
+		}
+	})
+}
+
+// The clock may be set back while a backup is made: then the new one is not the newest.
+func TestTheBackupThatWasJustMadeIsNotRemoved(t *testing.T) {
+	folder := t.TempDir()
+	var clock atomic.Int64 // minutes
+	s := NewSchedule(Plan{Every: time.Hour, Folder: folder, Keep: 1}, func(_ context.Context, path string, _ Lock) (Made, error) {
+		return Made{Path: path}, os.WriteFile(path, nil, 0o600)
+	}, func() time.Time { return time.Unix(0, 0).Add(time.Duration(clock.Load()) * time.Minute) },
+		slog.New(slog.DiscardHandler))
+	clock.Store(10)
+	first, err := s.one(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Store(5)
+	second, err := s.one(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock.Store(20)
+	if err := s.removeOld(second.Path); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, folder); len(got) != 2 {
+		t.Errorf("got %v, want %s and %s", got, filepath.Base(second.Path), filepath.Base(first.Path))
+	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -67,6 +68,9 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 	if err != nil {
 		return err
 	}
+	if trust.Altered {
+		return c.prove(ctx, env, server, device)
+	}
 	shown := trust.Presented.Fingerprint
 	printTrust(env.Out, presented{device, trust}, time.Now())
 	if c.Fingerprint != "" {
@@ -103,6 +107,26 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 	return take(ctx, env, server, presented{device, trust})
 }
 
+// prove gives the pin of a device whose record in the database another program wrote. Its daemon is not contacted before,
+// so that only a fingerprint from the daemon's machine will do.
+func (c *deviceTrustCommand) prove(ctx context.Context, env *environment, server *client.Client,
+	device api.Device) error {
+	address := cmp.Or(device.APIAddress, "whatever address discovery finds")
+	fmt.Fprintf(env.Out, "%s\n  record: at %s, port %d\n  %s.\n", named(device), printable(address), device.APIPort,
+		fleet.AlteredReason)
+	if c.Fingerprint == "" {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "the fingerprint of the daemon's own certificate is needed",
+			Hint: "Give it with --fingerprint. " + howToCompare}
+	}
+	pin, err := fleet.ParsePin(fromOpenSSL(c.Fingerprint))
+	if err != nil {
+		return err
+	}
+	one := presented{device: device}
+	one.trust.Presented.Fingerprint = pin
+	return take(ctx, env, server, one)
+}
+
 // many takes renewed certificates only: where the device was found on anybody's word, or has no pin yet, each
 // fingerprint has to be compared.
 func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server *client.Client) error {
@@ -120,7 +144,7 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 		if err != nil {
 			return err
 		}
-		if trust.Presented.Fingerprint == "" || trust.Presented.Fingerprint == trust.Pinned.Fingerprint {
+		if trust.Altered || trust.Presented.Fingerprint == "" || trust.Presented.Fingerprint == trust.Pinned.Fingerprint {
 			continue
 		}
 		one := presented{device, trust}

@@ -12,7 +12,7 @@ import (
 type AuditEntry struct {
 	ID       int64
 	At       time.Time
-	Who      string // a token's name, "muster" for what the service did by itself
+	Who      string // the name of the token or user; "muster" where Muster acted by itself
 	What     string // "device.put", "template.delete", ...
 	Subject  string // what it was done to: a device ID, a template ID, a tag
 	Detail   string // for a person; no secrets

@@ -11,10 +11,13 @@ const (
 	PartDescriptors Part = "descriptors"
 	PartBackup      Part = "backup"
 	PartCertificate Part = "certificate" // of the API
+	PartProofs      Part = "proofs"      // that show whether the database is as Muster wrote it
 )
 
 // Parts are all of them.
-var Parts = []Part{PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup, PartCertificate}
+var Parts = []Part{
+	PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup, PartCertificate, PartProofs,
+}
 
 // Impairment says that a part of the service does not work as it should.
 type Impairment struct {

@@ -29,6 +29,18 @@ type Registered struct {
 	Device
 	Tags     []Tag // sorted
 	Settings DeviceSettings
+	Altered  bool // its row in the database is not as Muster wrote it: the device is not contacted
+}
+
+// AlteredReason is why an altered device is not contacted.
+const AlteredReason = "its record in the database was not written by Muster: its address, port, API key, pin or plain " +
+	"HTTP may be another program's, so it is not contacted"
+
+// AlteredNext is what a person does about it.
+func AlteredNext(id DeviceID) string {
+	return "Find out what else writes to the database. Then type `muster device trust " + id.Short() +
+		" --fingerprint HEX` with the fingerprint of the daemon's own certificate, or run `muster enroll` on its machine. " +
+		"`muster audit verify` names all such devices."
 }
 
 // TaggedTemplate is a template with its tags.

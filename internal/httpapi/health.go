@@ -23,9 +23,12 @@ func (s *server) healthRoutes() []route {
 
 func (s *server) readyz(*request) (reply, error) {
 	var broken []fleet.Detail
+	var impaired []string
 	for _, i := range s.impairments() {
 		if i.Blocking {
 			broken = append(broken, fleet.Detail{Field: string(i.Part), Message: i.Reason + ". " + i.Next})
+		} else {
+			impaired = append(impaired, string(i.Part))
 		}
 	}
 	if len(broken) > 0 {
@@ -35,7 +38,7 @@ func (s *server) readyz(*request) (reply, error) {
 			Hint:    "`muster status` and the server's log say what does not work.", Details: broken,
 		}
 	}
-	return show(api.Health{Status: "ok"})
+	return show(api.Health{Status: "ok", Impaired: impaired})
 }
 
 func (s *server) impairments() []fleet.Impairment {

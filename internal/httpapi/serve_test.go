@@ -228,7 +228,10 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	w.api.Health = impaired{worse}
-	w.want(http.StatusOK, call{method: http.MethodGet, path: "/readyz", token: "-"})
+	if got := w.want(http.StatusOK, call{method: http.MethodGet, path: "/readyz",
+		token: "-"}); got != `{"status":"ok","impaired":["descriptors"]}` {
+		t.Errorf("got %s", got)
+	}
 }
 
 type impaired []fleet.Impairment

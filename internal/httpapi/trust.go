@@ -36,7 +36,7 @@ func (s *server) getTrust(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(s.wireTrust(device.ID, device.Settings))
+	return show(s.wireTrust(device))
 }
 
 // trustDevice pins only what the person looked at: what is presented may be another one by now.
@@ -57,9 +57,9 @@ func (s *server) trustDevice(r *request) (reply, error) {
 		return reply{}, at("fingerprint", err)
 	}
 	_, shown := s.Trust.Certificates(device.ID)
-	switch shown.Fingerprint {
-	case fingerprint:
-	case "":
+	switch {
+	case shown.Fingerprint == fingerprint, device.Altered: // which was not contacted, and so has shown none
+	case shown.Fingerprint == "":
 		return reply{}, &fleet.Error{Code: fleet.CodeConflict, Message: "no certificate of this device was seen yet",
 			Hint: "Its state says why. To pin one before the first contact, PUT it as pin to " + devicePath(device.ID) +
 				"/settings."}
@@ -72,11 +72,12 @@ func (s *server) trustDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return show(s.wireTrust(device.ID, settings))
+	return show(s.wireTrust(&fleet.Registered{Device: device.Device, Settings: settings}))
 }
 
-func (s *server) wireTrust(id fleet.DeviceID, settings fleet.DeviceSettings) api.DeviceTrust {
-	proven, shown := s.Trust.Certificates(id)
+func (s *server) wireTrust(device *fleet.Registered) api.DeviceTrust {
+	settings := device.Settings
+	proven, shown := s.Trust.Certificates(device.ID)
 	pinned := fleet.Certificate{Fingerprint: settings.Pin}
 	for _, seen := range []fleet.Certificate{proven, shown.Certificate} {
 		if seen.Fingerprint == settings.Pin {
@@ -89,6 +90,7 @@ func (s *server) wireTrust(id fleet.DeviceID, settings fleet.DeviceSettings) api
 			Certificate: wireCertificate(shown.Certificate), Address: shown.Address, FoundBy: shown.FoundBy,
 			At: moment(shown.At),
 		},
+		Altered: device.Altered,
 	}
 }
 

@@ -43,7 +43,7 @@ func TestACertificateIsTrustedAsItWasLookedAt(t *testing.T) {
 		body:   `{"apiKey":"` + key + `"}`,
 		header: http.Header{"Muster-Pin": {old}}})
 	const blank = `{"fingerprint":"","notBefore":null,"notAfter":null,"address":"","foundBy":"","at":null}`
-	if got := w.get(path); got != `{"pinned":{"fingerprint":"`+old+`","notBefore":null,"notAfter":null},"origin":"given","presented":`+blank+`}` {
+	if got := w.get(path); got != `{"pinned":{"fingerprint":"`+old+`","notBefore":null,"notAfter":null},"origin":"given","presented":`+blank+`,"altered":false}` {
 		t.Errorf("before the first contact: %s", got)
 	}
 	trust := func(fingerprint string) call {
@@ -54,7 +54,7 @@ func TestACertificateIsTrustedAsItWasLookedAt(t *testing.T) {
 	known.proven, known.shown = certificate(old), fleet.Shown{Certificate: certificate(renewed), Address: "10.0.0.7:8384",
 		FoundBy: "record", At: made}
 	valid := `","notBefore":"2026-01-02T00:00:00.000Z","notAfter":"2028-01-02T00:00:00.000Z"`
-	shown := `"presented":{"fingerprint":"` + renewed + valid + `,"address":"10.0.0.7:8384","foundBy":"record","at":"2026-01-02T00:00:00.000Z"}}`
+	shown := `"presented":{"fingerprint":"` + renewed + valid + `,"address":"10.0.0.7:8384","foundBy":"record","at":"2026-01-02T00:00:00.000Z"},"altered":false}`
 	if got := w.get(path); got != `{"pinned":{"fingerprint":"`+old+valid+`},"origin":"given",`+shown {
 		t.Errorf("got %s", got)
 	}

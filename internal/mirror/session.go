@@ -110,6 +110,9 @@ func (s *Session) mayWrite(ctx context.Context) error {
 // TryAccess asks the daemon of a device something with another API key or at another port, over a connection of its
 // own. It goes only to the certificate behind which the device answered last, or to the address in its record.
 func (m *Mirror) TryAccess(ctx context.Context, device *fleet.Registered, access fleet.Access) error {
+	if device.Altered {
+		return alteredDevice(device.ID)
+	}
 	host, s := device.APIAddress, m.Snapshot(device.ID)
 	if s != nil && s.Host() != "" {
 		host = s.Host()
@@ -121,8 +124,8 @@ func (m *Mirror) TryAccess(ctx context.Context, device *fleet.Registered, access
 		Device: device.ID, APIKey: access.Key, Address: net.JoinHostPort(host, strconv.Itoa(access.Port)),
 		Pin: device.Settings.Pin, AllowPlain: device.Settings.AllowPlain,
 	}
-	if target.Pin == "" && s != nil && device.Settings.PinOrigin != fleet.PinForgotten {
-		target.Pin = s.Proven.Fingerprint // the pin of the first use may not be kept yet
+	if w := m.watcher(device.ID); target.Pin == "" && w != nil && device.Settings.PinOrigin != fleet.PinForgotten {
+		_, target.Pin = w.pins() // that of the first use may not be kept yet; Proven may be what another program wrote
 	}
 	if device.APIAddress != "" {
 		target.Introduced = fleet.ByPerson

@@ -19,12 +19,13 @@ import (
 
 // watcher follows one device, as it was put. Another put of the same device makes another watcher.
 type watcher struct {
-	m      *Mirror
-	log    *slog.Logger
-	device fleet.Device
-	plain  bool // AllowPlain
-	paused bool
-	origin fleet.PinOrigin
+	m       *Mirror
+	log     *slog.Logger
+	device  fleet.Device
+	plain   bool // AllowPlain
+	paused  bool
+	altered bool // the device is not contacted
+	origin  fleet.PinOrigin
 
 	cancel context.CancelFunc // nil before it was started; guarded by Mirror.mu
 	done   chan struct{}      // closed when the goroutine has ended
@@ -58,7 +59,7 @@ type watcher struct {
 func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watcher {
 	w := &watcher{
 		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain, given: d.Settings.Pin,
-		pin: d.Settings.Pin, origin: d.Settings.PinOrigin, paused: paused, done: make(chan struct{}),
+		pin: d.Settings.Pin, origin: d.Settings.PinOrigin, paused: paused, altered: d.Altered, done: make(chan struct{}),
 		wake:   make(chan struct{}, 1),
 		pace:   rate.NewLimiter(rate.Every(500*time.Millisecond), 20),
 		reread: rate.NewLimiter(rate.Every(2*time.Second), 10), summarised: map[string]bool{},
@@ -100,7 +101,8 @@ func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if d.APIKey != w.device.APIKey || d.APIAddress != w.device.APIAddress || d.APIPort != w.device.APIPort ||
-		d.Settings.AllowPlain != w.plain || paused != w.paused || (d.Settings.Pin != w.given && d.Settings.Pin != w.pin) {
+		d.Settings.AllowPlain != w.plain || paused != w.paused || d.Altered != w.altered ||
+		(d.Settings.Pin != w.given && d.Settings.Pin != w.pin) {
 		return false
 	}
 	w.given = d.Settings.Pin
@@ -187,6 +189,9 @@ func (w *watcher) run(ctx context.Context) {
 
 // visit finds the daemon and follows it until something breaks. The error says what.
 func (w *watcher) visit(ctx context.Context) error {
+	if w.altered {
+		return alteredDevice(w.device.ID)
+	}
 	_, pin := w.pins()
 	found, err := w.m.o.Resolver.Resolve(ctx, w.device, pin != "")
 	if err != nil {
@@ -201,6 +206,12 @@ func (w *watcher) visit(ctx context.Context) error {
 	}
 	defer d.CloseIdle()
 	return w.follow(ctx, d)
+}
+
+// alteredDevice is the reason that a device is not contacted: its address, pin or key may be another program's.
+func alteredDevice(id fleet.DeviceID) error {
+	return &fleet.Error{Code: fleet.CodeUnconfirmed, During: "contact the daemon", Message: fleet.AlteredReason,
+		Hint: fleet.AlteredNext(id)}
 }
 
 // dial makes the daemon's client, or keeps the one there is when nothing about it changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -87,8 +88,9 @@ func auditText(q fleet.AuditQuery) (text string, args []any) {
 }
 
 // appendAudit writes the entries of a batch at the end of the chain, together: they are as many as its writes. Where
-// that end is the transaction reads itself, so that processes that write one after the other make one chain.
-func (t *tx) appendAudit(entries []fleet.AuditEntry) error {
+// that end is the transaction reads itself, so that processes that write one after the other make one chain. The marks
+// are those of the proofs of devices that came or went.
+func (t *tx) appendAudit(entries []fleet.AuditEntry, marks deviceMark) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -109,7 +111,20 @@ func (t *tx) appendAudit(entries []fleet.AuditEntry) error {
 	if err := t.insertAudit(entries); err != nil {
 		return err
 	}
-	t.committed(func() { t.store.known.know(ends) })
+	if marks != (deviceMark{}) {
+		rosters := map[string]string{}
+		maps.Copy(rosters, ends.Rosters)
+		rosters[deviceRows] = marksIn(ends).with(marks).String()
+		ends.Rosters = rosters
+	}
+	t.committed(func() {
+		t.store.known.know(ends)
+		for _, e := range entries {
+			if e.What == fleet.AuditTampered {
+				t.store.tampering.add(e.Detail)
+			}
+		}
+	})
 	return t.putProof(auditEnds, ends)
 }
 

@@ -42,22 +42,22 @@ func (s *Store) PutPinnedDevice(ctx context.Context, device fleet.Device, pin st
 		if err != nil {
 			return result{}, err
 		}
-		if err := ask(check, current); err != nil {
+		if err := askDevice(check, current); err != nil {
 			return result{}, err
 		}
 		put := result{created: current == nil}
-		if put.created {
+		switch {
+		case put.created:
 			put.stored, err = t.createDevice(device)
-		} else {
-			put.stored, err = t.replaceDevice(*current, device)
+		case current.Altered && pin == "":
+			err = alteredDevice(device.ID)
+		default:
+			put.stored, err = t.replaceDevice(current, device)
 		}
 		if err != nil || pin == "" {
 			return put, err
 		}
-		settings, err := t.settings(device.ID)
-		if err == nil {
-			_, err = t.givePin(device.ID, settings, pin)
-		}
+		_, err = t.givePin(device.ID, pin)
 		return put, err
 	})
 	return put.stored, put.created, err
@@ -70,6 +70,14 @@ func ask[T any](check func(*T) error, current *T) error {
 	return check(current)
 }
 
+// askDevice asks with the device alone, nil where there is none.
+func askDevice(check func(*fleet.Device) error, current *deviceRow) error {
+	if current == nil {
+		return ask(check, nil)
+	}
+	return ask(check, &current.Device)
+}
+
 // ReplaceAccess gives a device's record another API key or port, and leaves the rest of it as it is by then. It
 // answers conflict when the access is no longer the one that is to be replaced.
 func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
@@ -80,6 +88,8 @@ func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, af
 			return none, err
 		case current == nil:
 			return none, noDevice(id)
+		case current.Altered:
+			return none, alteredDevice(id)
 		case current.Access() == after:
 			return none, nil
 		case current.Access() != before:
@@ -88,9 +98,9 @@ func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, af
 				Hint: "Look whether the daemon takes the API key in the device's record, at the port in it.",
 			}
 		}
-		device := *current
+		device := current.Device
 		device.APIKey, device.APIPort = after.Key, after.Port
-		_, err = t.replaceDevice(*current, device)
+		_, err = t.replaceDevice(current, device)
 		return none, err
 	})
 	return err
@@ -101,25 +111,28 @@ func (t *tx) createDevice(d fleet.Device) (fleet.Device, error) {
 		return d, err
 	}
 	d.CreatedAt, d.UpdatedAt = t.now, t.now
-	settings := fleet.DeviceSettings{Mode: fleet.ModeOn}
-	err := t.exec(`
+	r := fleet.Registered{Device: d, Tags: []fleet.Tag{}, Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}}
+	proof, err := t.proveDevice(deviceMark{}, &r)
+	if err != nil {
+		return d, err
+	}
+	err = t.exec(`
 		INSERT INTO devices (id, label, api_key, api_address, api_port, mode, allow_plain, pin, may_restart,
-			created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort,
-		string(settings.Mode), settings.AllowPlain, settings.Pin, settings.Restart, millis(d.CreatedAt), millis(d.UpdatedAt))
+			created_at, updated_at, proof)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort, string(r.Settings.Mode),
+		r.Settings.AllowPlain, r.Settings.Pin, r.Settings.Restart, millis(d.CreatedAt), millis(d.UpdatedAt), proof)
 	if err != nil {
 		return d, err
 	}
 	t.record("device.create", string(d.ID), d.Label)
 	t.touch(d.ID)
-	t.register(func(c *contents) {
-		c.devices[d.ID] = &fleet.Registered{Device: d, Tags: []fleet.Tag{}, Settings: settings}
-	})
+	t.register(func(c *contents) { c.devices[d.ID] = &r })
 	return d, nil
 }
 
-func (t *tx) replaceDevice(current, d fleet.Device) (fleet.Device, error) {
+// replaceDevice keeps the settings. Those of an altered row are forgotten: the caller gives a pin.
+func (t *tx) replaceDevice(current *deviceRow, d fleet.Device) (fleet.Device, error) {
 	if key := d.APIKey.Reveal(); key == "" || key == fleet.MaskedAPIKey {
 		d.APIKey = current.APIKey
 	}
@@ -127,18 +140,32 @@ func (t *tx) replaceDevice(current, d fleet.Device) (fleet.Device, error) {
 		return d, err
 	}
 	d.CreatedAt, d.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
-	err := t.exec(`UPDATE devices SET label = $2, api_key = $3, api_address = $4, api_port = $5, updated_at = $6 WHERE id = $1`,
-		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort, millis(d.UpdatedAt))
-	if err != nil {
-		return d, err
+	is := fleet.Registered{Device: d, Settings: current.Settings}
+	if current.Altered {
+		is.Settings = is.Settings.WithPin("")
+		is.Settings.AllowPlain = false
+		t.record(fleet.AuditTampered, string(d.ID), fleet.AlteredReason)
 	}
 	t.forget()
 	t.record("device.replace", string(d.ID), d.Label)
 	t.touch(d.ID)
+	return d, t.updateDevice(current, is)
+}
+
+// updateDevice writes a row with the proof of what it is now.
+func (t *tx) updateDevice(current *deviceRow, is fleet.Registered) error {
+	d, settings := is.Device, is.Settings
+	proof, err := t.proveDevice(current.mark, &is)
+	if err != nil {
+		return err
+	}
 	t.register(func(c *contents) {
-		c.device(d.ID, func(r *fleet.Registered) { r.Device = d })
+		c.device(d.ID, func(r *fleet.Registered) { r.Device, r.Settings, r.Altered = d, settings, false })
 	})
-	return d, nil
+	return t.exec(`UPDATE devices SET label = $2, api_key = $3, api_address = $4, api_port = $5, updated_at = $6, mode = $7,
+		allow_plain = $8, pin = $9, pin_origin = $10, may_restart = $11, proof = $12 WHERE id = $1`,
+		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort, millis(d.UpdatedAt), string(settings.Mode),
+		settings.AllowPlain, settings.Pin, string(settings.PinOrigin), settings.Restart, proof)
 }
 
 // DeleteDevice forgets a device with its tags, settings, mirrors, base, revisions and intents. The audit stays.
@@ -151,7 +178,7 @@ func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(
 		if current == nil {
 			return none, noDevice(id)
 		}
-		if err := ask(check, current); err != nil {
+		if err := askDevice(check, current); err != nil {
 			return none, err
 		}
 		tags, err := t.tagsOf(deviceTags, string(id))
@@ -161,6 +188,7 @@ func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(
 		if err := t.exec(`DELETE FROM devices WHERE id = $1`, string(id)); err != nil { // the rest goes by cascade
 			return none, err
 		}
+		t.effects.marks = t.effects.marks.with(current.mark)
 		t.forget()
 		t.explain(id, nil)
 		t.record("device.delete", string(id), current.Label)
@@ -177,15 +205,12 @@ func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(
 }
 
 // device is the device as the transaction sees it, nil when there is none.
-func (t *tx) device(id fleet.DeviceID) (*fleet.Device, error) {
-	registered, err := t.store.scanDevice(t.row(selectDevices+` WHERE id = $1`, string(id)))
+func (t *tx) device(id fleet.DeviceID) (*deviceRow, error) {
+	row, err := t.store.scanDevice(t.row(selectDevices+` WHERE id = $1`, string(id)))
 	if absent(err) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &registered.Device, nil
+	return row, err
 }
 
 // exists tells whether a device is registered.
@@ -198,25 +223,26 @@ func (t *tx) exists(id fleet.DeviceID) (bool, error) {
 	return err == nil, err
 }
 
-const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, pin_origin, may_restart, created_at, updated_at FROM devices`
+const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, pin_origin,
+	may_restart, created_at, updated_at, proof FROM devices`
 
-func (s *Store) scanDevice(row scanner) (*fleet.Registered, error) {
-	r := &fleet.Registered{Tags: []fleet.Tag{}}
+// scanDevice leaves the API key out where it does not open.
+func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
+	r := &deviceRow{Registered: fleet.Registered{Tags: []fleet.Tag{}}}
 	var id, mode string
-	var sealed []byte
+	var sealed, proof []byte
 	var created, updated sql.NullInt64
 	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin,
-		&r.Settings.PinOrigin,
-		&r.Settings.Restart, &created, &updated)
+		&r.Settings.PinOrigin, &r.Settings.Restart, &created, &updated, &proof)
 	if err != nil {
 		return nil, err
 	}
-	key, err := s.seal.Open("devices", id, "api_key", sealed)
-	if err != nil {
-		return nil, err
+	if key, err := s.seal.Open("devices", id, "api_key", sealed); err == nil {
+		r.APIKey = fleet.NewSecret(string(key))
 	}
-	r.ID, r.APIKey, r.Settings.Mode = fleet.DeviceID(id), fleet.NewSecret(string(key)), fleet.Mode(mode)
+	r.ID, r.Settings.Mode = fleet.DeviceID(id), fleet.Mode(mode)
 	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)
+	s.readProof(r, proof)
 	return r, nil
 }
 
@@ -225,9 +251,10 @@ func (s *Store) sealAPIKey(d fleet.Device) []byte {
 }
 
 func (s *Store) loadDevices(ctx context.Context, q querier, c *contents) error {
-	devices, err := collect(ctx, q, s.scanDevice, selectDevices)
-	for _, d := range devices {
-		c.devices[d.ID] = d
+	rows, want, err := s.devicesIn(ctx, q)
+	compareMarks(rows, want)
+	for _, r := range rows {
+		c.devices[r.ID] = &r.Registered
 	}
 	return err
 }

@@ -75,7 +75,8 @@ func (m *model) replace(fresh contents) fleet.Committed {
 	var changed fleet.Committed
 	for _, id := range slices.Concat(slices.Collect(maps.Keys(m.now.devices)), slices.Collect(maps.Keys(fresh.devices))) {
 		was, is := m.now.devices[id], fresh.devices[id]
-		if was == nil || is == nil || was.Device != is.Device || was.Settings != is.Settings {
+		if was == nil || is == nil || was.Device != is.Device || was.Settings != is.Settings ||
+			was.Altered != is.Altered {
 			changed.Merge(fleet.Committed{Devices: map[fleet.DeviceID]bool{id: true}})
 		}
 	}

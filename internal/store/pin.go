@@ -10,40 +10,52 @@ import (
 // TrustDevice pins a certificate in place of whatever was pinned.
 func (s *Store) TrustDevice(ctx context.Context, id fleet.DeviceID, pin string) (fleet.DeviceSettings, error) {
 	return write(ctx, s, "trust device", func(t *tx) (fleet.DeviceSettings, error) {
-		settings, err := t.settings(id)
-		if err != nil {
-			return settings, err
-		}
-		return t.givePin(id, settings, pin)
+		return t.givePin(id, pin)
 	})
 }
 
-// givePin pins what a person, or enroll on the daemon's machine, gave.
-func (t *tx) givePin(id fleet.DeviceID, current fleet.DeviceSettings, pin string) (fleet.DeviceSettings, error) {
-	settings := current.WithPin(pin)
-	if settings == current {
+// givePin pins what a person, or enroll on the daemon's machine, gave. That proves an altered row as well, without plain
+// HTTP: the API key goes to the daemon that has the certificate, whatever the address is.
+func (t *tx) givePin(id fleet.DeviceID, pin string) (fleet.DeviceSettings, error) {
+	row, err := t.registered(id)
+	if err != nil {
+		return fleet.DeviceSettings{}, err
+	}
+	settings := row.Settings.WithPin(pin)
+	if settings == row.Settings && !row.Altered {
 		return settings, nil
 	}
 	what := pin
-	if current.Pin != "" && current.Pin != pin {
-		what += " in place of " + current.Pin
+	if row.Settings.Pin != "" && row.Settings.Pin != pin {
+		what += " in place of " + row.Settings.Pin
 	}
 	t.record("device.trust", string(id), what)
-	return settings, t.putSettings(id, settings)
+	t.touch(id)
+	is := row.Registered
+	if row.Altered {
+		if pin == "" || is.APIKey.IsZero() {
+			return settings, alteredDevice(id)
+		}
+		settings.AllowPlain = false
+		t.record(fleet.AuditTampered, string(id), fleet.AlteredReason)
+	}
+	is.Settings = settings
+	return settings, t.updateDevice(row, is)
 }
 
 // observeProven keeps the certificate behind which a device answered. On first use, and where none is pinned, it
 // becomes the pin; a pin that is there is never replaced by what a watcher saw, nor does one come back that was
 // forgotten since.
 func (t *tx) observeProven(id fleet.DeviceID, proven fleet.Certificate, firstUse bool) error {
-	settings, err := t.settings(id)
-	switch {
-	case err != nil:
+	row, err := t.registered(id)
+	if err != nil || row.Altered {
 		return err
+	}
+	switch settings := row.Settings; {
 	case settings.Pin == "" && firstUse:
 		settings.Pin, settings.PinOrigin = proven.Fingerprint, fleet.PinFirstUse
 		t.record("device.pinned", string(id), proven.Fingerprint)
-		if err := t.keepSettings(id, settings); err != nil {
+		if err := t.keepSettings(row, settings); err != nil {
 			return err
 		}
 	case settings.Pin != proven.Fingerprint: // a person has pinned another one since, or forgotten this one

@@ -278,11 +278,21 @@ func (t *tx) believe() error {
 	for _, user := range allUsers {
 		users[user.Name] = userSum(user)
 	}
-	return t.putRosters(tokens, users, ends)
+	return errors.Join(t.putRosters(tokens, users, ends), t.believeDevices())
 }
 
 // makeProofs makes the proofs and the seal check together.
-func (w *writer) makeProofs(ctx context.Context, proofs func(*tx) error) (err error) {
+func (w *writer) makeProofs(ctx context.Context, proofs func(*tx) error) error {
+	return w.alone(ctx, func(t *tx) error {
+		if err := proofs(t); err != nil {
+			return fmt.Errorf("make the proofs of the database: %w", err)
+		}
+		return t.exec(putSealCheck, t.store.sealedCheck())
+	})
+}
+
+// alone runs a write in a transaction of its own, before the writer runs.
+func (w *writer) alone(ctx context.Context, do func(*tx) error) (err error) {
 	if err := w.session.exec(ctx, w.store.dialect.begin()); err != nil {
 		return err
 	}
@@ -292,13 +302,10 @@ func (w *writer) makeProofs(ctx context.Context, proofs func(*tx) error) (err er
 		}
 	}()
 	t := &tx{store: w.store, session: w.session, ctx: ctx, now: w.store.clock(), who: fleet.ActorOf(ctx)}
-	if err := proofs(t); err != nil {
-		return fmt.Errorf("make the proofs of the database: %w", err)
-	}
-	if err := w.session.exec(ctx, putSealCheck, w.store.sealedCheck()); err != nil {
+	if err := do(t); err != nil {
 		return err
 	}
-	if err := t.appendAudit(t.effects.audit); err != nil {
+	if err := t.appendAudit(t.effects.audit, t.effects.marks); err != nil {
 		return err
 	}
 	return w.session.exec(ctx, "COMMIT")

@@ -10,11 +10,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// What the seal check holds: that the key fits, and since when the database has proofs. A database that has them and
-// lost one is not like one of before: what they were about gives nothing.
+// What the seal check holds: that the key fits, and what the database has proofs of. A database that has them and lost
+// one is not like one of before: what they were about gives nothing.
 const (
-	sealCheckUnproven = "muster" // of databases of before
-	sealCheckProven   = "muster, with proofs"
+	sealCheckUnproven = "muster"                         // of databases without proofs
+	sealCheckRoles    = "muster, with proofs"            // of tokens, users and the audit
+	sealCheckProven   = "muster, with proofs of devices" // of these, too
 )
 
 // checkSeal proves that the key fits before anything is read or written with it. A database in which nothing is sealed
@@ -70,21 +71,30 @@ func (w *writer) compareSeal(ctx context.Context) error {
 		return fmt.Errorf("read seal check: %w", err)
 	}
 	plain, err := w.store.seal.Open("meta", "seal_check", "value", sealed)
-	if err == nil && string(plain) == sealCheckUnproven {
-		err = w.believeOnce(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	return w.believeOnce(ctx, string(plain))
 }
 
 // believeOnce believes what a database of before holds, where the home does not say that this was done already.
-func (w *writer) believeOnce(ctx context.Context) error {
-	if err := w.store.wantNoMark(); err != nil {
-		return err
+func (w *writer) believeOnce(ctx context.Context, check string) error {
+	switch check {
+	case sealCheckUnproven:
+		if err := w.store.wantMarkBelow(provenRoles); err != nil {
+			return err
+		}
+		if err := w.sealTexts(ctx); err != nil {
+			return err
+		}
+		return w.makeProofs(ctx, (*tx).believe)
+	case sealCheckRoles:
+		if err := w.store.wantMarkBelow(provenDevices); err != nil {
+			return err
+		}
+		return w.makeProofs(ctx, (*tx).believeDevices)
 	}
-	if err := w.sealTexts(ctx); err != nil {
-		return err
-	}
-	return w.makeProofs(ctx, (*tx).believe)
+	return nil
 }
 
 const putSealCheck = `INSERT INTO meta (name, value) VALUES ('seal_check', $1)

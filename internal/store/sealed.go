@@ -23,6 +23,7 @@ type sealedColumn struct {
 // check, is sealed too: it is text.
 var sealedColumns = []sealedColumn{
 	{"devices", []string{"id"}, "api_key"},
+	{"devices", []string{"id"}, "proof"},
 	{"secrets", []string{"name"}, "value"},
 	{"own_keys", []string{"name"}, "value"},
 	{"proofs", []string{"name"}, "body"},

@@ -43,10 +43,11 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 		if _, err := fleet.ParseMode(string(settings.Mode)); err != nil {
 			return settings, err
 		}
-		current, err := t.settings(id)
+		row, err := t.registered(id)
 		if err != nil {
 			return settings, err
 		}
+		current := row.Settings
 		if err := ask(check, &current); err != nil {
 			return settings, err
 		}
@@ -59,7 +60,7 @@ func (s *Store) putDeviceSettings(ctx context.Context, id fleet.DeviceID, settin
 			return settings, nil
 		}
 		t.record("device.settings", string(id), describe(settings))
-		return settings, t.putSettings(id, settings)
+		return settings, t.putSettings(row, settings)
 	})
 }
 
@@ -80,33 +81,38 @@ func describe(settings fleet.DeviceSettings) string {
 	return text + ", pin " + settings.Pin
 }
 
-func (t *tx) settings(id fleet.DeviceID) (settings fleet.DeviceSettings, err error) {
-	var mode string
-	err = t.row(`SELECT mode, allow_plain, pin, pin_origin, may_restart FROM devices WHERE id = $1`, string(id)).
-		Scan(&mode, &settings.AllowPlain, &settings.Pin, &settings.PinOrigin, &settings.Restart)
-	if absent(err) {
-		return settings, noDevice(id)
+// registered is device for a caller that needs one.
+func (t *tx) registered(id fleet.DeviceID) (*deviceRow, error) {
+	row, err := t.device(id)
+	if err == nil && row == nil {
+		err = noDevice(id)
 	}
-	settings.Mode = fleet.Mode(mode)
-	return settings, err
+	return row, err
 }
 
-func (t *tx) putSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error {
-	t.touch(id)
-	return t.keepSettings(id, settings)
+func (t *tx) putSettings(row *deviceRow, settings fleet.DeviceSettings) error {
+	t.touch(row.ID)
+	return t.keepSettings(row, settings)
 }
 
-// keepSettings is for what was learnt. That is no decision of a person, so it is not announced.
-func (t *tx) keepSettings(id fleet.DeviceID, settings fleet.DeviceSettings) error {
-	err := t.exec(`UPDATE devices SET mode = $2, allow_plain = $3, pin = $4, pin_origin = $5, may_restart = $6 WHERE id = $1`,
-		string(id), string(settings.Mode), settings.AllowPlain, settings.Pin, string(settings.PinOrigin), settings.Restart)
-	if err != nil {
-		return err
+// keepSettings is for what was learnt. That is no decision of a person, so it is not announced. An altered row is not
+// proven by it: only what is not part of the proof may change.
+func (t *tx) keepSettings(row *deviceRow, settings fleet.DeviceSettings) error {
+	unproven := row.Settings
+	unproven.Mode, unproven.Restart = settings.Mode, settings.Restart
+	if unproven != settings {
+		if row.Altered {
+			return alteredDevice(row.ID)
+		}
+		is := row.Registered
+		is.Settings = settings
+		return t.updateDevice(row, is)
 	}
 	t.register(func(c *contents) {
-		c.device(id, func(r *fleet.Registered) { r.Settings = settings })
+		c.device(row.ID, func(r *fleet.Registered) { r.Settings, r.Altered = settings, row.Altered })
 	})
-	return nil
+	return t.exec(`UPDATE devices SET mode = $2, may_restart = $3 WHERE id = $1`, string(row.ID), string(settings.Mode),
+		settings.Restart)
 }
 
 // PutFleetMode sets the mode of the whole fleet. It is in force even when it could not be kept: the cause of the error

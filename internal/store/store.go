@@ -76,6 +76,7 @@ type Store struct {
 
 	decisions modeDecisions
 	bounded   bounded
+	tampering tampering
 }
 
 // Open locks the database for this process, brings its tables up to date, reads what is registered and starts the
@@ -127,8 +128,13 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 		return err
 	}
 	s.reads = newReads(pool, s.dialect.parsesEveryTime())
-	_, err = s.writer.reload(ctx)
-	return err
+	if err := s.writer.checkDevices(ctx); err != nil {
+		return err
+	}
+	if _, err = s.writer.reload(ctx); err != nil {
+		return err
+	}
+	return s.checkProofs(ctx)
 }
 
 // Close answers everything that is queued, then lets go of the database. Later writes are answered unavailable;

@@ -140,13 +140,14 @@ func (s *Store) keepMode(ctx context.Context, scope fleet.ModeScope, mode fleet.
 		case scope.Tag != "":
 			return none, t.putTagMode(scope.Tag, mode)
 		case scope.Device != "":
-			settings, err := t.settings(scope.Device)
+			row, err := t.registered(scope.Device)
 			if err != nil {
 				return none, err
 			}
+			settings := row.Settings
 			settings.Mode = mode
 			t.record("device.settings", string(scope.Device), describe(settings))
-			return none, t.putSettings(scope.Device, settings)
+			return none, t.putSettings(row, settings)
 		}
 		return none, t.putFleetMode(mode)
 	})

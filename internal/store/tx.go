@@ -31,7 +31,8 @@ type effects struct {
 	audit     []fleet.AuditEntry
 	after     []func()
 	undo      []func()
-	forgets   bool // something sealed was deleted or replaced
+	forgets   bool       // something sealed was deleted or replaced
+	marks     deviceMark // of the proofs of devices that came or went
 }
 
 func (e *effects) merge(other effects) {
@@ -41,6 +42,7 @@ func (e *effects) merge(other effects) {
 	e.after = append(e.after, other.after...)
 	e.undo = append(e.undo, other.undo...)
 	e.forgets = e.forgets || other.forgets
+	e.marks = e.marks.with(other.marks)
 }
 
 func (e *effects) takeBack() {

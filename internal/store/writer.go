@@ -250,7 +250,7 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 		}
 	}
 	end := &tx{store: w.store, session: w.session, ctx: ctx, now: now}
-	if err := end.appendAudit(effects.audit); err != nil {
+	if err := end.appendAudit(effects.audit, effects.marks); err != nil {
 		return effects, err
 	}
 	effects.merge(end.effects)

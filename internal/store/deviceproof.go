@@ -1,0 +1,243 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+// The row of a device has a proof, sealed: a digest of everything that decides where the API key of the device is sent
+// and to whom it is shown, and a mark. The ends of the audit have the marks of all rows together. So a row that was
+// removed, or put back from a copy together with its proof, is found as well.
+const deviceRows = "devices"
+
+// deviceMark is random, and only Muster knows it. A row gets another one with each proof. The zero value is none.
+type deviceMark [32]byte
+
+// with are the marks of several rows together, in whatever order. A mark that is added twice is taken out again.
+func (m deviceMark) with(other deviceMark) deviceMark {
+	for i := range m {
+		m[i] ^= other[i]
+	}
+	return m
+}
+
+func (m deviceMark) String() string { return hex.EncodeToString(m[:]) }
+
+// parseMark gives none for what is no mark.
+func parseMark(text string) (m deviceMark) {
+	if plain, err := hex.DecodeString(text); err == nil && len(plain) == len(m) {
+		copy(m[:], plain)
+	}
+	return m
+}
+
+type deviceProof struct {
+	Sum  string `json:"sum"`
+	Mark string `json:"mark"`
+}
+
+func deviceSum(r *fleet.Registered) string {
+	return sumOf(deviceRows, string(r.ID), r.APIKey.Reveal(), r.APIAddress, strconv.Itoa(r.APIPort),
+		strconv.FormatBool(r.Settings.AllowPlain), r.Settings.Pin, string(r.Settings.PinOrigin))
+}
+
+// deviceRow is a device with what its row says about itself.
+type deviceRow struct {
+	fleet.Registered
+	mark   deviceMark // none where the proof does not open
+	proved bool       // the row has a proof, whether or not it is of what the row means
+}
+
+// readProof finds out whether the row is as Muster wrote it.
+func (s *Store) readProof(r *deviceRow, sealed []byte) {
+	r.proved = sealed != nil
+	var proof deviceProof
+	plain, err := s.seal.Open(deviceRows, string(r.ID), "proof", sealed)
+	if err == nil {
+		err = json.Unmarshal(plain, &proof)
+	}
+	if err == nil {
+		r.mark = parseMark(proof.Mark)
+	}
+	r.Altered = err != nil || r.APIKey.IsZero() || proof.Sum != deviceSum(&r.Registered)
+}
+
+// proveDevice is the proof of a device for its row, in the place of the one that has the mark before.
+func (t *tx) proveDevice(before deviceMark, r *fleet.Registered) (sealed []byte, err error) {
+	var mark deviceMark
+	_, _ = rand.Read(mark[:]) // never fails: it ends the process instead
+	plain, err := json.Marshal(deviceProof{Sum: deviceSum(r), Mark: mark.String()})
+	if err != nil {
+		return nil, err
+	}
+	t.effects.marks = t.effects.marks.with(before).with(mark)
+	return t.store.seal.Seal(deviceRows, string(r.ID), "proof", plain), nil
+}
+
+// marksIn are the marks of all rows together, as the ends of the audit have them.
+func marksIn(ends fleet.AuditEnds) deviceMark { return parseMark(ends.Rosters[deviceRows]) }
+
+// marksOf are the marks of rows together.
+func marksOf(rows []*deviceRow) (all deviceMark) {
+	for _, r := range rows {
+		all = all.with(r.mark)
+	}
+	return all
+}
+
+// compareMarks marks rows without a pin as altered where a row was removed or put back: which one it was is not known.
+// The API key of a row with a pin goes only to a daemon that was trusted with it.
+func compareMarks(rows []*deviceRow, want deviceMark) (same bool) {
+	if marksOf(rows) == want {
+		return true
+	}
+	for _, r := range rows {
+		r.Altered = r.Altered || r.Settings.Pin == ""
+	}
+	return false
+}
+
+// alteredDevice answers for a write that would make good what was changed in the row of a device.
+func alteredDevice(id fleet.DeviceID) error {
+	return &fleet.Error{Code: fleet.CodeConflict, Message: fleet.AlteredReason, Hint: fleet.AlteredNext(id)}
+}
+
+// believeDevices proves the rows of a database of before they were proven, as they are.
+func (t *tx) believeDevices() error {
+	rows, err := collect(t.ctx, t.session, t.store.scanDevice, selectDevices)
+	if err != nil {
+		return err
+	}
+	believed := 0
+	for _, r := range rows {
+		if r.APIKey.IsZero() {
+			continue // it does not open
+		}
+		sealed, err := t.proveDevice(deviceMark{}, &r.Registered)
+		if err != nil {
+			return err
+		}
+		if err := t.exec(putDeviceProof, string(r.ID), sealed); err != nil {
+			return err
+		}
+		believed++
+	}
+	if believed > 0 {
+		t.record("device.believe", "", fmt.Sprintf("the addresses and pins of %d devices were there before and are believed",
+			believed))
+	}
+	return nil
+}
+
+const putDeviceProof = `UPDATE devices SET proof = $2 WHERE id = $1`
+
+const deviceRemoved = "a device was removed from the database, or put back as it was earlier"
+
+// renounceAltered takes the proofs away of rows that were altered, so that each stays so until an admin trusts it, and
+// records what was found. The marks that are left are those of the rows that are left.
+func (t *tx) renounceAltered(rows []*deviceRow) error {
+	ends, _, err := t.auditEnds()
+	if err != nil {
+		return err
+	}
+	t.effects.marks = marksIn(ends)
+	for _, r := range rows {
+		switch {
+		case !r.Altered:
+			t.effects.marks = t.effects.marks.with(r.mark)
+		case r.proved:
+			if err := t.exec(putDeviceProof, string(r.ID), nil); err != nil {
+				return err
+			}
+			t.record(fleet.AuditTampered, string(r.ID), fleet.AlteredReason)
+		}
+	}
+	if len(t.effects.audit) == 0 {
+		t.record(fleet.AuditTampered, deviceRows, deviceRemoved)
+		t.store.tampering.add(deviceRemoved)
+	}
+	return nil
+}
+
+// checkDevices compares the rows of devices with their proofs, at the start.
+func (w *writer) checkDevices(ctx context.Context) error {
+	rows, want, err := w.store.devicesIn(ctx, w.session)
+	if err != nil {
+		return err
+	}
+	same := compareMarks(rows, want)
+	for _, r := range rows {
+		if r.Altered && r.proved {
+			same = false
+			w.store.log.Error("the record of a device in the database was not written by Muster: it is not contacted",
+				logkey.Device, r.ID)
+		}
+	}
+	if same {
+		return nil
+	}
+	return w.alone(ctx, func(t *tx) error { return t.renounceAltered(rows) })
+}
+
+// devicesIn are all devices, and the marks that they have together as the ends of the audit say.
+func (s *Store) devicesIn(ctx context.Context, q querier) (rows []*deviceRow, want deviceMark, err error) {
+	if rows, err = collect(ctx, q, s.scanDevice, selectDevices); err != nil {
+		return nil, want, err
+	}
+	want, err = s.deviceMarks(ctx, q)
+	return rows, want, err
+}
+
+func (s *Store) deviceMarks(ctx context.Context, q querier) (all deviceMark, err error) {
+	proofs, err := collect(ctx, q, func(row scanner) (sealed []byte, err error) {
+		return sealed, row.Scan(&sealed)
+	}, `SELECT body FROM proofs WHERE name = $1`, auditEnds)
+	if err != nil {
+		return all, err
+	}
+	var ends fleet.AuditEnds
+	if len(proofs) > 0 && s.openProof(auditEnds, proofs[0], &ends) != nil {
+		ends = fleet.AuditEnds{}
+	}
+	return marksIn(ends), nil
+}
+
+// verifyDevices names the rows that are not as Muster wrote them.
+func (s *Store) verifyDevices(ctx context.Context) (wrong []string, err error) {
+	const tries = 10
+	for range tries {
+		before, err := s.deviceMarks(ctx, pool{s.reads})
+		if err != nil {
+			return nil, err
+		}
+		rows, want, err := s.devicesIn(ctx, pool{s.reads})
+		if err != nil {
+			return nil, err
+		}
+		if before == want { // no write came between
+			return alteredIn(rows, want), nil
+		}
+	}
+	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the devices change too often to be verified",
+		Hint: tryAgain}
+}
+
+func alteredIn(rows []*deviceRow, want deviceMark) (wrong []string) {
+	for _, r := range rows {
+		if r.Altered {
+			wrong = append(wrong, fmt.Sprintf("device %q (%s): its address, port, API key, pin or plain HTTP is not as Muster "+
+				"wrote it: it is not contacted after the next start. %s", r.Label, r.ID, fleet.AlteredNext(r.ID)))
+		}
+	}
+	if marksOf(rows) != want {
+		wrong = append(wrong, deviceRemoved)
+	}
+	return wrong
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"muster/internal/fleet"
+)
+
+// tampering is what this process found that is not as Muster wrote it, at its start and since.
+type tampering struct {
+	mu    sync.Mutex // guards the rest
+	first string     // what was found first, for a person
+	count int
+}
+
+func (f *tampering) add(found ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range found {
+		if f.count++; f.count == 1 {
+			f.first = one
+		}
+	}
+}
+
+// Tampering says that this process found that the database is not as Muster wrote it; nil where it did not. It reads
+// nothing: `muster audit verify` reads everything.
+func (s *Store) Tampering() *fleet.Impairment {
+	s.tampering.mu.Lock()
+	defer s.tampering.mu.Unlock()
+	if s.tampering.count == 0 {
+		return nil
+	}
+	reason := "the database is not as Muster wrote it: " + s.tampering.first
+	if more := s.tampering.count - 1; more > 0 {
+		reason += fmt.Sprintf(", and %d more", more)
+	}
+	return &fleet.Impairment{Part: fleet.PartProofs, Reason: reason,
+		Next: "Type `muster audit verify`, which names what was changed, and find out what else writes to the database. " +
+			"After a repair, start the server again."}
+}
+
+// checkProofs compares at the start what gives a role, what decides where API keys go, and the end of the audit.
+func (s *Store) checkProofs(ctx context.Context) error {
+	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers, s.verifyEnd} {
+		found, err := verify(ctx)
+		if err != nil {
+			return err
+		}
+		s.tampering.add(found...)
+	}
+	s.model.look(func(c *contents) {
+		for id, device := range c.devices {
+			if device.Altered {
+				s.tampering.add(fmt.Sprintf("device %q (%s): %s", device.Label, id.Short(), fleet.AlteredReason))
+			}
+		}
+	})
+	return nil
+}
+
+// verifyEnd compares where the audit ends with the proof of that.
+func (s *Store) verifyEnd(ctx context.Context) ([]string, error) {
+	sealed, err := s.sealedProof(ctx, auditEnds)
+	if err != nil {
+		return nil, err
+	}
+	var ends fleet.AuditEnds
+	if sealed == nil || s.openProof(auditEnds, sealed, &ends) != nil {
+		return []string{"the record of where the audit begins and ends is missing or was changed"}, nil
+	}
+	last, err := scanAudit(s.reads.QueryRowContext(ctx, selectAudit+` ORDER BY id DESC LIMIT 1`))
+	if err != nil && !absent(err) {
+		return nil, err
+	}
+	if last.ID != ends.LastID || last.Hash != ends.LastHash || last.ID > 0 && last.Hash != last.Sum() {
+		return []string{"the audit does not end as Muster wrote it"}, nil
+	}
+	return nil, nil
+}

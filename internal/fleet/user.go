@@ -32,12 +32,13 @@ func ReservedNameError(name string) error {
 	}
 }
 
-// User is a person who logs in with a password.
+// User is a person who logs in, with a password or by single sign-on.
 type User struct {
 	Name        string // unique, in the form that auth.UserName gives
 	Role        Role
-	Scope       Scope  // of a viewer or an operator; the whole fleet for the others
-	Password    string // its hash in PHC form; "": the user cannot log in yet
+	Scope       Scope    // of a viewer or an operator; the whole fleet for the others
+	Password    string   // its hash in PHC form; "": the user cannot log in with one
+	Identity    Identity // by which the user logs in, with no password; zero: the user is none of single sign-on
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // of the role or the password
 	LastLogInAt time.Time // zero: never
@@ -59,8 +60,9 @@ type PutUser struct {
 type Session struct {
 	ID           string // shown to people; no credential
 	User         string
-	Role         Role  // of the user, now
-	Scope        Scope // likewise
+	Role         Role     // of the user, now
+	Scope        Scope    // likewise
+	Identity     Identity // likewise
 	Hash         string
 	PreviousHash string    // of the token before the last rotation; "": there was none
 	CreatedAt    time.Time // the log-in

@@ -225,7 +225,7 @@ func (l *loader) complete() error {
 
 // endingWithARestore are tables that begin empty after a restore: a session or a link that has ended since the backup
 // must not be valid again.
-var endingWithARestore = []string{"sessions", "login_links"}
+var endingWithARestore = []string{"sessions", "login_links", "used_sign_ons"}
 
 // observe keeps the restored server from writing until a person resumes.
 func (l *loader) observe() error {

@@ -37,7 +37,7 @@ func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
 	}
 	_, err := write(ctx, s, "create log-in link", func(t *tx) (none struct{}, err error) {
 		if link.User != "" {
-			if _, err := t.user(link.User); err != nil {
+			if _, err := t.ownUser(link.User); err != nil {
 				return none, err
 			}
 		}

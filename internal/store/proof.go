@@ -213,6 +213,14 @@ func tokenSum(token fleet.Token) string {
 }
 
 func userSum(user fleet.User) string {
+	if user.Identity != (fleet.Identity{}) {
+		scope := textOf(user.Scope.Tags())
+		if user.Scope.Whole() {
+			scope = ""
+		}
+		return sumOf(userRows+" of single sign-on", user.Name, string(user.Role), scope, user.Password,
+			user.Identity.Issuer, user.Identity.Subject)
+	}
 	if user.Scope.Whole() {
 		return sumOf(userRows, user.Name, string(user.Role), user.Password)
 	}

@@ -10,12 +10,14 @@ import (
 	"muster/internal/fleet"
 )
 
-const selectUsers = `SELECT name, role, tag_scope, password, created_at, updated_at, last_login_at FROM users`
+const selectUsers = `SELECT name, role, tag_scope, password, issuer, subject, created_at, updated_at, last_login_at
+	FROM users`
 
 func scanUser(row scanner) (u fleet.User, err error) {
 	var created, updated, lastLogIn sql.NullInt64
 	var scope sql.NullString
-	err = row.Scan(&u.Name, (*string)(&u.Role), &scope, &u.Password, &created, &updated, &lastLogIn)
+	err = row.Scan(&u.Name, (*string)(&u.Role), &scope, &u.Password, &u.Identity.Issuer, &u.Identity.Subject, &created,
+		&updated, &lastLogIn)
 	u.CreatedAt, u.UpdatedAt, u.LastLogInAt = fromMillis(created), fromMillis(updated), fromMillis(lastLogIn)
 	u.Scope = readTagScope(scope)
 	return u, err
@@ -106,8 +108,9 @@ func (t *tx) createUser(user fleet.User) (fleet.User, error) {
 	if err := t.enroll(userRows, user.Name, userSum(user)); err != nil {
 		return user, err
 	}
-	return user, t.exec(`INSERT INTO users (name, role, tag_scope, password, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $5)`, user.Name, string(user.Role), scope, user.Password, millis(t.now))
+	return user, t.exec(`INSERT INTO users (name, role, tag_scope, password, issuer, subject, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $7)`, user.Name, string(user.Role), scope, user.Password, user.Identity.Issuer,
+		user.Identity.Subject, millis(t.now))
 }
 
 // nameFree answers conflict for a name that a user or a token has, in whatever case.
@@ -128,9 +131,29 @@ func (t *tx) nameFree(name string) error {
 }
 
 // PutUser changes a user and ends every session and log-in link of theirs. It answers conflict where no administrator
-// who can log in with a password would be left.
+// who can log in with a password would be left, and for a user of single sign-on.
 func (s *Store) PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error) {
-	return write(ctx, s, "put user", func(t *tx) (fleet.User, error) { return t.putUser(put) })
+	return write(ctx, s, "put user", func(t *tx) (fleet.User, error) {
+		user, err := t.ownUser(put.Name)
+		if err != nil {
+			return user, err
+		}
+		return t.putUser(put)
+	})
+}
+
+// ownUser is a user whose role and password Muster keeps. One of single sign-on is a conflict.
+func (t *tx) ownUser(name string) (fleet.User, error) {
+	if !storable(name, fleet.MaxUserNameBytes) {
+		return fleet.User{}, noUser(name)
+	}
+	user, err := t.user(name)
+	if err == nil && user.Identity != (fleet.Identity{}) {
+		err = &fleet.Error{Code: fleet.CodeConflict, Message: name + " logs in by single sign-on only",
+			Hint: "Change the user's groups at the provider, or what --oidc-role makes of them. The next log-in heeds it; " +
+				"`muster user delete` ends the sessions of now."}
+	}
+	return user, err
 }
 
 func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {

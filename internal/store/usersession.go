@@ -17,7 +17,7 @@ const (
 
 const selectSessions = `
 	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at,
-		s.expires_at, s.address, s.client, u.password, s.proof
+		s.expires_at, s.address, s.client, u.password, u.issuer, u.subject, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
 // keptSession is a session with its proof, and the hash of its user's password: one of another password, put back
@@ -30,6 +30,10 @@ type keptSession struct {
 
 // sum leaves out what changes with every use.
 func (v keptSession) sum() string {
+	if v.Identity != (fleet.Identity{}) {
+		return sumOf("sessions of single sign-on", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.RotatedAt),
+			unixMilli(v.ExpiresAt), v.Identity.Issuer, v.Identity.Subject)
+	}
 	return sumOf("sessions", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
 		v.password)
 }
@@ -38,7 +42,7 @@ func scanSession(row scanner) (v keptSession, err error) {
 	var created, rotated, used, expires sql.NullInt64
 	var scope sql.NullString
 	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &scope, &v.Hash, &v.PreviousHash, &created, &rotated, &used,
-		&expires, &v.Address, &v.Client, &v.password, &v.proof)
+		&expires, &v.Address, &v.Client, &v.password, &v.Identity.Issuer, &v.Identity.Subject, &v.proof)
 	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
 	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
 	v.Scope = readTagScope(scope)
@@ -76,7 +80,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 		if fleet.CodeOf(err) == fleet.CodeNotFound {
 			break
 		}
-		kept.Role, kept.Scope = user.Role, user.Scope
+		kept.Role, kept.Scope, kept.Identity = user.Role, user.Scope, user.Identity
 		return kept.Session, err
 	}
 	return fleet.Session{}, noSession()

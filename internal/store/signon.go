@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// SignOn starts a session of a person whom a provider has proven. It makes the user where there is none of the
+// identity, and gives the user the role and scope of now: where one of them is another one, the sessions of before end.
+// It answers conflict for an attempt that was used before.
+func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error) {
+	return write(ctx, s, "sign on", func(t *tx) (fleet.User, error) {
+		if err := t.useAttempt(in.Attempt, in.AttemptUntil); err != nil {
+			return fleet.User{}, err
+		}
+		user, err := t.signedOn(in)
+		if err != nil {
+			return user, err
+		}
+		in.Session.User, in.Session.Identity = user.Name, user.Identity
+		t.record("login", user.Name, "by single sign-on, from "+in.Session.Address)
+		return user, t.startSession(in.Session, user.Password)
+	})
+}
+
+// useAttempt uses up what a log-in was begun with.
+func (t *tx) useAttempt(hash string, until time.Time) error {
+	if err := t.exec(`DELETE FROM used_sign_ons WHERE expires_at <= $1`, millis(t.now)); err != nil {
+		return err
+	}
+	n, err := t.affect(`INSERT INTO used_sign_ons (hash, expires_at) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING`,
+		hash, millis(until))
+	if err == nil && n == 0 {
+		err = &fleet.Error{Code: fleet.CodeConflict, Message: "this log-in was finished before",
+			Hint: "Begin again with the log-in page."}
+	}
+	return err
+}
+
+// signedOn is the user of an identity, with the role and scope of now. From then on the user acts.
+func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
+	names, err := t.namesOf(in.Identity)
+	if err != nil {
+		return fleet.User{}, err
+	}
+	if len(names) > 0 {
+		t.who = names[0]
+		return t.putUser(fleet.PutUser{Name: names[0], Role: &in.Role, Scope: &in.Scope})
+	}
+	for _, name := range in.Names {
+		t.who = name
+		user, err := t.createUser(fleet.User{Name: name, Role: in.Role, Scope: in.Scope, Identity: in.Identity})
+		if fleet.CodeOf(err) != fleet.CodeConflict {
+			return user, err
+		}
+	}
+	return fleet.User{}, &fleet.Error{Code: fleet.CodeConflict,
+		Message: "other users or tokens have every name that you could get: " + strings.Join(in.Names, ", "),
+		Hint:    "An administrator deletes the one that is not used any more."}
+}
+
+// namesOf is the name of the user who has an identity, if there is one.
+func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
+	if of.Issuer == "" || of.Subject == "" || !storable(of.Subject, fleet.MaxSubjectBytes) {
+		return nil, fleet.Invalidf("subject", "the provider names nobody")
+	}
+	return collect(t.ctx, t.session, func(row scanner) (name string, err error) {
+		return name, row.Scan(&name)
+	}, `SELECT name FROM users WHERE issuer = $1 AND subject = $2`, of.Issuer, of.Subject)
+}
+
+// EndSignedOn deletes the user of an identity that has no role any more, with every session. It is no error where there
+// is none.
+func (s *Store) EndSignedOn(ctx context.Context, of fleet.Identity) error {
+	_, err := write(ctx, s, "end the access of a user", func(t *tx) (none struct{}, err error) {
+		names, err := t.namesOf(of)
+		if err != nil {
+			return none, err
+		}
+		return none, t.deleteSignedOn(names, "no group of the user gives a role any more")
+	})
+	return err
+}
+
+func (t *tx) deleteSignedOn(names []string, why string) error {
+	for _, name := range names {
+		if err := t.endAccess(name); err != nil {
+			return err
+		}
+		t.record("user.delete", name, why)
+		if err := t.strike(userRows, name); err != nil {
+			return err
+		}
+		if err := t.exec(`DELETE FROM users WHERE name = $1`, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// signOnSwitch is the name of the row of meta that says that single sign-on is off, whatever the server is started
+// with.
+const signOnSwitch = "single_sign_on"
+
+// SignOnOff tells whether single sign-on was switched off on the host.
+func (s *Store) SignOnOff(ctx context.Context) (off bool, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT COUNT(*) > 0 FROM meta WHERE name = $1`, signOnSwitch).Scan(&off)
+	return off, failure("read whether single sign-on is off", err)
+}
+
+// SwitchSignOn switches single sign-on off or on again. Off, the sessions of its users end.
+func (s *Store) SwitchSignOn(ctx context.Context, off bool, detail string) error {
+	_, err := write(ctx, s, "switch single sign-on", func(t *tx) (none struct{}, err error) {
+		if !off {
+			t.record("sign-on.enable", "", detail)
+			return none, t.exec(`DELETE FROM meta WHERE name = $1`, signOnSwitch)
+		}
+		t.record("sign-on.disable", "", detail)
+		if err := t.exec(`DELETE FROM sessions WHERE user_name IN (SELECT name FROM users WHERE subject <> '')`); err != nil {
+			return none, err
+		}
+		return none, t.exec(`INSERT INTO meta (name, value) VALUES ($1, 'off') ON CONFLICT (name) DO NOTHING`, signOnSwitch)
+	})
+	return err
+}

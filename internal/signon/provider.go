@@ -1,0 +1,282 @@
+// Package signon is the client of ONE provider of single sign-on, by OpenID Connect: it sends people there, and proves
+// what the provider says of them. Who may do what with that is decided elsewhere. A provider that is slow, away, too
+// talkative or lying costs a log-in, and nothing else.
+package signon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"muster/internal/fleet"
+	"muster/internal/logkey"
+)
+
+const (
+	readAgain  = time.Hour        // what the provider says of itself
+	retryAfter = 10 * time.Second // that could not be read
+)
+
+// Options say which provider it is, and what Muster is there.
+type Options struct {
+	Issuer       string // URL, exactly as the provider writes it
+	ClientID     string
+	ClientSecret fleet.Secret // blank: the provider asks for none
+	Callback     string       // URL that the provider sends people back to
+	LoggedOut    string       // URL that the provider sends people to when they have logged out there
+	Scopes       []string     // that are asked for besides openid
+	GroupsClaim  string       // holds the groups of a person
+	NameClaim    string       // holds the name of a person
+	Roots        string       // certificates (PEM) to trust besides the system's; blank: none
+	Now          func() time.Time
+	Log          *slog.Logger
+}
+
+// Provider is one provider.
+type Provider struct {
+	Options
+	log  *slog.Logger
+	http *http.Client
+
+	reading chan struct{} // holds a token while the provider is being read
+
+	mu       sync.Mutex
+	known    *known    // guarded by mu; nil: the provider was never read
+	failed   error     // guarded by mu; why the last reading failed; nil: it did not
+	failedAt time.Time // guarded by mu
+}
+
+// known is what the provider says of itself.
+type known struct {
+	metadata metadata
+	oauth    oauth2.Config
+	provider *oidc.Provider
+	verifier *oidc.IDTokenVerifier
+	readAt   time.Time
+}
+
+// metadata is what go-oidc does not read.
+type metadata struct {
+	KeysURL      string   `json:"jwks_uri"`
+	EndSession   string   `json:"end_session_endpoint"`
+	NamesIssuer  bool     `json:"authorization_response_iss_parameter_supported"`
+	SecretsAsked []string `json:"token_endpoint_auth_methods_supported"`
+}
+
+// New checks the options. It reads nothing from the provider.
+func New(o Options) (*Provider, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	at, err := url.Parse(o.Issuer)
+	if err != nil || !secure(at, at) || at.RawQuery != "" || at.Fragment != "" {
+		return nil, &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("--oidc-issuer %q is no issuer", o.Issuer),
+			Hint: "An issuer begins with https://; on a loopback address http:// will do. The provider shows it at " +
+				"ISSUER/.well-known/openid-configuration."}
+	}
+	client, err := newClient(o.Roots)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{Options: o, log: o.Log.With(logkey.Component, "signon"), http: client,
+		reading: make(chan struct{}, 1)}, nil
+}
+
+// secure tells whether a URL of the provider may be used: HTTPS, or plain HTTP where the issuer itself is on this
+// machine.
+func secure(at, issuer *url.URL) bool {
+	if at.Host == "" || at.User != nil {
+		return false
+	}
+	return at.Scheme == "https" || at.Scheme == "http" && loopback(at.Hostname()) && issuer.Scheme == "http" &&
+		loopback(issuer.Hostname())
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Run reads the provider once in a while until ctx ends, so that the log says whether it can be reached before people
+// log in.
+func (p *Provider) Run(ctx context.Context) error {
+	for {
+		pause := readAgain
+		if _, err := p.now(ctx); err != nil {
+			pause = time.Minute
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return ctx.Err()
+		case <-wait.C:
+		}
+	}
+}
+
+// reading is what came of reading the provider.
+type reading struct {
+	known *known
+	err   error // where known is nil
+}
+
+// now is the provider as it was read within the hour; older, where it cannot be read.
+func (p *Provider) now(ctx context.Context) (*known, error) {
+	if r, ok := p.recent(); ok {
+		return r.known, r.err
+	}
+	select {
+	case p.reading <- struct{}{}:
+		defer func() { <-p.reading }()
+	case <-ctx.Done():
+		return nil, unreachable(ctx.Err())
+	}
+	if r, ok := p.recent(); ok { // another request read it meanwhile
+		return r.known, r.err
+	}
+	k, err := p.read(context.WithoutCancel(ctx)) // others wait for it; the client has a limit of its own
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.logChange(err)
+	p.failed, p.failedAt = err, p.Now()
+	if err == nil {
+		p.known = k
+	}
+	if p.known == nil {
+		return nil, err
+	}
+	return p.known, nil
+}
+
+// recent is what was read lately enough, or failed to be.
+func (p *Provider) recent() (reading, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.Now()
+	switch {
+	case p.failed != nil && now.Sub(p.failedAt) < retryAfter && p.known != nil:
+		return reading{known: p.known}, true
+	case p.failed != nil && now.Sub(p.failedAt) < retryAfter:
+		return reading{err: p.failed}, true
+	case p.failed == nil && p.known != nil && now.Sub(p.known.readAt) < readAgain:
+		return reading{known: p.known}, true
+	}
+	return reading{}, false
+}
+
+// logChange logs when readings begin to fail and when they end to. The caller holds mu.
+func (p *Provider) logChange(err error) {
+	switch {
+	case err != nil && p.failed == nil:
+		p.log.Warn("the provider of single sign-on cannot be read; people log in with passwords meanwhile", logkey.Err(err))
+	case err == nil && (p.failed != nil || p.known == nil):
+		p.log.Info("single sign-on is ready", logkey.Address, p.Issuer)
+	}
+}
+
+// read asks the provider what it is.
+func (p *Provider) read(ctx context.Context) (*known, error) {
+	ctx = oidc.ClientContext(ctx, p.http)
+	provider, err := oidc.NewProvider(ctx, p.Issuer)
+	if err != nil {
+		return nil, unreachable(short(err))
+	}
+	k := &known{provider: provider, readAt: p.Now()}
+	if err := provider.Claims(&k.metadata); err != nil {
+		return nil, unreachable(short(err))
+	}
+	endpoint := provider.Endpoint()
+	if err := p.checkURLs(endpoint, k.metadata, provider.UserInfoEndpoint()); err != nil {
+		return nil, err
+	}
+	endpoint.AuthStyle = p.secretStyle(k.metadata)
+	k.oauth = oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Endpoint: endpoint,
+		RedirectURL: p.Callback, Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
+	k.verifier = provider.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID,
+		Now: func() time.Time { return p.Now().Add(-clockSkew) }})
+	return k, nil
+}
+
+// secretStyle is how the provider wants Muster's secret. Without saying it wants the header, by the standard.
+func (p *Provider) secretStyle(m metadata) oauth2.AuthStyle {
+	basic := len(m.SecretsAsked) == 0 || slices.Contains(m.SecretsAsked, "client_secret_basic")
+	if p.ClientSecret.Reveal() != "" && basic {
+		return oauth2.AuthStyleInHeader
+	}
+	return oauth2.AuthStyleInParams
+}
+
+// checkURLs refuses a provider that would have Muster or a browser go where nothing is secret.
+func (p *Provider) checkURLs(endpoint oauth2.Endpoint, m metadata, userInfo string) error {
+	issuer, err := url.Parse(p.Issuer)
+	if err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		name, url string
+		needed    bool
+	}{
+		{"authorization_endpoint", endpoint.AuthURL, true}, {"token_endpoint", endpoint.TokenURL, true},
+		{"jwks_uri", m.KeysURL, true}, {"device_authorization_endpoint", endpoint.DeviceAuthURL, false},
+		{"userinfo_endpoint", userInfo, false}, {"end_session_endpoint", m.EndSession, false},
+	} {
+		if one.url == "" && !one.needed {
+			continue
+		}
+		if at, err := url.Parse(one.url); err != nil || !secure(at, issuer) {
+			return unreachable(fmt.Errorf("its %s is %.200q, which is not secure", one.name, one.url))
+		}
+	}
+	return nil
+}
+
+// LogOutURL is where a person logs out of the provider, "" where it has no such page. It names nothing of the person.
+func (p *Provider) LogOutURL() string {
+	p.mu.Lock()
+	k := p.known
+	p.mu.Unlock()
+	if k == nil || k.metadata.EndSession == "" {
+		return ""
+	}
+	at, err := url.Parse(k.metadata.EndSession)
+	if err != nil {
+		return ""
+	}
+	query := at.Query()
+	query.Set("client_id", p.ClientID)
+	query.Set("post_logout_redirect_uri", p.LoggedOut)
+	at.RawQuery = query.Encode()
+	return at.String()
+}
+
+func unreachable(cause error) error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the provider of single sign-on does not answer as it should",
+		Hint: "Try again in a minute, or log in with a password. The server's log says what is wrong.", Err: cause}
+}
+
+// maxCause is how much of the text of an error is kept, in bytes: it may quote what the provider sent.
+const maxCause = 300
+
+type cause struct{ text string }
+
+func (c cause) Error() string { return c.text }
+
+// short is an error with a text that can be logged: bounded, and on one line.
+func short(err error) error {
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "?")), " ")
+	if len(text) > maxCause {
+		text = strings.ToValidUTF8(text[:maxCause], "") + "…"
+	}
+	return cause{text}
+}

@@ -32,7 +32,15 @@ bin/muster: $(GO_FILES)
 run: build ## build everything and start Muster; further flags in ARGS
 	exec bin/muster serve $(ARGS)
 
-need-test:
+# The provider of single sign-on that tests log in with.
+PROVIDER := test/signon/provider
+
+$(PROVIDER)/node_modules/.package-lock.json: $(PROVIDER)/package-lock.json
+	@tools/need node=nodejs npm=npm
+	cd $(PROVIDER) && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+need-test: $(PROVIDER)/node_modules/.package-lock.json
 	@tools/need gcc=gcc syncthing=syncthing stdiscosrv=syncthing-discosrv sqlite3=sqlite3 '/usr/lib/postgresql/*/bin/initdb=postgresql' chromium=chromium
 
 test: need-test build ## run every suite in its short form

@@ -6,6 +6,18 @@ type Login struct {
 	Password *string `json:"password"`
 }
 
+// LoginMethods say how people log in to a server.
+type LoginMethods struct {
+	Password     bool          `json:"password" doc:"POST login takes a name and a password"`
+	SingleSignOn *SingleSignOn `json:"singleSignOn,omitempty" doc:"Only there where the server has it"`
+}
+
+// SingleSignOn is how people log in who have an account at the provider.
+type SingleSignOn struct {
+	Name string `json:"name" doc:"Of the provider, for people"`
+	Path string `json:"path" doc:"To be opened in a browser"`
+}
+
 // NewSession is the one answer that shows the token of a session.
 type NewSession struct {
 	Token     string `json:"token" doc:"Shown once; send it as Authorization: Bearer or X-API-Key"`

@@ -1,14 +1,21 @@
 package api
 
-// User is a person who logs in with a password.
+// User is a person who logs in, with a password or by single sign-on.
 type User struct {
-	Name        string   `json:"name"`
-	Role        string   `json:"role" enum:"viewer,operator,author,admin"`
-	Tags        []string `json:"tags" nullable:"false" doc:"The tag scope: the user sees and touches only devices with one of these tags. Empty: the whole fleet"`
-	HasPassword bool     `json:"hasPassword" doc:"Without one only a log-in link lets the user in"`
-	CreatedAt   Time     `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
-	UpdatedAt   Time     `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Of the role or the password; set by the service"`
-	LastLoginAt *Time    `json:"lastLoginAt" format:"date-time" readOnly:"true" doc:"Null: never"`
+	Name        string    `json:"name"`
+	Role        string    `json:"role" enum:"viewer,operator,author,admin"`
+	Tags        []string  `json:"tags" nullable:"false" doc:"The tag scope: the user sees and touches only devices with one of these tags. Empty: the whole fleet"`
+	HasPassword bool      `json:"hasPassword" doc:"Without one only a log-in link or single sign-on lets the user in"`
+	SignOn      *Identity `json:"signOn,omitempty" readOnly:"true" doc:"Only there for a user of single sign-on: who that is at the provider"`
+	CreatedAt   Time      `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
+	UpdatedAt   Time      `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Of the role or the password; set by the service"`
+	LastLoginAt *Time     `json:"lastLoginAt" format:"date-time" readOnly:"true" doc:"Null: never"`
+}
+
+// Identity is a person as a provider of single sign-on names them.
+type Identity struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
 }
 
 // CreateUser is the body of a POST of a user.

@@ -29,6 +29,11 @@ func (c *Client) Login(ctx context.Context, user, password, device string) (sess
 	return session, newDevice, err
 }
 
+// LoginMethods say how people log in to the server.
+func (c *Client) LoginMethods(ctx context.Context) (api.LoginMethods, error) {
+	return get[api.LoginMethods](ctx, c, path("login"))
+}
+
 // Logout ends the session of this client. 409: it has a token and no session.
 func (c *Client) Logout(ctx context.Context) error {
 	_, err := c.call(ctx, http.MethodPost, path("logout"), nil, nil)

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"muster/internal/rollout"
 	"muster/internal/sandbox"
 	"muster/internal/seal"
+	"muster/internal/signon"
 	"muster/internal/store"
 	"muster/internal/syncthing"
 )
@@ -64,6 +66,8 @@ type Options struct {
 	Backup backup.Plan
 
 	SessionIdle, SessionLife time.Duration // see auth.PeopleOptions; 0: as usual
+	SignOn                   SignOn
+	PublicURL                string // that people reach the server by; "": where it listens
 
 	TLSOff          bool
 	TLSCert, TLSKey string
@@ -98,6 +102,8 @@ type App struct {
 	feed      *httpapi.Feed
 	notifier  *notify.Notifier
 	people    *auth.People
+	provider  *signon.Provider // nil: there is no single sign-on
+	public    *url.URL         // that people reach the server by; nil: it is not known
 	health    *health.Health
 	views     fleet.Views
 	monitor   *health.Monitor
@@ -127,8 +133,11 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.prepareHome(); err != nil {
 		return nil, err
 	}
+	if err := a.allowPublic(); err != nil {
+		return nil, err
+	}
 	if a.socket, err = listen.Listen(listen.Options{
-		Address: o.Listen, Home: a.o.Home, TLSOff: o.TLSOff, TLSCert: o.TLSCert, TLSKey: o.TLSKey, Names: o.AllowHosts,
+		Address: o.Listen, Home: a.o.Home, TLSOff: o.TLSOff, TLSCert: o.TLSCert, TLSKey: o.TLSKey, Names: a.o.AllowHosts,
 		Log: a.log, Clients: a.budget.API, Reserve: a.budget.APIReserve, Reserved: httpapi.WithoutStreams,
 	}); err != nil {
 		return nil, err
@@ -239,7 +248,14 @@ func (a *App) wire(ctx context.Context) error {
 	})
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
+	if err := a.openSignOn(ctx); err != nil {
+		return err
+	}
 	if a.people, err = a.newPeople(ctx); err != nil {
+		return err
+	}
+	signOn, err := a.newSignOn(ctx)
+	if err != nil {
 		return err
 	}
 	handler := httpapi.New(httpapi.Options{
@@ -263,7 +279,7 @@ func (a *App) wire(ctx context.Context) error {
 		}{run, a.engine},
 		Audit: a.store, Events: a.feed.Hub, Memory: memory, Evaluator: a.engine,
 		Auth: auth.NewAuthenticator(tokens, a.people), Tokens: tokens, Users: a.people, Sessions: a.people,
-		LoginLinks:   a.people,
+		LoginLinks: a.people, SignOn: signOn, PublicURL: a.public,
 		AllowedHosts: a.o.AllowHosts, TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
 			masked

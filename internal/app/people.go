@@ -15,7 +15,7 @@ func (a *App) newPeople(ctx context.Context) (*auth.People, error) {
 		return nil, fmt.Errorf("read the key of device cookies: %w", err)
 	}
 	return auth.NewPeople(auth.PeopleOptions{
-		Store: a.store, Log: a.log, DeviceKey: deviceKey, Idle: a.o.SessionIdle, Life: a.o.SessionLife,
+		Store: a.store, Log: a.log, DeviceKey: deviceKey, Idle: a.o.SessionIdle, Life: a.o.SessionLife, Issuer: a.issuer(),
 	}), nil
 }
 

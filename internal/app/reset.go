@@ -19,16 +19,23 @@ const onTheHost = "host"
 // ResetAdmin makes another administrator's token while no server runs, for those who have the home folder and no token
 // any more. It gives the file with the token.
 func ResetAdmin(ctx context.Context, o Options) (file string, err error) {
+	return filepath.Join(o.Home, auth.AdminTokenFile), onHome(ctx, o, func(ctx context.Context, s *store.Store) error {
+		return renewAdmin(ctx, s, o.Home)
+	})
+}
+
+// onHome does something with the database of a home, as the host, while no server runs.
+func onHome(ctx context.Context, o Options, do func(context.Context, *store.Store) error) (err error) {
 	a := newApp(o)
 	defer func() { err = errors.Join(err, a.Stop()) }()
 	if err := a.existingHome(); err != nil {
-		return "", err
+		return err
 	}
 	opened, _, err := a.openDatabase(ctx, store.Options{Log: a.log})
 	if err != nil {
-		return "", err
+		return err
 	}
-	return filepath.Join(o.Home, auth.AdminTokenFile), renewAdmin(ctx, opened, o.Home)
+	return do(fleet.WithActor(ctx, onTheHost), opened)
 }
 
 // existingHome refuses a folder without a Muster in it: a new database there would be nobody's.
@@ -48,6 +55,11 @@ func renewAdmin(ctx context.Context, s *store.Store, home string) error {
 	if _, err := auth.RenewAdminToken(ctx, s, home); err != nil {
 		return err
 	}
+	return s.Record(ctx, "admin.reset", auth.AdminTokenFile, byUserOfHost())
+}
+
+// byUserOfHost says for the audit who acts on the host.
+func byUserOfHost() string {
 	by := "an unknown user"
 	if u, err := user.Current(); err == nil {
 		by = "the user " + u.Username
@@ -55,5 +67,5 @@ func renewAdmin(ctx context.Context, s *store.Store, home string) error {
 	if name, err := os.Hostname(); err == nil {
 		by += " of " + name
 	}
-	return s.Record(ctx, "admin.reset", auth.AdminTokenFile, "by "+by)
+	return "by " + by
 }

@@ -73,7 +73,7 @@ func (a *Authenticator) session(ctx context.Context, token string, kind Credenti
 			Hint: "Log in again."}
 	}
 	return Principal{Name: s.User, Role: s.Role, Scope: s.Scope, Credential: kind, Session: s.ID,
-		ExpiresAt: s.ExpiresAt, issued: s.Hash, issuedAt: s.RotatedAt}, nil
+		ExpiresAt: s.ExpiresAt, SignedOn: s.Identity != (fleet.Identity{}), issued: s.Hash, issuedAt: s.RotatedAt}, nil
 }
 
 // credential is the token of a request, and what kind it is where it is a session's.

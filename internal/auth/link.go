@@ -16,6 +16,12 @@ const linkLife = 15 * time.Minute
 // LoginPath is where a log-in link leads to. The code comes after it.
 const LoginPath = "/ui/login?code="
 
+// CallbackPath is where the provider of single sign-on sends people back to.
+const CallbackPath = "/ui/login/callback"
+
+// LogInPage is where people log in.
+const LogInPage = "/ui/login"
+
 // NewLink makes a log-in link that sets a user's password, or with user "" one that makes a new administrator.
 func (p *People) NewLink(ctx context.Context, user string) (code string, link fleet.LoginLink, err error) {
 	code = strings.ToLower(rand.Text() + rand.Text())

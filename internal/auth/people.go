@@ -36,6 +36,9 @@ type PeopleStore interface {
 	LoginLink(ctx context.Context, hash string) (fleet.LoginLink, error)
 	UseLoginLink(ctx context.Context, use fleet.UseLink) error
 
+	SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
+	EndSignedOn(ctx context.Context, of fleet.Identity) error
+
 	RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error
 }
 
@@ -53,6 +56,7 @@ type PeopleOptions struct {
 	Idle      time.Duration    // ends a session that was not used for so long; 0: a day
 	Life      time.Duration    // ends a session after its log-in; 0: a week
 	Cost      PasswordCost     // of new password hashes; zero: DefaultPasswordCost
+	Issuer    string           // of single sign-on; "": it is off, and sessions of its users do not count
 }
 
 // People logs users in and out, and recognises their sessions.
@@ -95,7 +99,7 @@ type Client struct {
 type Started struct {
 	Session fleet.Session
 	Token   string
-	Device  string // the device cookie
+	Device  string // the device cookie; "": there is none
 }
 
 // maxTypedNameBytes is the longest text that is brought into the one spelling, which may be shorter.
@@ -169,15 +173,18 @@ func wrongPassword() error {
 func (p *People) newSession(user fleet.User, from Client) Started {
 	now := p.Now().UTC().Truncate(time.Millisecond)
 	token := newSessionToken()
-	return Started{Token: token, Device: p.device(user), Session: fleet.Session{
+	return Started{Token: token, Device: p.device(user), Session: fleet.Session{Identity: user.Identity,
 		ID: strings.ToLower(rand.Text()), User: user.Name, Role: user.Role, Scope: user.Scope, Hash: hashOf(token),
 		CreatedAt: now, RotatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(p.Life), Address: from.Address, Client: from.Name,
 	}}
 }
 
 // device is the device cookie of a user. It proves that a client logged in since the password was last changed, and
-// gives no access.
+// gives no access. It is "" for a user without password.
 func (p *People) device(user fleet.User) string {
+	if user.Password == "" {
+		return ""
+	}
 	mac := hmac.New(sha256.New, p.DeviceKey)
 	mac.Write([]byte(user.Name + "\x00" + user.Password))
 	return hex.EncodeToString(mac.Sum(nil))

@@ -73,6 +73,7 @@ type Principal struct {
 	Credential Credential
 	Session    string    // its ID; "": the credential is a token
 	ExpiresAt  time.Time // of the session; zero: the credential is a token
+	SignedOn   bool      // the session was begun by single sign-on
 
 	issued   string // hash of the newest token of the session
 	issuedAt time.Time

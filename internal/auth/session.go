@@ -37,6 +37,8 @@ func (p *People) session(ctx context.Context, token string) (s fleet.Session, ok
 		return s, false, nil
 	case err != nil:
 		return s, false, err
+	case s.Identity != (fleet.Identity{}) && s.Identity.Issuer != p.Issuer:
+		return s, false, nil
 	case p.over(s, now), s.Hash != hash && !within(now.Sub(s.RotatedAt), rotateGrace):
 		return s, false, nil
 	}

@@ -74,6 +74,18 @@ func (success) refusal(wait time.Duration) error {
 		"requests", wait)
 }
 
+// signOnTry is one try to log in by single sign-on, by the address that it comes from. The provider counts the
+// passwords that are tried; here is bounded what Muster asks it.
+type signOnTry string
+
+func (s signOnTry) counters() []counter {
+	return []counter{{perAddress, "single sign-on " + network(string(s))}, {inAll, "all of single sign-on"}}
+}
+
+func (signOnTry) refusal(wait time.Duration) error {
+	return tooMany("there were too many attempts to log in", "or log in with a password", wait)
+}
+
 // limited is what the throttle counts.
 type limited interface {
 	counters() []counter

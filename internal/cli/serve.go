@@ -21,6 +21,7 @@ import (
 
 type serveCommand struct {
 	backupLock
+	signOnFlags
 	Home                string        `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
 	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525"`
 	Database            string        `secret:"" help:"postgres://… instead of the SQLite database in --home; with a password in it better --database-file." placeholder:"URL"`
@@ -89,6 +90,10 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	signOn, err := c.signOn()
+	if err != nil {
+		return err
+	}
 	server, err := app.New(ctx, app.Options{
 		Home: c.Home, Listen: c.Listen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
@@ -103,6 +108,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		NewAdminToken: c.NewAdminToken,
 		TLSOff:        c.TLS == "off", TLSCert: c.TLSCert, TLSKey: c.TLSKey, AllowHosts: c.AllowHost,
 		TrustedProxies: proxies, SessionIdle: c.SessionIdle, SessionLife: c.SessionLife,
+		SignOn: signOn, PublicURL: c.PublicURL,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
 		Worker: []string{executable, "worker"}, Version: env.version,
 		Log: slog.New(slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: level})), Out: env.Out,
@@ -153,6 +159,9 @@ func (c *serveCommand) check() error {
 		if one.wrong {
 			return &fleet.Error{Code: fleet.CodeInvalid, Message: one.message, Hint: one.hint}
 		}
+	}
+	if err := c.signOnFlags.check(c.Listen); err != nil {
+		return err
 	}
 	for _, name := range c.AllowHost {
 		if name == "" || fleet.ValidateAddress(name) != nil {

@@ -75,7 +75,10 @@ func (c *userListCommand) Run(ctx context.Context, env *environment) error {
 	fmt.Fprintln(table, "NAME\tROLE\tPASSWORD\tLAST LOG-IN")
 	for _, u := range users {
 		password := "set"
-		if !u.HasPassword {
+		switch {
+		case u.SignOn != nil:
+			password = "single sign-on"
+		case !u.HasPassword:
 			password = "none"
 		}
 		last := "never"

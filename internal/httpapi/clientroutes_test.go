@@ -56,6 +56,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"putDeviceSettings": func(c *client.Client, ctx context.Context) {
 		_, _ = c.PutDeviceSettings(ctx, "x", api.PutDeviceSettings{})
 	},
+	"getLogin":         func(c *client.Client, ctx context.Context) { _, _ = c.LoginMethods(ctx) },
 	"getTagSettings":   func(c *client.Client, ctx context.Context) { _, _ = c.TagMode(ctx, "t") },
 	"putTagSettings":   func(c *client.Client, ctx context.Context) { _, _ = c.SwitchTagMode(ctx, "t", "on") },
 	"getTagProtection": func(c *client.Client, ctx context.Context) { _, _ = c.TagProtected(ctx, "t") },

@@ -19,7 +19,7 @@ var pageTemplate = template.Must(template.ParseFS(pageFiles, "pages/page.html"))
 
 const (
 	homePage  = "/ui/"
-	loginPage = "/ui/login"
+	loginPage = auth.LogInPage
 
 	// pagePolicy lets a page load its own style sheet and send its own forms, and nothing else: no script at all.
 	pagePolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -31,13 +31,17 @@ const (
 
 // page is what a page shows.
 type page struct {
-	Kind  string // home, login, link, or "" for an error alone
+	Kind  string // home, login, link, entered, out, or "" for an error alone
 	Title string
 	Error *fleet.Error
 	User  string // who is logged in, or whose password the link sets
 	Role  fleet.Role
 	Code  string // of the link
 	Typed string // the user name that came with a form that failed
+
+	SignOn string // the name of the provider of single sign-on; "": there is none
+	To     string // where the person logs out of the provider
+	Bare   bool   // the URL of the page holds what no other page is to be told
 
 	status int
 }
@@ -59,9 +63,11 @@ func (s *server) handlePages() {
 	s.mux.HandleFunc("GET "+loginPage, s.loginPage)
 	s.mux.HandleFunc("POST "+loginPage, s.form(s.loginForm))
 	s.mux.HandleFunc("POST /ui/logout", s.form(s.logoutForm))
+	s.handleSignOn()
 }
 
-// goTo sends the browser to a page of Muster. No part of a request decides where to.
+// goTo sends the browser to a page of Muster, or of the provider of single sign-on. No part of a request decides where
+// to.
 func goTo(w http.ResponseWriter, r *http.Request, page string) {
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, page, http.StatusSeeOther)
@@ -156,13 +162,15 @@ func (s *server) enter(w http.ResponseWriter, r *http.Request, started auth.Star
 }
 
 func (s *server) logoutForm(w http.ResponseWriter, r *http.Request) {
-	s.endOwn(r)
+	who := s.endOwn(r)
 	http.SetCookie(w, noSessionCookie(r))
-	goTo(w, r, loginPage)
+	if !s.showLoggedOut(w, r, who) {
+		goTo(w, r, loginPage)
+	}
 }
 
-// endOwn ends the session that a request comes with, if it comes with one.
-func (s *server) endOwn(r *http.Request) {
+// endOwn ends the session that a request comes with, if it comes with one. It says whose it was.
+func (s *server) endOwn(r *http.Request) auth.Principal {
 	who, err := s.Auth.Authenticate(r)
 	if err == nil && who.Session != "" {
 		err = s.Sessions.LogOut(fleet.WithActor(r.Context(), who.Name), who)
@@ -170,6 +178,7 @@ func (s *server) endOwn(r *http.Request) {
 	if err != nil && fleet.CodeOf(err) != fleet.CodeUnauthorized && fleet.CodeOf(err) != fleet.CodeNotFound {
 		s.log.Warn("a session is not ended", "err", err)
 	}
+	return who
 }
 
 func (s *server) showError(w http.ResponseWriter, r *http.Request, p page, err error) {
@@ -185,6 +194,9 @@ func (s *server) showError(w http.ResponseWriter, r *http.Request, p page, err e
 }
 
 func (s *server) showPage(w http.ResponseWriter, r *http.Request, p page) {
+	if p.Kind == "login" {
+		p.SignOn = s.signOnName()
+	}
 	var text bytes.Buffer
 	if err := pageTemplate.Execute(&text, p); err != nil {
 		s.fail(w, r, err)
@@ -196,6 +208,9 @@ func (s *server) showPage(w http.ResponseWriter, r *http.Request, p page) {
 	header.Set("Content-Security-Policy", pagePolicy)
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("Referrer-Policy", "same-origin") // with no-referrer a browser would send a form with the origin null
+	if p.Bare {
+		header.Set("Referrer-Policy", "no-referrer")
+	}
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(max(p.status, http.StatusOK))
 	if r.Method != http.MethodHead {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -73,6 +74,8 @@ type Options struct {
 	Users         Users
 	Sessions      Sessions
 	LoginLinks    LoginLinks
+	SignOn        SignOn   // nil: there is no single sign-on
+	PublicURL     *url.URL // that people reach the server by; nil: it is not known
 
 	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
 	// Nil: it is not measured.
@@ -149,7 +152,7 @@ func (s *server) allRoutes() []route {
 		s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
-		s.loginLinkRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes,
+		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes,
 		s.pendingRoutes, s.overviewRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {

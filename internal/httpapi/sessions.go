@@ -135,9 +135,11 @@ const deviceLife = 365 * 24 * time.Hour
 
 // cookiesOf are the cookies of a session that was started for a browser.
 func cookiesOf(r *http.Request, started auth.Started) []*http.Cookie {
-	return []*http.Cookie{
-		sessionCookie(r, started.Token), cookie(r, auth.DeviceCookie, started.Device, int(deviceLife.Seconds())),
+	all := []*http.Cookie{sessionCookie(r, started.Token)}
+	if started.Device != "" {
+		all = append(all, cookie(r, auth.DeviceCookie, started.Device, int(deviceLife.Seconds())))
 	}
+	return all
 }
 
 // sessionCookie lasts until the browser ends, or the session.

@@ -138,6 +138,9 @@ func wireUser(user fleet.User) api.User {
 		Name: user.Name, Role: string(user.Role), Tags: wireTags(user.Scope.Tags()), HasPassword: user.Password != "",
 		CreatedAt: api.Time{Time: user.CreatedAt}, UpdatedAt: api.Time{Time: user.UpdatedAt},
 	}
+	if user.Identity != (fleet.Identity{}) {
+		out.SignOn = &api.Identity{Issuer: user.Identity.Issuer, Subject: user.Identity.Subject}
+	}
 	if !user.LastLogInAt.IsZero() {
 		out.LastLoginAt = &api.Time{Time: user.LastLogInAt}
 	}

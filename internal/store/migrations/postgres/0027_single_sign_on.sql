@@ -9,3 +9,4 @@ CREATE TABLE used_sign_ons (
     hash       TEXT   NOT NULL PRIMARY KEY, -- SHA-256 of the attempt, hex
     expires_at BIGINT NOT NULL             -- when the attempt is too old anyway
 );
+COMMENT ON TABLE used_sign_ons IS 'An attempt at single sign-on that a session was started for: it starts no other.';

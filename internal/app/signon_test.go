@@ -1,0 +1,132 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+// awaited is a log that tells when a text is in it.
+type awaited struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	want  string
+	found chan struct{}
+}
+
+func (a *awaited) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := strings.Contains(a.text.String(), a.want)
+	a.text.Write(p)
+	if !before && strings.Contains(a.text.String(), a.want) {
+		close(a.found)
+	}
+	return len(p), nil
+}
+
+// withSignOn starts a server with a provider that is away, and gives the server and what ends it.
+func withSignOn(t *testing.T, home, logs string) (a *App, log *awaited) {
+	t.Helper()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	log = &awaited{want: logs, found: make(chan struct{})}
+	a, err := New(t.Context(), Options{
+		Home: home, Listen: "127.0.0.1:0", Configurator: fleet.ModeObserve, DiscoveryServers: []string{"none"},
+		Worker: []string{"/bin/cat"}, Log: slog.New(slog.NewTextHandler(log, nil)), Out: io.Discard,
+		SignOn: SignOn{Issuer: gone.URL, ClientID: "muster", Name: "Example ID", GroupsClaim: "groups", NameClaim: "name",
+			Rules: []auth.RoleRule{{Group: "staff", Role: fleet.RoleViewer}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, log
+}
+
+func (a *App) page(t *testing.T, path string) (status int, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func TestAProviderThatIsAwayKeepsNobodyFromLoggingInOtherwise(t *testing.T) {
+	t.Parallel()
+	a, log := withSignOn(t, t.TempDir(), "the provider of single sign-on cannot be read")
+	defer func() {
+		if err := a.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	<-log.found
+	if status, text := a.page(t, "/ui/login/single-sign-on"); status != http.StatusServiceUnavailable ||
+		!strings.Contains(text, "log in with a password") || !strings.Contains(text, `name="password"`) {
+		t.Errorf("got %d %s", status, text)
+	}
+	if _, err := a.people.CreateUser(t.Context(), fleet.User{Name: "root", Role: fleet.RoleAdmin},
+		"correct horse battery"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.people.LogIn(t.Context(), "root", "correct horse battery", auth.Client{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSwitchedOffOnTheHostSingleSignOnStaysOff(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for _, step := range []struct{ off, wantOff bool }{{false, false}, {true, true}, {false, false}} {
+		a, _ := withSignOn(t, home, "-")
+		if err := a.Stop(); err != nil { // makes the database
+			t.Fatal(err)
+		}
+		if err := SwitchSignOn(t.Context(), Options{Home: home, Log: slog.New(slog.DiscardHandler)}, step.off); err != nil {
+			t.Fatal(err)
+		}
+		a, _ = withSignOn(t, home, "-")
+		_, text := a.page(t, "/api/v1/login")
+		status, _ := a.page(t, "/ui/login/single-sign-on")
+		if strings.Contains(text, "Example ID") == step.wantOff || (status == http.StatusUnauthorized) != step.wantOff {
+			t.Errorf("%+v: got %d %s", step, status, text)
+		}
+		if off := a.issuer() == ""; off != step.wantOff {
+			t.Errorf("%+v: sessions of its users count: %v", step, !off)
+		}
+		if err := a.Stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTheNameInThePublicURLIsAllowed(t *testing.T) {
+	t.Parallel()
+	a := &App{o: Options{PublicURL: "https://muster.example:8443/"}}
+	if err := a.allowPublic(); err != nil || len(a.o.AllowHosts) != 1 || a.o.AllowHosts[0] != "muster.example" {
+		t.Errorf("got %q, %v", a.o.AllowHosts, err)
+	}
+	for _, wrong := range []string{"muster.example", "http://muster.example", "https://muster.example/muster",
+		"https://a@muster.example", "ftp://muster.example", "https://"} {
+		a := &App{o: Options{PublicURL: wrong}}
+		if err := a.allowPublic(); fleet.CodeOf(err) != fleet.CodeInvalid {
+			t.Errorf("%s: got %v", wrong, err)
+		}
+	}
+}

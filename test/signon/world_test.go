@@ -1,0 +1,287 @@
+package signon_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/httpapi"
+	"muster/internal/seal"
+	"muster/internal/signon"
+	"muster/internal/store"
+	"muster/internal/store/storetest"
+)
+
+var preparedHome = storetest.Prepared(func(home string) error {
+	keys, err := seal.Make(home)
+	if err != nil {
+		return err
+	}
+	made, err := store.Open(context.Background(), store.Options{Home: home, Seal: keys})
+	if err != nil {
+		return err
+	}
+	return made.Close()
+})
+
+// logged is what the server logs.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// world is a server of Muster with single sign-on.
+type world struct {
+	t      *testing.T
+	url    string
+	store  *store.Store
+	people *auth.People
+	log    *logged
+	ahead  atomic.Int64 // of the server's clock, in nanoseconds
+}
+
+// setting are what a test wants otherwise.
+type setting struct {
+	rules  string // one on each line
+	groups string // the claim
+	name   string // likewise
+	change func(*signon.Options)
+}
+
+const usualRules = "admin=muster-admins\noperator:berlin,munich=sync-berlin\noperator:rome=sync-rome\nviewer=staff"
+
+func newWorld(t *testing.T, s setting) *world {
+	t.Helper()
+	home := preparedHome(t)
+	keys, err := seal.FromHome(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := store.Open(t.Context(), store.Options{Home: home, Seal: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kept.Close() })
+	w := &world{t: t, store: kept, log: &logged{}}
+	server := httptest.NewUnstartedServer(nil)
+	w.url = "http://" + server.Listener.Addr().String()
+	server.Config.Handler = w.handler(s)
+	server.Start()
+	t.Cleanup(server.Close)
+	return w
+}
+
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+func (w *world) handler(s setting) http.Handler {
+	w.t.Helper()
+	log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	o := signon.Options{
+		Issuer: issuerOf(w.t), ClientID: "muster", ClientSecret: fleet.NewSecret("secret-of-muster"), Log: log, Now: w.now,
+		Callback: w.url + auth.CallbackPath, LoggedOut: w.url + auth.LogInPage, Scopes: []string{"profile", "email"},
+		GroupsClaim: or(s.groups, "groups"), NameClaim: or(s.name, "preferred_username"),
+	}
+	if s.change != nil {
+		s.change(&o)
+	}
+	provider, err := signon.New(o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	key, err := w.store.OwnKey(w.t.Context(), "single sign-on")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.people = auth.NewPeople(auth.PeopleOptions{Store: w.store, Log: log, Now: w.now, DeviceKey: []byte("k"),
+		Cost: auth.PasswordCost{MemoryKiB: 64, Passes: 1, Lanes: 1}, Issuer: o.Issuer})
+	var rules []auth.RoleRule
+	for line := range strings.Lines(or(s.rules, usualRules)) {
+		rule, err := auth.ParseRoleRule(strings.TrimSpace(line))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		rules = append(rules, rule)
+	}
+	public, err := httpapi.PublicAddress(w.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	tokens := auth.NewTokens(w.store)
+	return httpapi.New(httpapi.Options{
+		Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people), Tokens: tokens,
+		Users: w.people, Sessions: w.people, LoginLinks: w.people, PublicURL: public,
+		SignOn: auth.NewSignOn(auth.SignOnOptions{People: w.people, Provider: provider, Name: "Example ID", Rules: rules,
+			Key: key}),
+	})
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// browser is one that keeps to SameSite: what another site leads it to gets the cookies that are Lax only.
+type browser struct {
+	w       *world
+	account string // that it is logged in as at the provider
+	cookies map[string]*http.Cookie
+	jar     map[string]string // of the provider
+}
+
+func (w *world) browser(account string) *browser {
+	return &browser{w: w, account: account, cookies: map[string]*http.Cookie{}, jar: map[string]string{}}
+}
+
+// answer is one answer, with its body.
+type answer struct {
+	status int
+	to     string // of a redirect
+	text   string
+	header http.Header
+}
+
+// ask sends one request. abroad tells that another site leads the browser there.
+func (b *browser) ask(method, at string, abroad bool) answer {
+	b.w.t.Helper()
+	r, err := http.NewRequestWithContext(b.w.t.Context(), method, at, http.NoBody)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	ours := strings.HasPrefix(at, b.w.url+"/")
+	switch {
+	case ours && abroad:
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+	case ours:
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	case b.account != "":
+		r.Header.Set("X-Account", b.account)
+	}
+	b.addCookies(r, ours, abroad)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(r)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	for _, cookie := range resp.Cookies() {
+		switch {
+		case !ours:
+			b.jar[cookie.Name] = cookie.Value
+		case cookie.MaxAge < 0:
+			delete(b.cookies, cookie.Name)
+		default:
+			b.cookies[cookie.Name] = cookie
+		}
+	}
+	a := answer{status: resp.StatusCode, text: string(body), header: resp.Header}
+	if to, err := resp.Location(); err == nil {
+		a.to = to.String()
+	}
+	return a
+}
+
+func (b *browser) addCookies(r *http.Request, ours, abroad bool) {
+	if !ours {
+		for name, value := range b.jar {
+			r.AddCookie(&http.Cookie{Name: name, Value: value})
+		}
+		return
+	}
+	for _, cookie := range b.cookies {
+		lax := cookie.SameSite == http.SameSiteLaxMode && r.Method == http.MethodGet
+		if !abroad || lax {
+			r.AddCookie(&http.Cookie{Name: cookie.Name, Value: cookie.Value})
+		}
+	}
+}
+
+// open opens a page as a person does, and follows redirects.
+func (b *browser) open(path string) answer {
+	b.w.t.Helper()
+	return b.follow(b.ask(http.MethodGet, b.w.url+path, false), false)
+}
+
+// follow follows redirects. Once another site was among them, the cookies that are Strict stay behind.
+func (b *browser) follow(a answer, abroad bool) answer {
+	b.w.t.Helper()
+	for hops := 0; a.to != "" && hops < 12; hops++ {
+		abroad = abroad || !strings.HasPrefix(a.to, b.w.url+"/")
+		a = b.ask(http.MethodGet, a.to, abroad)
+	}
+	return a
+}
+
+// begin begins a log-in, goes to the provider, and stops before the browser goes back. It gives the URL to go back to.
+func (b *browser) begin() *url.URL {
+	b.w.t.Helper()
+	a := b.ask(http.MethodGet, b.w.url+"/ui/login/single-sign-on", false)
+	for hops := 0; hops < 12 && a.to != "" && !strings.HasPrefix(a.to, b.w.url+"/"); hops++ {
+		a = b.ask(http.MethodGet, a.to, true)
+	}
+	back, err := url.Parse(a.to)
+	if err != nil || back.Path != auth.CallbackPath {
+		b.w.t.Fatalf("got %+v, want a way back", a)
+	}
+	return back
+}
+
+// goBack ends a log-in, with the URL that begin gave or another one.
+func (b *browser) goBack(to *url.URL) answer {
+	b.w.t.Helper()
+	return b.ask(http.MethodGet, to.String(), true)
+}
+
+// logIn logs in, and checks that the first page says as whom and with which role.
+func (b *browser) logIn(user string, role fleet.Role) {
+	b.w.t.Helper()
+	want := "<strong>" + user + "</strong> with the role " + string(role)
+	if a := b.goBack(b.begin()); a.status != http.StatusOK || !strings.Contains(a.text, `content="0; url=/ui/"`) {
+		b.w.t.Fatalf("got %+v\n%s", a, b.w.log)
+	}
+	if a := b.open("/ui/"); a.status != http.StatusOK || !strings.Contains(a.text, want) {
+		b.w.t.Fatalf("got %+v, want %s", a, want)
+	}
+}
+
+// wantRefused checks that a log-in failed, says why, and left no session.
+func (b *browser) wantRefused(a answer, status int, says string) {
+	b.w.t.Helper()
+	if a.status != status || !strings.Contains(a.text, says) {
+		b.w.t.Errorf("got %d %s\nwant %d %q\n%s", a.status, a.text, status, says, b.w.log)
+	}
+	if b.cookies[auth.SessionCookie] != nil {
+		b.w.t.Error("a log-in that was refused left a session")
+	}
+	if a := b.open("/ui/"); !strings.Contains(a.text, "Log in with Example ID") {
+		b.w.t.Errorf("got %+v, want the log-in page", a)
+	}
+}

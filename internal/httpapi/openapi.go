@@ -18,7 +18,7 @@ func (s *server) openAPIRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: Prefix + "/openapi.json", name: "getOpenAPI", summary: "This document",
 			permission: auth.Read,
-			reply:      reflect.TypeFor[map[string]any](), handle: func(*request) (reply, error) { return s.openAPI, nil }},
+			reply:      reflect.TypeFor[map[string]any](), handle: func(*request) (reply, error) { return s.openAPI(), nil }},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -110,7 +111,7 @@ type server struct {
 	plans       chan struct{} // likewise
 
 	verifications chan struct{} // likewise
-	openAPI       reply
+	openAPI       func() reply  // encoded when it is asked for first
 }
 
 // New is the handler of every path of the API; it starts nothing.
@@ -141,7 +142,7 @@ func newServer(options Options) *server {
 	}
 	s.mux.HandleFunc("/", s.unknown)
 	s.handlePages()
-	s.openAPI = finished(spec.OpenAPI())
+	s.openAPI = sync.OnceValue(func() reply { return finished(spec.OpenAPI()) })
 	return s
 }
 

@@ -78,6 +78,7 @@ func wantRefused(t *testing.T, s *server.Server, d *daemon.Daemon, a *attacker, 
 // One UDP packet, a relay to the genuine sync port and a certificate of one's own: that gave the attacker the key of a
 // pinned device, and replaced the pin.
 func TestAForgedLocalAnnouncementGetsNoKeyOfAPinnedDevice(t *testing.T) {
+	t.Parallel()
 	s, d := startServer(t), daemon.Start(t, daemon.Options{TLS: true})
 	s.Register(d.ID, d.APIKey, "127.0.0.1", d.Port)
 	s.WaitConnection(d.ID, fleet.Online)
@@ -95,6 +96,7 @@ func TestAForgedLocalAnnouncementGetsNoKeyOfAPinnedDevice(t *testing.T) {
 }
 
 func TestAForgedLocalAnnouncementGetsNoKeyOfANewDevice(t *testing.T) {
+	t.Parallel()
 	s, d := startServer(t), daemon.Start(t, daemon.Options{TLS: true})
 	a := attack(t, d)
 	announce(t, d, a.Sync)
@@ -125,6 +127,7 @@ func liar(t *testing.T, d *daemon.Daemon, says map[string]any) (port int) {
 }
 
 func TestALyingManagedDaemonGetsNoKeyOfAnother(t *testing.T) {
+	t.Parallel()
 	d, bad := daemon.Start(t, daemon.Options{TLS: true}), daemon.Start(t, daemon.Options{})
 	a := attack(t, d)
 	relay, _ := url.Parse(a.Sync)
@@ -195,6 +198,7 @@ func (p *onPath) lead(t *testing.T, to string) {
 
 // Whoever sits on the way to a pinned device hands its sync port through and answers on the API's port.
 func TestAnOnPathProxyInFrontOfAPinnedDeviceGetsNoKey(t *testing.T) {
+	t.Parallel()
 	s, d := startServer(t), daemon.Start(t, daemon.Options{TLS: true})
 	path, a := newPath(t, d), attack(t, d)
 	s.Register(d.ID, d.APIKey, path.host, path.port)
@@ -222,6 +226,7 @@ func TestAnOnPathProxyInFrontOfAPinnedDeviceGetsNoKey(t *testing.T) {
 
 // Another address in the record is no reason to believe another certificate.
 func TestAnotherAddressInTheRecordKeepsThePin(t *testing.T) {
+	t.Parallel()
 	s, d := startServer(t), daemon.Start(t, daemon.Options{TLS: true})
 	s.Register(d.ID, d.APIKey, "127.0.0.1", d.Port)
 	s.WaitConnection(d.ID, fleet.Online)

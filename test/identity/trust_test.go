@@ -57,6 +57,7 @@ func renew(t *testing.T, d *daemon.Daemon) (before string) {
 }
 
 func TestARenewedCertificateIsTakenByAPerson(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	s.Register(d.ID, d.APIKey, "127.0.0.1", d.Port)
 	s.WaitState(d.ID, "a reason with the first use", func(state api.DeviceState) bool {
@@ -100,6 +101,7 @@ func TestARenewedCertificateIsTakenByAPerson(t *testing.T) {
 }
 
 func TestManyRenewedCertificatesAreTakenAtOnce(t *testing.T) {
+	t.Parallel()
 	s := startServer(t)
 	one, other, forged := daemon.Start(t, daemon.Options{TLS: true}), daemon.Start(t, daemon.Options{}),
 		daemon.Start(t, daemon.Options{TLS: true})
@@ -130,6 +132,7 @@ func TestManyRenewedCertificatesAreTakenAtOnce(t *testing.T) {
 
 // enroll runs on the daemon's machine: what it reads there needs no trust on first use.
 func TestEnrollPinsBeforeTheFirstContact(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	path, a := newPath(t, d), attack(t, d)
 	path.lead(t, net.JoinHostPort(a.Host, fmt.Sprint(a.Port))) // from the beginning
@@ -156,6 +159,7 @@ func TestEnrollPinsBeforeTheFirstContact(t *testing.T) {
 
 // What is found on anybody's word is met once a person confirmed its certificate.
 func TestADeviceThatWasConfirmedIsMet(t *testing.T) {
+	t.Parallel()
 	s, d := startServer(t), daemon.Start(t, daemon.Options{TLS: true})
 	announce(t, d, d.SyncAddress())
 	s.Register(d.ID, d.APIKey, "", d.Port)
@@ -185,6 +189,7 @@ func TestADeviceThatWasConfirmedIsMet(t *testing.T) {
 }
 
 func TestAPinIsGivenWithTheRegistration(t *testing.T) {
+	t.Parallel()
 	s, d := server.Start(t, server.Options{}), daemon.Start(t, daemon.Options{TLS: true})
 	a := attack(t, d)
 	port := int64(d.Port)

@@ -25,7 +25,7 @@ func TestNothingButThePlanChanges(t *testing.T) {
 		"versioning": {"type": "simple", "params": {"keep": "5"}}}, {"id": "with/slash", "path": "~/slash", "paused": true}]`, peerA))
 	s.Register(d.ID, d.APIKey, d.Address, d.Port, "t")
 	s.WaitConfiguration(d.ID, fleet.ConfigUnmanaged)
-	w := &wishes{t: t, s: s, r: r, generation: generation(t, s, d)}
+	w := &wishes{t: t, s: s, r: r}
 	changed, consented := 0, 0
 	given := map[string]bool{} // consents that wait for something else
 	for round := range rounds(40, 1000) {

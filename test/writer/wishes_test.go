@@ -11,26 +11,15 @@ import (
 	"muster/api"
 	"muster/internal/fleet"
 	"muster/internal/plan"
-	"muster/test/daemon"
 	"muster/test/server"
 )
 
 // wishes are random templates that come and go.
 type wishes struct {
-	t          *testing.T
-	s          *server.Server
-	r          *rand.Rand
-	templates  []int64
-	generation int64 // that the changes so far have made
-}
-
-func generation(t *testing.T, s *server.Server, d *daemon.Daemon) int64 {
-	t.Helper()
-	made, err := s.Client.DevicePlan(t.Context(), string(d.ID))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made.Generation
+	t         *testing.T
+	s         *server.Server
+	r         *rand.Rand
+	templates []int64
 }
 
 // shuffle takes some templates away and makes some new ones.
@@ -43,7 +32,6 @@ func (w *wishes) shuffle() {
 		if err := w.s.Client.DeleteTemplate(w.t.Context(), id); err != nil {
 			w.t.Fatal(err)
 		}
-		w.generation++
 		return true
 	})
 	for range 1 + w.r.IntN(3) {
@@ -57,7 +45,6 @@ func (w *wishes) shuffle() {
 		if _, err := w.s.Client.TagTemplate(w.t.Context(), made.ID, "t"); err != nil {
 			w.t.Fatal(err)
 		}
-		w.generation += 2
 		w.templates = append(w.templates, made.ID)
 	}
 }
@@ -75,8 +62,12 @@ func (w *wishes) plan(id fleet.DeviceID) (made api.Plan) {
 		if err != nil {
 			return err.Error()
 		}
-		if made.Generation < w.generation {
-			return fmt.Sprintf("the plan is of generation %d, want %d", made.Generation, w.generation)
+		overview, err := w.s.Client.Overview(w.t.Context())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if made.Generation != overview.Generation {
+			return fmt.Sprintf("the plan is of generation %d, the newest is %d", made.Generation, overview.Generation)
 		}
 		return ""
 	})

@@ -22,7 +22,7 @@ type Ending struct {
 	Outcome Outcome
 	Detail  string      // for a person; no secrets
 	Read    string      // digest of the configuration that was read back; "" where none was
-	Base    []BaseEntry // of the device from now on; nil: as they were
+	Base    []BaseEntry // of the device from now on
 }
 
 // Outcome is what became of an intent.

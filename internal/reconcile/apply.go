@@ -144,7 +144,6 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 		if a.begun, err = j.keptByChange(); err != nil {
 			return nil, err
 		}
-		a.stored = append([]fleet.BaseEntry{}, j.entries...)
 	}
 	a.step(StepBeforeIntent)
 	if err := e.stillRegistered(ctx, j); err != nil {

@@ -183,8 +183,7 @@ func (j *job) keptByChange() ([]fleet.BaseEntry, error) {
 	for _, c := range j.plan.Sendable() {
 		keys = append(keys, c.Key)
 	}
-	kept, err := desired.Keep(j.entries, keys, j.doc)
-	return append([]fleet.BaseEntry{}, kept...), err
+	return desired.Keep(j.entries, keys, j.doc)
 }
 
 // maySend tells whether the planned change is to be sent now. What keeps a restore is in its result; what keeps an

@@ -96,9 +96,7 @@ func (s *store) BeginIntent(_ context.Context, intent fleet.Intent, entries []fl
 	}
 	intent.ID = int64(len(s.intents) + 1)
 	s.intents = append(s.intents, intent)
-	if entries != nil {
-		s.entries[intent.Device] = slices.Clone(entries)
-	}
+	s.entries[intent.Device] = slices.Clone(entries)
 	return intent.ID, nil
 }
 
@@ -112,9 +110,7 @@ func (s *store) FinishIntent(_ context.Context, id int64, e fleet.Ending) error 
 	}
 	intent := &s.intents[id-1]
 	intent.Outcome, intent.Detail = e.Outcome, e.Detail
-	if e.Base != nil {
-		s.entries[intent.Device] = slices.Clone(e.Base)
-	}
+	s.entries[intent.Device] = slices.Clone(e.Base)
 	return nil
 }
 

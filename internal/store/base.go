@@ -36,20 +36,14 @@ func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries [
 		if there, err := t.exists(id); err != nil || !there {
 			return none, orElse(err, noDevice(id))
 		}
-		if entries == nil {
-			entries = []fleet.BaseEntry{}
-		}
 		return none, t.replaceBase(id, entries)
 	})
 	return err
 }
 
-// replaceBase has a device have these entries; nil leaves them as they are. It writes those that are others than
-// before: a device may have thousands, and an intent is about few.
+// replaceBase has a device have these entries and no others. It writes those that are others than before: a device may
+// have thousands, and an intent is about few.
 func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
-	if entries == nil {
-		return nil
-	}
 	all, err := t.store.baseEntries(t.ctx, t.session, id)
 	if err != nil {
 		return err

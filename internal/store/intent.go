@@ -10,7 +10,7 @@ import (
 )
 
 // BeginIntent keeps an intent before its first byte is sent, along with the base entries of the device as they stand
-// then: they replace all that were there, nil leaves those as they are. Both are on disk, or neither.
+// then: they replace all that were there. Both are on disk, or neither.
 func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fleet.BaseEntry) (id int64, err error) {
 	return write(ctx, s, "begin intent", func(t *tx) (id int64, err error) {
 		if there, err := t.exists(intent.Device); err != nil || !there {

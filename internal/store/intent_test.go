@@ -60,12 +60,12 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 		wantCode(t, s.FinishIntent(t.Context(), begun.ID, fleet.Ending{Outcome: fleet.OutcomeApplied}), fleet.CodeNotFound)
 		wantCode(t, s.FinishIntent(t.Context(), begun.ID, fleet.Ending{}), fleet.CodeInvalid)
 
-		// nil leaves the entries, an empty set removes them.
-		again := must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, nil))(t)
+		again := must(s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, ours))(t)
 		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got, ours) || again <= begun.ID {
 			t.Errorf("got %+v, intent %d", got, again)
 		}
-		if err := s.PutBaseEntries(t.Context(), d.ID, nil); err != nil {
+		// The last entry ends with the intent.
+		if err := s.FinishIntent(t.Context(), again, fleet.Ending{Outcome: fleet.OutcomeApplied}); err != nil {
 			t.Fatal(err)
 		}
 		if got := must(s.BaseEntries(t.Context(), d.ID))(t); got == nil || len(got) != 0 {

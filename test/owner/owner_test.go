@@ -318,3 +318,24 @@ func TestAnEditInAnOldDocumentIsThePersonsAndTheRestIsNot(t *testing.T) {
 		p.rests(fleet.ConfigUnmanaged)
 	})
 }
+
+// A template had taken a folder away, and with consent it came back. What was recorded of it stayed: a person who
+// removed the folder next was asked whether it is to be made again.
+func TestAFolderThatCameBackIsThePersonsToRemove(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(p *place) {
+		p.call("POST", "/rest/config/folders", []byte(`{"id": "docs", "path": "~/docs"}`))
+		p.rests(fleet.ConfigUnmanaged)
+		removes := p.template(10, "remove", "folders", `["docs"]`)
+		p.rests(fleet.ConfigHeld)
+		p.answer([]string{"folders.docs"}, nil)
+		p.rests(fleet.ConfigInSync)
+		p.gone(removes)
+		p.rests(fleet.ConfigHeld)
+		p.answer([]string{"folders.docs"}, nil)
+		p.becomes("folders.docs.id", `"docs"`)
+		p.rests(fleet.ConfigUnmanaged)
+		p.call("DELETE", "/rest/config/folders/docs", nil)
+		p.rests(fleet.ConfigUnmanaged)
+	})
+}

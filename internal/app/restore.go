@@ -26,11 +26,18 @@ var restorable = []string{
 	seal.FileName, listen.CertificateFile, auth.AdminTokenFile, GivenCertificateFile, GivenKeyFile,
 }
 
+// Revived is who has a role after a restore, also where that was taken away since the backup.
+type Revived struct {
+	Tokens []fleet.Token
+	Users  []fleet.User
+}
+
 // Restore fills an empty home, and an empty database where the options name one, with what a backup has. The backup is
 // read to its end before anything is written: what is damaged, or what its keys do not open, is refused. Where the
 // restore fails the home is left as it was. A server that starts afterwards observes until a person resumes.
-func Restore(ctx context.Context, o Options, path string, opener backup.Opener) (backup.Content, error) {
-	content, err := backup.Read(path, opener, func(content backup.Content) (backup.Sink, error) {
+func Restore(ctx context.Context, o Options, path string, opener backup.Opener) (content backup.Content,
+	revived Revived, err error) {
+	content, err = backup.Read(path, opener, func(content backup.Content) (backup.Sink, error) {
 		keys, err := keysIn(content)
 		if err != nil {
 			return nil, err
@@ -38,21 +45,20 @@ func Restore(ctx context.Context, o Options, path string, opener backup.Opener) 
 		return store.NewChecker(keys), checkFiles(content)
 	})
 	if err != nil {
-		return content, err
+		return content, revived, err
 	}
 	made, err := emptyHome(o.Home)
 	if err != nil {
-		return content, err
+		return content, revived, err
 	}
 	r := restore{Options: o, path: path, opener: opener, staged: filepath.Join(o.Home, unfinishedFolder)}
-	if err := r.run(ctx, content); err != nil {
+	if revived, err = r.run(ctx, content); err != nil {
 		err = errors.Join(err, os.RemoveAll(r.staged))
 		if made {
 			err = errors.Join(err, os.Remove(o.Home))
 		}
-		return content, err
 	}
-	return content, nil
+	return content, revived, err
 }
 
 func checkFiles(content backup.Content) error {
@@ -104,44 +110,52 @@ type restore struct {
 	staged string
 }
 
-func (r restore) run(ctx context.Context, content backup.Content) error {
+func (r restore) run(ctx context.Context, content backup.Content) (revived Revived, err error) {
 	if err := os.Mkdir(r.staged, 0o700); err != nil {
-		return fmt.Errorf("begin the restore: %w", err)
+		return revived, fmt.Errorf("begin the restore: %w", err)
 	}
 	for _, file := range content.Files {
 		if err := writeDurably(filepath.Join(r.staged, file.Name), file.Data); err != nil {
-			return err
+			return revived, err
 		}
 	}
 	at := fleet.Restored{BackupAt: content.CreatedAt, At: time.Now()}
 	database := store.Options{DSN: r.Database, Home: r.staged}
-	err := store.Load(ctx, database, at, func(to store.Sink) error {
+	err = store.Load(ctx, database, at, func(to store.Sink) error {
 		_, err := backup.Read(r.path, r.opener, func(backup.Content) (backup.Sink, error) { return to, nil })
 		return err
 	})
 	if err != nil {
-		return err
+		return revived, err
 	}
-	if err := r.record(ctx, database, content); err != nil {
-		return err
+	if revived, err = r.record(ctx, database, content); err != nil {
+		return revived, err
 	}
-	return r.place()
+	return revived, r.place()
 }
 
-// record brings the tables up to date, and writes into the audit where they come from.
-func (r restore) record(ctx context.Context, database store.Options, content backup.Content) error {
+// record brings the tables up to date, writes into the audit where they come from, and gives who has a role.
+func (r restore) record(ctx context.Context, database store.Options, content backup.Content) (revived Revived,
+	err error) {
 	keys, err := keysIn(content)
 	if err != nil {
-		return err
+		return revived, err
 	}
 	database.Seal = keys
 	opened, err := store.Open(ctx, database)
 	if err != nil {
-		return err
+		return revived, err
 	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
 	ctx = fleet.WithActor(ctx, "restore")
-	err = opened.Record(ctx, "restore", "", "backup of "+content.CreatedAt.Format(time.RFC3339))
-	return errors.Join(err, opened.Close())
+	if err := opened.Record(ctx, "restore", "", "backup of "+content.CreatedAt.Format(time.RFC3339)); err != nil {
+		return revived, err
+	}
+	if revived.Tokens, err = opened.Tokens(ctx); err != nil {
+		return revived, err
+	}
+	revived.Users, err = opened.Users(ctx)
+	return revived, err
 }
 
 // place moves what was made into the home, the database last. The folder that it was made in goes when all is there.

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"time"
 
 	"muster/internal/app"
 	"muster/internal/backup"
@@ -94,7 +96,7 @@ func (c *restoreCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	content, err := app.Restore(ctx, c.options(env.version), c.File, opener)
+	content, revived, err := app.Restore(ctx, c.options(env.version), c.File, opener)
 	if err != nil {
 		return err
 	}
@@ -103,7 +105,33 @@ func (c *restoreCommand) Run(ctx context.Context, env *environment) error {
 		fmt.Fprintf(env.Out, "The certificate that the server was given is in %s, as %s and %s: name them with --tls-cert "+
 			"and --tls-key.\n", c.Home, app.GivenCertificateFile, app.GivenKeyFile)
 	}
+	c.printRevived(env.Out, revived)
 	fmt.Fprintf(env.Out, "Start the server (`muster serve --home %s`, with the flags of before). It writes to no daemon until "+
 		"you type `muster resume`; `muster status` says how many devices differ from their plans.\n", quoted(c.Home))
 	return nil
+}
+
+// printRevived names who has a role now, whatever became of it since the backup, and how the origin is proven.
+func (c *restoreCommand) printRevived(out io.Writer, revived app.Revived) {
+	fmt.Fprintln(out, "These have a role again, as when the backup was made. Take away what was withdrawn since:")
+	now := time.Now()
+	for _, token := range revived.Tokens {
+		state := string(token.Role)
+		switch {
+		case token.Altered:
+			state = "no role: not written by Muster"
+		case !token.ExpiresAt.IsZero() && now.After(token.ExpiresAt):
+			state = "expired"
+		}
+		fmt.Fprintf(out, "  token %s: %s\n", printable(token.Name), state)
+	}
+	for _, user := range revived.Users {
+		state := string(user.Role)
+		if user.Altered {
+			state = "no role: not written by Muster"
+		}
+		fmt.Fprintf(out, "  user %s: %s\n", printable(user.Name), state)
+	}
+	fmt.Fprintln(out, "Whether the backup is of your server, a head of its audit proves, from the log or an earlier "+
+		"`muster audit head`: once the server runs, type `muster audit verify --head HEAD`.")
 }

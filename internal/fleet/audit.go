@@ -53,6 +53,7 @@ type AuditQuery struct {
 	Who     string    // "": of all
 	What    string    // whole, or with a dot at its end: everything that begins so; "": everything
 	Subject string    // "": about everything
+	Scope   Scope     // only what was done to devices inside; zero: to everything
 	Since   time.Time // zero: from the first
 	Until   time.Time // exclusive; zero: to the last
 	Oldest  bool      // oldest first

@@ -20,6 +20,8 @@ import (
 // auditPage is how many entries come where no limit is asked for: the audit only grows.
 const auditPage = 1000
 
+const maxAuditPage = 10_000 // in memory at a time
+
 // Audit keeps who did what.
 type Audit interface {
 	// Record adds an entry about something that is no write of the store. Who is asked of the context.
@@ -85,6 +87,7 @@ func (s *server) listAudit(r *request) (reply, error) {
 	if list.limit == 0 {
 		list.limit = auditPage
 	}
+	list.limit = min(list.limit, maxAuditPage)
 	q.Limit = list.limit + 1
 	entries, err := s.auditFor(r.Context(), q)
 	if err != nil {
@@ -178,31 +181,14 @@ func (s *server) signAudit(r *request) (reply, error) {
 
 // auditFor are the entries that a query picks and that the caller may read: with a scope, those about devices inside.
 func (s *server) auditFor(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
-	if fleet.ScopeIn(ctx).Whole() {
-		return s.Audit.Audit(ctx, q)
-	}
-	inside, err := s.insideOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var entries []fleet.AuditEntry
-	limit := q.Limit
-	for q.Limit = auditPage; ; {
-		page, err := s.Audit.Audit(ctx, q)
-		if err != nil {
-			return nil, err
+	q.Scope = fleet.ScopeIn(ctx)
+	entries, err := s.Audit.Audit(ctx, q)
+	if !q.Scope.Whole() {
+		for i := range entries {
+			entries[i].Previous, entries[i].Hash = "", "" // of entries that the caller may not read, too
 		}
-		for _, e := range page {
-			if inside(fleet.DeviceID(e.Subject)) {
-				e.Previous, e.Hash = "", "" // of entries that the caller may not read, too
-				entries = append(entries, e)
-			}
-		}
-		if len(page) < auditPage || len(entries) >= limit {
-			return entries[:min(limit, len(entries))], nil
-		}
-		q.After = page[len(page)-1].ID
 	}
+	return entries, err
 }
 
 // record leaves in the audit what a user does, where there is one.

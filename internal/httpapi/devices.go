@@ -168,7 +168,12 @@ func (s *server) putDevice(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	// A key that the caller sent is no news to them.
+	if device.APIKey.IsZero() && r.seesKeys() && !s.traceReading(r, string(id)) {
+		r.keysMasked = true
+	}
 	out, err := showCreated(r.wireDevice(stored), created, devicePath(id))
+	out.uncached = r.seesKeys()
 	if old != nil && old.Label != stored.Label {
 		out.warning = s.warnOfRenaming(r.Context(), *old, stored)
 	}

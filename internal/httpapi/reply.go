@@ -21,7 +21,8 @@ type reply struct {
 	location string
 	link     string
 	warning  string
-	reveals  string                    // whose API keys the body shows, for the audit; "": of none
+	reveals  string                    // whose API keys the body shows, for the audit; "": of none, or the audit has it
+	uncached bool                      // the body shows an API key, and what is to be in the audit is there
 	stream   func(http.ResponseWriter) // writes everything itself
 	document Document                  // instead of the body, of this length; nil: there is a body
 	length   int64

@@ -100,7 +100,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		out.stream(w)
 		return
 	}
-	if rt.volatile || out.reveals != "" {
+	if rt.volatile || out.reveals != "" || out.uncached {
 		w.Header().Set("Cache-Control", "no-store")
 	}
 	out.write(w, r)

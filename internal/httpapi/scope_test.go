@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"muster/api"
 	"muster/internal/event"
 	"muster/internal/fleet"
+	"muster/internal/store"
 )
 
 // as does a call of a scoped token and checks that nothing outside shows in the answer.
@@ -391,5 +393,32 @@ func TestAStreamOutlivedItsExpiredToken(t *testing.T) {
 		if _, err := lines.ReadString('\n'); err != nil {
 			return // the stream ended; else the test's own time limit does
 		}
+	}
+}
+
+// countedAudit counts the entries that searches of the audit read.
+type countedAudit struct {
+	*store.Store
+	entries int
+}
+
+func (c *countedAudit) Audit(ctx context.Context, q fleet.AuditQuery) ([]fleet.AuditEntry, error) {
+	entries, err := c.Store.Audit(ctx, q)
+	c.entries += len(entries)
+	return entries, err
+}
+
+func TestASearchOfAScopedUserReadTheWholeAudit(t *testing.T) {
+	t.Parallel()
+	w := newRoomy(t)
+	audit := &countedAudit{Store: w.store}
+	w.with(func(o *Options) { o.Audit = audit })
+	w.as(fleet.RoleOperator, http.StatusOK, call{method: http.MethodGet, path: Prefix + "/audit?limit=1&who=no-one"})
+	if audit.entries != 0 {
+		t.Errorf("to find nothing %d entries were read", audit.entries)
+	}
+	w.as(fleet.RoleOperator, http.StatusOK, call{method: http.MethodGet, path: Prefix + "/audit?limit=1"})
+	if audit.entries != 2 { // one more tells that there is a next page
+		t.Errorf("to show one entry %d were read", audit.entries)
 	}
 }

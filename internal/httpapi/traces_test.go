@@ -197,3 +197,68 @@ func TestBrowsersAreToldToStayWithTLS(t *testing.T) {
 		}
 	}
 }
+
+// readings counts which readings of API keys the audit gets, without the bound of entries.
+type readings struct {
+	*store.Store
+	subjects []string
+}
+
+func (r *readings) RecordBounded(ctx context.Context, what, subject, detail string) error {
+	if what == "device.readKey" {
+		r.subjects = append(r.subjects, subject)
+	}
+	return r.Store.RecordBounded(ctx, what, subject, detail)
+}
+
+// The reply to a PUT of a device showed the API key, could be cached, and left nothing in the audit.
+func TestAReplyWithAnAPIKeyLeftNothingInTheAudit(t *testing.T) {
+	t.Parallel()
+	w := newRoomy(t)
+	seen := &readings{Store: w.store}
+	w.with(func(o *Options) { o.Audit = seen })
+	shown := map[string]bool{}
+	for _, rt := range w.api.routes {
+		if rt.method == http.MethodDelete || rt.name == "logout" {
+			continue
+		}
+		seen.subjects = nil
+		c := callOn(rt, idA)
+		if rt.name == "putDevice" { // which keeps the API key, and shows it
+			c.body = `{"label":"mine"}`
+			c.header.Del("If-Match")
+		}
+		status, header, body := w.ask(c)
+		if !strings.Contains(body, key) {
+			continue
+		}
+		shown[rt.name] = true
+		if header.Get("Cache-Control") != "no-store" || len(seen.subjects) == 0 {
+			t.Errorf("%s answers %d with an API key, Cache-Control %q, and these entries: %q", rt.name, status,
+				header.Get("Cache-Control"), seen.subjects)
+		}
+	}
+	for _, name := range []string{"putDevice", "getDevice", "listDevices"} {
+		if !shown[name] {
+			t.Errorf("%s shows no API key: this test shows nothing; shown by %v", name, shown)
+		}
+	}
+}
+
+// unwritten is an audit that cannot keep anything.
+type unwritten struct{ *store.Store }
+
+func (unwritten) RecordBounded(context.Context, string, string, string) error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the disk is full"}
+}
+
+func TestAPutWhoseReadingCannotBeKeptIsDoneOnceAndMasked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t).with(func(o *Options) { o.Audit = unwritten{o.Audit.(*store.Store)} })
+	w.device(idA, "one")
+	body := w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + "/devices/" + string(idA),
+		body: `{"label":"two"}`})
+	if strings.Contains(body, key) || len(w.traced("device.replace")) != 1 {
+		t.Errorf("got %s", body)
+	}
+}

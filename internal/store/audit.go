@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -61,6 +62,18 @@ func auditText(q fleet.AuditQuery) (text string, args []any) {
 	}
 	if q.Subject != "" {
 		asks(`subject = $%d`, plainText(q.Subject))
+	}
+	if !q.Scope.Whole() {
+		tags := q.Scope.Tags()
+		for _, tag := range tags {
+			args = append(args, string(tag))
+		}
+		inside := make([]string, len(tags))
+		for i := range inside {
+			inside[i] = fmt.Sprintf("CAST($%d AS TEXT)", len(args)-len(tags)+i+1)
+		}
+		where = append(where, `subject IN (SELECT device_id FROM device_tags WHERE tag IN (`+
+			cmp.Or(strings.Join(inside, ", "), "NULL")+`))`)
 	}
 	if !q.Since.IsZero() {
 		asks(`at >= $%d`, q.Since.UnixMilli())

@@ -97,3 +97,28 @@ func TestHeadsAreSignedOnceTheAuditHasGrown(t *testing.T) {
 		}
 	})
 }
+
+func TestASearchWithAScopeFindsEntriesAboutDevicesInside(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		for n, tag := range []fleet.Tag{"in", "out", "also"} {
+			d := put(t, s, deviceN(n+1))
+			must(s.TagDevice(t.Context(), d.ID, tag, nil))(t)
+			must(s.TagDevice(t.Context(), d.ID, "all", nil))(t)
+		}
+		for _, test := range []struct {
+			scope fleet.Scope
+			what  string
+			want  int
+		}{
+			{fleet.Scope{}, "device.create", 3}, {fleet.NoDevices, "", 0},
+			{fleet.ScopeOf([]fleet.Tag{"in"}), "device.create", 1}, {fleet.ScopeOf([]fleet.Tag{"in", "also"}), "device.", 6},
+			{fleet.ScopeOf([]fleet.Tag{"in", "all"}), "device.create", 3}, {fleet.ScopeOf([]fleet.Tag{"none"}), "", 0},
+		} {
+			q := fleet.AuditQuery{Scope: test.scope, What: test.what, Limit: 100}
+			if got := must(s.Audit(t.Context(), q))(t); len(got) != test.want {
+				t.Errorf("%s, %q: got %d entries, want %d", test.scope, test.what, len(got), test.want)
+			}
+		}
+	})
+}

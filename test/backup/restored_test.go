@@ -41,6 +41,9 @@ func TestARestoredServerWritesNothingUntilAPersonResumes(t *testing.T) {
 	}
 	id := s.Template("set", "options.natEnabled", "false", "all")
 	inSync(t, s, farm, false)
+	head := strings.Fields(mustMuster(t, "audit", "head", "--server", s.URL, "--muster-home", from.home))
+	mustMuster(t, "token", "create", "--name", "night-shift", "--role", "operator", "--server", s.URL, "--muster-home",
+		from.home)
 	file := filepath.Join(t.TempDir(), "old.backup")
 	mustMuster(t, from.command("backup", file, "--backup-passphrase-file", pass)...)
 	op, key, label, text := "set", "options.natEnabled", "newer", "true"
@@ -51,7 +54,10 @@ func TestARestoredServerWritesNothingUntilAPersonResumes(t *testing.T) {
 	inSync(t, s, farm, true)
 	s.Kill()
 	to := newPlace(t, false)
-	mustMuster(t, to.command("restore", file, "--passphrase-file", pass)...)
+	printed := mustMuster(t, to.command("restore", file, "--passphrase-file", pass)...)
+	if !strings.Contains(printed, "token night-shift: operator") || !strings.Contains(printed, "audit verify --head") {
+		t.Errorf("restore prints %s", printed)
+	}
 	for _, d := range farm.Daemons() {
 		d.ResetCounters()
 	}
@@ -62,6 +68,7 @@ func TestARestoredServerWritesNothingUntilAPersonResumes(t *testing.T) {
 	}
 	restored := server.Start(t, server.Options{Home: to.home})
 	wantObserving(t, restored, farm, true)
+	mustMuster(t, "audit", "verify", "--head", head[len(head)-1], "--server", restored.URL, "--muster-home", to.home)
 	mustMuster(t, "resume", "--server", restored.URL, "--muster-home", to.home)
 	inSync(t, restored, farm, false)
 	if overview, err := restored.Client.Overview(t.Context()); err != nil || overview.Restored != nil {

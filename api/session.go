@@ -16,6 +16,30 @@ type LoginMethods struct {
 type SingleSignOn struct {
 	Name string `json:"name" doc:"Of the provider, for people"`
 	Path string `json:"path" doc:"To be opened in a browser"`
+
+	Device bool `json:"device" doc:"Whether the provider says that it logs in programs without a browser: POST login/device"`
+}
+
+// DeviceLogin is the one answer that shows the handle of a log-in that a program began.
+type DeviceLogin struct {
+	Handle    string `json:"handle" doc:"Ends the log-in; keep it secret"`
+	UserCode  string `json:"userCode" doc:"To be typed by a person"`
+	URL       string `json:"url" doc:"Where the person types it"`
+	DirectURL string `json:"directURL" doc:"Where it is typed already; blank: there is no such place"`
+	IntervalS int    `json:"intervalS" doc:"Seconds between two questions"`
+	ExpiresAt Time   `json:"expiresAt" format:"date-time"`
+}
+
+// EndDeviceLogin is the body of a POST that asks for the session.
+type EndDeviceLogin struct {
+	Handle *string `json:"handle"`
+}
+
+// DeviceSession is the session of a program, once a person has answered.
+type DeviceSession struct {
+	User      string      `json:"user" doc:"Blank: nobody has answered yet"`
+	Session   *NewSession `json:"session,omitempty" doc:"Only there once the person has answered"`
+	IntervalS int         `json:"intervalS" doc:"Seconds until the next question; 0: there is no need of one"`
 }
 
 // NewSession is the one answer that shows the token of a session.

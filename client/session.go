@@ -34,6 +34,18 @@ func (c *Client) LoginMethods(ctx context.Context) (api.LoginMethods, error) {
 	return get[api.LoginMethods](ctx, c, path("login"))
 }
 
+// BeginDeviceLogin begins a log-in by single sign-on without a browser. 409: the provider has no such log-in.
+func (c *Client) BeginDeviceLogin(ctx context.Context) (begun api.DeviceLogin, err error) {
+	_, err = c.call(ctx, http.MethodPost, path("login", "device"), nil, &begun)
+	return begun, err
+}
+
+// EndDeviceLogin asks for the session of a log-in that BeginDeviceLogin began. 429: it was asked too often.
+func (c *Client) EndDeviceLogin(ctx context.Context, handle string) (api.DeviceSession, error) {
+	return send[api.DeviceSession](ctx, c, http.MethodPost, path("login", "device", "session"),
+		api.EndDeviceLogin{Handle: &handle})
+}
+
 // Logout ends the session of this client. 409: it has a token and no session.
 func (c *Client) Logout(ctx context.Context) error {
 	_, err := c.call(ctx, http.MethodPost, path("logout"), nil, nil)

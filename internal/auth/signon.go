@@ -118,23 +118,37 @@ func (s *SignOn) proven(ctx context.Context, from Client, used attemptUse,
 	if err := s.People.throttle.begin(try, s.People.Now()); err != nil {
 		return Started{}, err
 	}
+	leave, err := s.enter()
+	if err != nil {
+		s.People.throttle.forgive(try)
+		return Started{}, err
+	}
+	defer leave()
+	person, err := prove(ctx)
+	if err != nil {
+		s.noteFailure(ctx, err, from)
+		return Started{}, err
+	}
+	s.People.throttle.forgive(try)
+	return s.start(ctx, person, used, from)
+}
+
+// enter bounds how many log-ins are at the provider. Call leave when this one is over.
+func (s *SignOn) enter() (leave func(), err error) {
 	select {
 	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
+		return func() { <-s.places }, nil
 	default:
-		s.People.throttle.forgive(try)
-		return Started{}, &fleet.Error{Code: fleet.CodeTooMany, Message: "many people log in at this moment",
+		return nil, &fleet.Error{Code: fleet.CodeTooMany, Message: "many people log in at this moment",
 			Hint: "Try again in a few seconds."}
 	}
-	person, err := prove(ctx)
-	if err == nil {
-		s.People.throttle.forgive(try)
-		return s.start(ctx, person, used, from)
-	}
+}
+
+// noteFailure keeps in the audit that a proof was refused.
+func (s *SignOn) noteFailure(ctx context.Context, err error, from Client) {
 	if fleet.CodeOf(err) == fleet.CodeUnauthorized {
 		s.recordFailure(ctx, fleet.Reason(err), from)
 	}
-	return Started{}, err
 }
 
 // start starts the session, with the role that the groups of now give.

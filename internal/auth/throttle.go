@@ -86,6 +86,31 @@ func (signOnTry) refusal(wait time.Duration) error {
 	return tooMany("there were too many attempts to log in", "or log in with a password", wait)
 }
 
+// deviceBeginning is one beginning of a log-in of a program, by the address that it comes from.
+type deviceBeginning string
+
+func (b deviceBeginning) counters() []counter {
+	return []counter{{perAddress, "program " + network(string(b))}, {inAll, "all programs"}}
+}
+
+func (deviceBeginning) refusal(wait time.Duration) error {
+	return tooMany("too many log-ins were begun", "or use a token", wait)
+}
+
+// deviceQuestion is one question whether a person has answered for a program.
+type deviceQuestion struct {
+	attempt  string
+	interval time.Duration
+}
+
+func (q deviceQuestion) counters() []counter {
+	return []counter{{rate{2, q.interval}, "question " + q.attempt}}
+}
+
+func (q deviceQuestion) refusal(wait time.Duration) error {
+	return tooMany("that was asked too often", "and every few seconds from then on", wait)
+}
+
 // limited is what the throttle counts.
 type limited interface {
 	counters() []counter

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"muster/api"
 	"muster/client"
 	"muster/internal/fleet"
 )
@@ -18,12 +19,12 @@ import (
 type loginCommand struct {
 	Server       string `help:"Address of the server, or the name of one that you logged in to before." placeholder:"URL|NAME"`
 	Name         string `help:"What to call the server; without it, its host and port." placeholder:"NAME"`
-	User         string `help:"Name of the user; asked for without it." placeholder:"NAME"`
+	User         string `help:"Name of a user with a password. Without it you log in by single sign-on where the server has it: by a code, typed in any browser; else the name is asked for." placeholder:"NAME"`
 	PasswordFile string `env:"-" help:"File with the password, - for standard input; asked for without it. There is no flag for the password itself: others would see it in the list of processes." placeholder:"FILE"`
 	CA           string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; it is kept with the log-in." type:"path" placeholder:"FILE"`
 }
 
-// Run starts a session and keeps its token.
+// Run starts a session and keeps its token. Who names no user and has a server with single sign-on logs in by that.
 func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 	all, err := readLogins()
 	if err != nil {
@@ -33,23 +34,14 @@ func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, before := all.find(at.address)
-	if c.User == "" {
-		if c.User, err = env.ask("User name", before.User); err != nil {
-			return err
-		}
-	}
-	password, err := env.password("Password", c.PasswordFile)
-	if err != nil {
-		return err
-	}
 	server, err := at.client("")
 	if err != nil {
 		return err
 	}
-	session, device, err := server.Login(ctx, c.User, password, before.Device)
+	_, before := all.find(at.address)
+	started, err := c.started(ctx, env, server, before)
 	if err != nil {
-		return withHint(err)
+		return err
 	}
 	name := c.Name
 	if name == "" {
@@ -60,15 +52,51 @@ func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 			_ = old.Logout(ctx)
 		}
 	}
+	started.Address, started.CA = at.address, at.ca
 	all.Current = name
-	all.Servers[name] = login{Address: at.address, User: strings.ToLower(c.User), Token: session.Token,
-		ExpiresAt: session.ExpiresAt.Time, Device: device, CA: at.ca}
+	all.Servers[name] = started
 	if err := all.write(); err != nil {
 		return err
 	}
 	fmt.Fprintf(env.Out, "Logged in to %s as %s, at the longest until %v. Commands use this server now.\n",
-		printable(name), printable(strings.ToLower(c.User)), session.ExpiresAt)
+		printable(name), printable(started.User), api.Time{Time: started.ExpiresAt})
 	return nil
+}
+
+// started is a session that has just begun, with or without a password.
+func (c *loginCommand) started(ctx context.Context, env *environment, server *client.Client, before login) (login,
+	error) {
+	if c.User == "" && c.PasswordFile == "" {
+		methods, err := server.LoginMethods(ctx)
+		switch {
+		case err != nil: // an older server has passwords only; a server that is away says so again
+		case methods.SingleSignOn != nil && methods.SingleSignOn.Device:
+			return byCode(ctx, env, server, methods.SingleSignOn.Name)
+		case methods.SingleSignOn != nil:
+			fmt.Fprintf(env.Err, "%s logs people in by browser only. With a password of Muster:\n",
+				printable(methods.SingleSignOn.Name))
+		}
+	}
+	return c.byPassword(ctx, env, server, before)
+}
+
+func (c *loginCommand) byPassword(ctx context.Context, env *environment, server *client.Client, before login) (_ login,
+	err error) {
+	if c.User == "" {
+		if c.User, err = env.ask("User name", before.User); err != nil {
+			return login{}, err
+		}
+	}
+	password, err := env.password("Password", c.PasswordFile)
+	if err != nil {
+		return login{}, err
+	}
+	session, device, err := server.Login(ctx, c.User, password, before.Device)
+	if err != nil {
+		return login{}, withHint(err)
+	}
+	return login{User: strings.ToLower(c.User), Token: session.Token, ExpiresAt: session.ExpiresAt.Time,
+		Device: device}, nil
 }
 
 // withHint makes the server's own hint the one that is shown: what a command says of a wrong token is no help for a

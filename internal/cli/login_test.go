@@ -43,6 +43,8 @@ func newAccounts(t *testing.T) *accounts {
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.last = r
 		switch token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); {
+		case r.URL.Path == "/api/v1/login" && r.Method == http.MethodGet: // as an older server answers it
+			refuse(w, http.StatusUnauthorized, "this needs a token, and none was sent", "Send one.")
 		case r.URL.Path == "/api/v1/login":
 			a.login(w, r)
 		case !a.open[token]:

@@ -56,6 +56,8 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"putDeviceSettings": func(c *client.Client, ctx context.Context) {
 		_, _ = c.PutDeviceSettings(ctx, "x", api.PutDeviceSettings{})
 	},
+	"beginDeviceLogin": func(c *client.Client, ctx context.Context) { _, _ = c.BeginDeviceLogin(ctx) },
+	"endDeviceLogin":   func(c *client.Client, ctx context.Context) { _, _ = c.EndDeviceLogin(ctx, "h") },
 	"getLogin":         func(c *client.Client, ctx context.Context) { _, _ = c.LoginMethods(ctx) },
 	"getTagSettings":   func(c *client.Client, ctx context.Context) { _, _ = c.TagMode(ctx, "t") },
 	"putTagSettings":   func(c *client.Client, ctx context.Context) { _, _ = c.SwitchTagMode(ctx, "t", "on") },

@@ -116,7 +116,7 @@ func (rt route) statuses() []int {
 // failures are the statuses that a problem can come with.
 func (rt route) failures() []int {
 	all := []int{http.StatusMisdirectedRequest, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	if rt.permission != auth.Public || rt.body != nil {
+	if rt.permission != auth.Public || rt.method != http.MethodGet {
 		all = append(all, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}
 	params := len(pathParams(rt.path)) > 0

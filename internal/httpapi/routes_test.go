@@ -13,7 +13,8 @@ import (
 
 func TestEveryRouteDeclaresAPermission(t *testing.T) {
 	w := newWorld(t)
-	public := []string{"/healthz", "/readyz", Prefix + "/login"}
+	public := []string{"/healthz", "/readyz", Prefix + "/login", Prefix + "/login/device",
+		Prefix + "/login/device/session"}
 	for _, rt := range w.api.routes {
 		switch {
 		case rt.permission == auth.Public:

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"time"
 
 	"muster/api"
 	"muster/internal/auth"
@@ -18,6 +19,10 @@ type SignOn interface {
 	LogOutURL() string
 	Begin(ctx context.Context) (to, cookie string, err error)
 	Finish(ctx context.Context, cookie string, brought url.Values, from auth.Client) (auth.Started, error)
+
+	HasDevices(ctx context.Context) bool
+	BeginDevice(ctx context.Context, from auth.Client) (auth.DeviceLogIn, error)
+	FinishDevice(ctx context.Context, handle string, from auth.Client) (auth.Started, time.Duration, error)
 }
 
 const (
@@ -26,18 +31,56 @@ const (
 )
 
 func (s *server) signOnRoutes() []route {
-	return []route{{
-		method: http.MethodGet, path: Prefix + "/login", name: "getLogin", summary: "How people log in here",
-		permission: auth.Public, reply: reflect.TypeFor[api.LoginMethods](), off: s.Sessions == nil, handle: s.getLogin,
-	}}
+	device := Prefix + "/login/device"
+	return []route{
+		{method: http.MethodGet, path: Prefix + "/login", name: "getLogin", summary: "How people log in here",
+			permission: auth.Public, reply: reflect.TypeFor[api.LoginMethods](), off: s.Sessions == nil, handle: s.getLogin},
+		{method: http.MethodPost, path: device, name: "beginDeviceLogin",
+			summary:    "Begin the log-in of a program without a browser: a person types a code at the provider",
+			permission: auth.Public, reply: reflect.TypeFor[api.DeviceLogin](), volatile: true, conflicts: true,
+			off: s.SignOn == nil, handle: s.beginDevice},
+		{method: http.MethodPost, path: device + "/session", name: "endDeviceLogin",
+			summary: "Start the session of a log-in that was begun so, once the person has answered", permission: auth.Public,
+			body: reflect.TypeFor[api.EndDeviceLogin](), reply: reflect.TypeFor[api.DeviceSession](), volatile: true,
+			conflicts: true, off: s.SignOn == nil, handle: s.endDevice},
+	}
 }
 
-func (s *server) getLogin(*request) (reply, error) {
+func (s *server) getLogin(r *request) (reply, error) {
 	out := api.LoginMethods{Password: true}
 	if s.SignOn != nil {
-		out.SingleSignOn = &api.SingleSignOn{Name: s.SignOn.ProviderName(), Path: signOnPage}
+		out.SingleSignOn = &api.SingleSignOn{Name: s.SignOn.ProviderName(), Path: signOnPage,
+			Device: s.SignOn.HasDevices(r.Context())}
 	}
 	return show(out)
+}
+
+func (s *server) beginDevice(r *request) (reply, error) {
+	begun, err := s.SignOn.BeginDevice(r.Context(), clientOf(r.Request))
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.DeviceLogin{Handle: begun.Handle, UserCode: begun.UserCode, URL: begun.URL, DirectURL: begun.Direct,
+		IntervalS: int(begun.Interval.Seconds()), ExpiresAt: api.Time{Time: begun.Until}})
+}
+
+func (s *server) endDevice(r *request) (reply, error) {
+	body, err := decode[api.EndDeviceLogin](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"handle": body.Handle == nil}); err != nil {
+		return reply{}, err
+	}
+	started, wait, err := s.SignOn.FinishDevice(r.Context(), *body.Handle, clientOf(r.Request))
+	if err != nil {
+		return reply{}, err
+	}
+	if started.Token == "" {
+		return show(api.DeviceSession{IntervalS: int(wait.Seconds())})
+	}
+	return show(api.DeviceSession{User: started.Session.User, Session: &api.NewSession{Token: started.Token,
+		ExpiresAt: api.Time{Time: started.Session.ExpiresAt}}})
 }
 
 // handleSignOn adds the pages of single sign-on to the mux.

@@ -168,9 +168,18 @@ type answer struct {
 // ask sends one request. abroad tells that another site leads the browser there.
 func (b *browser) ask(method, at string, abroad bool) answer {
 	b.w.t.Helper()
-	r, err := http.NewRequestWithContext(b.w.t.Context(), method, at, http.NoBody)
+	return b.send(method, at, nil, abroad)
+}
+
+// send is ask with a form.
+func (b *browser) send(method, at string, form url.Values, abroad bool) answer {
+	b.w.t.Helper()
+	r, err := http.NewRequestWithContext(b.w.t.Context(), method, at, strings.NewReader(form.Encode()))
 	if err != nil {
 		b.w.t.Fatal(err)
+	}
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	ours := strings.HasPrefix(at, b.w.url+"/")
 	switch {

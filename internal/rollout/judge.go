@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,11 +69,11 @@ func judgeOnline(r *fleet.Rollout, m fleet.RolloutMember, s Standing) fact {
 	for i, w := range p.Waiting {
 		switch {
 		case slices.Contains(m.Held, w.Wish):
-			before = orFirst(before, &p.Waiting[i])
+			before = cmp.Or(before, &p.Waiting[i])
 		case w.Stopped:
 			return failed(fleet.GatePlan, w.Key+": "+w.Reason)
 		default:
-			waits = orFirst(waits, &p.Waiting[i])
+			waits = cmp.Or(waits, &p.Waiting[i])
 		}
 	}
 	switch {
@@ -94,13 +95,6 @@ func judgeOnline(r *fleet.Rollout, m fleet.RolloutMember, s Standing) fact {
 
 func failed(gate fleet.Gate, reason string) fact {
 	return fact{kind: factFailed, gate: gate, reason: reason}
-}
-
-func orFirst(first, other *Waiting) *Waiting {
-	if first != nil {
-		return first
-	}
-	return other
 }
 
 // heldOf are the digests of what waits on a device.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -133,15 +134,20 @@ func (r *Runner) touchedThroughFleet(ctx context.Context, s *settlement) map[fle
 	return touched
 }
 
-// takeOver finds the rollouts that the changes supersede, and the members of the new one: the devices that are touched
-// by what wants a rollout, and those that still wait for something in a superseded one.
-func (r *Runner) takeOver(ctx context.Context, s *settlement) {
+// supersedes finds the rollouts that the changes concern, but for one.
+func (r *Runner) supersedes(s *settlement, but int64) {
 	for _, id := range r.liveIDs() {
 		l := r.live[id]
-		if slices.ContainsFunc(l.Members, func(m fleet.RolloutMember) bool { return s.touched[m.Device] }) {
+		if l.ID != but && slices.ContainsFunc(l.Members, func(m fleet.RolloutMember) bool { return s.touched[m.Device] }) {
 			s.over = append(s.over, l)
 		}
 	}
+}
+
+// takeOver finds the rollouts that the changes supersede, and the members of the new one: the devices that are touched
+// by what wants a rollout, and those that still wait for something in a superseded one.
+func (r *Runner) takeOver(ctx context.Context, s *settlement) {
+	r.supersedes(s, 0)
 	compared := map[int64]*comparison{}
 	for id, h := range s.admission.Holds() {
 		if !slices.ContainsFunc(s.over, func(l *live) bool { return l.ID == h.Rollout }) {
@@ -180,27 +186,42 @@ func (r *Runner) differs(ctx context.Context, id fleet.DeviceID, past, next *fle
 func (r *Runner) conclude(ctx context.Context, s *settlement) error {
 	n := len(s.members)
 	becomes := n > 0 && (len(s.held) > 0 || r.wantsRollout(n, s.registry) || s.access && n > 1)
-	write := fleet.RolloutWrite{Settled: s.registry, Release: s.release, Touched: slices.Collect(maps.Keys(s.touched))}
-	now := r.now()
+	now, woken := r.now(), s.woken()
+	write := r.writeOf(s, becomes, now)
+	for _, h := range write.Hold {
+		delete(woken, h.Device)
+	}
+	write.Touched, write.Wake = slices.Collect(maps.Keys(s.touched)), slices.Collect(maps.Keys(woken))
+	return r.keep(ctx, write, now)
+}
+
+// writeOf is what is to be kept of a settlement: rollouts that it supersedes end, and where a new one begins, devices
+// are held for it.
+func (r *Runner) writeOf(s *settlement, begins bool, now time.Time) fleet.RolloutWrite {
+	write := fleet.RolloutWrite{Settled: s.registry, Release: s.release}
 	last := s.changes[len(s.changes)-1]
 	for _, l := range s.over {
 		ended := supersede(l.Rollout, last.Number, last.Cause, now)
 		ended.Members = nil
 		write.Rollouts = append(write.Rollouts, ended)
 	}
+	if !begins {
+		return write
+	}
+	write.Rollouts = append(write.Rollouts, r.newRollout(s))
+	for id, generation := range s.members {
+		write.Hold = append(write.Hold, fleet.Hold{Device: id, Generation: generation})
+	}
+	return write
+}
+
+// woken are the devices that the changes touch, or that a superseded rollout holds no more.
+func (s *settlement) woken() map[fleet.DeviceID]bool {
 	woken := maps.Clone(s.touched)
 	for _, h := range s.release {
 		woken[h.Device] = true
 	}
-	if becomes {
-		write.Rollouts = append(write.Rollouts, r.newRollout(s))
-		for id, generation := range s.members {
-			write.Hold = append(write.Hold, fleet.Hold{Device: id, Generation: generation})
-			delete(woken, id)
-		}
-	}
-	write.Wake = slices.Collect(maps.Keys(woken))
-	return r.keep(ctx, write, now)
+	return woken
 }
 
 // newRollout is the one for the members of a settlement. It does not start by itself where it takes over a rollout

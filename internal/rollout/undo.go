@@ -86,13 +86,7 @@ func (r *Runner) findReached(ctx context.Context, u *undoing) {
 			u.touched[id] = true
 		}
 	}
-	for _, id := range r.liveIDs() {
-		l := r.live[id]
-		if l.ID != u.rollout.ID &&
-			slices.ContainsFunc(l.Members, func(m fleet.RolloutMember) bool { return u.touched[m.Device] }) {
-			u.over = append(u.over, l)
-		}
-	}
+	r.supersedes(u.settlement, u.rollout.ID)
 	for id := range u.registry.Devices {
 		hold, held := u.admission.Hold(id)
 		taken := slices.ContainsFunc(u.over, func(l *live) bool { return l.ID == hold.Rollout })
@@ -116,27 +110,14 @@ func (r *Runner) undoWrite(ctx context.Context, u *undoing, now time.Time) fleet
 	who := fleet.ActorOf(ctx)
 	ended := undone(u.rollout, who, u.registry.Generation, now)
 	ended.Members = nil
-	write := fleet.RolloutWrite{Settled: u.registry, Rollouts: []fleet.Rollout{ended}, Release: u.release}
-	cause := u.changes[0].Cause
-	for _, l := range u.over {
-		superseded := supersede(l.Rollout, u.registry.Generation, cause, now)
-		superseded.Members = nil
-		write.Rollouts = append(write.Rollouts, superseded)
-	}
+	write := r.writeOf(u.settlement, len(u.members) > 0, now)
 	if len(u.back) > 0 {
-		write.Rollouts = append(write.Rollouts, r.backRollout(u, cause, now))
+		back := r.backRollout(u, u.changes[0].Cause, now)
+		write.Rollouts = slices.Insert(write.Rollouts, len(u.over), back)
 		write.Consents = []fleet.GroupConsent{{Answer: fleet.AnswerConsent, Removals: true, By: who, At: now}}
 	}
-	if len(u.members) > 0 {
-		write.Rollouts = append(write.Rollouts, r.newRollout(u.settlement))
-		for id, generation := range u.members {
-			write.Hold = append(write.Hold, fleet.Hold{Device: id, Generation: generation})
-		}
-	}
-	woken := maps.Clone(u.touched)
-	for _, h := range u.release {
-		woken[h.Device] = true
-	}
+	write.Rollouts = slices.Insert(write.Rollouts, 0, ended)
+	woken := u.woken()
 	for id := range u.back {
 		woken[id] = true
 	}

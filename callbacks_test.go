@@ -24,6 +24,7 @@ var wired = map[string][]string{
 	"internal/notify":    {"internal/health", "internal/mirror", "internal/store"},
 	"internal/reconcile": {"internal/health", "internal/mirror", "internal/sandbox", "internal/store"},
 	"internal/rollout":   {"internal/health", "internal/mirror", "internal/reconcile", "internal/store"},
+	"internal/seal":      {"internal/store"},
 	"internal/store":     {"internal/discovery", "internal/health", "internal/mirror"},
 	"internal/syncthing": {"internal/discovery"},
 }
@@ -79,7 +80,7 @@ func wiredCalls(t *testing.T) map[string]map[string]bool {
 				return true
 			}
 			named, ok := w.info.TypeOf(literal).(*types.Named)
-			if !ok || named.Obj().Name() != "Options" || named.Obj().Pkg() == w.pkg {
+			if !ok || !strings.HasSuffix(named.Obj().Name(), "Options") || named.Obj().Pkg() == w.pkg {
 				return true
 			}
 			from := room(named.Obj().Pkg().Path())

@@ -93,7 +93,7 @@ type App struct {
 
 	changes   *changes
 	store     *store.Store
-	sealing   *sealing
+	sealing   *seal.Rotation
 	backups   *backup.Schedule
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
@@ -156,7 +156,10 @@ func (a *App) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.store, a.sealing = opened, newSealing(a, opened, keys)
+	a.store = opened
+	a.sealing = seal.NewRotation(seal.RotationOptions{
+		Store: opened, Keys: keys, Home: a.o.Home, Outside: !a.o.SealKey.IsZero(), Log: a.log, Step: a.o.Step,
+	})
 	if a.o.NewAdminToken {
 		return renewAdmin(ctx, opened, a.o.Home)
 	}
@@ -323,7 +326,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("discovery", a.discovery.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
 	a.life.background("old revisions", a.forgetOld, a.fail)
-	a.life.background("rotation of the seal key", a.sealing.run, a.fail)
+	a.life.background("rotation of the seal key", a.sealing.Run, a.fail)
 	a.life.background("audit", a.store.RunAuditor, a.fail)
 	a.life.background("backups", a.backups.Run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)

@@ -54,28 +54,6 @@ func TestAKeyFromOutsideIsReplacedByTheOneBeforeIt(t *testing.T) {
 	}
 }
 
-// A rotation whose first write failed kept both keys until the next start: typing the command again did nothing.
-func TestARotationThatWasBegunGoesOnWhenItIsAskedForAgain(t *testing.T) {
-	a, err := New(t.Context(), optionsOf(t.TempDir(), fleet.Secret{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun := newSealing(a, a.store, a.sealing.keys.With(seal.Random())) // its run does not run
-	for range 2 {
-		if err := begun.RotateSeal(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	select {
-	case <-begun.begun:
-	default:
-		t.Error("nothing finishes it")
-	}
-	if err := a.Stop(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A process that is killed while it writes the key file leaves one beside it, with keys that go out of use.
 func TestKeysThatACrashLeftAreRemoved(t *testing.T) {
 	home := t.TempDir()

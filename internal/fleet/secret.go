@@ -48,3 +48,10 @@ type PutSecret struct {
 	Keys  *[]string // nil: the list stays
 	Tags  *[]Tag    // likewise
 }
+
+// SealKeys is how the keys stand that seal the database.
+type SealKeys struct {
+	Key     string   // ID of the one that seals
+	Older   []string // IDs of those that something may still be sealed with
+	Trouble string   // why a rotation does not come to its end
+}

@@ -7,18 +7,12 @@ import (
 
 	"muster/api"
 	"muster/internal/auth"
+	"muster/internal/fleet"
 )
-
-// Seal is how the keys stand that seal the database.
-type Seal struct {
-	Key     string   // ID of the one that seals
-	Older   []string // IDs of those that something may still be sealed with
-	Trouble string   // why a rotation does not come to its end
-}
 
 // Sealing rotates the seal key.
 type Sealing interface {
-	Seal() Seal
+	Seal() fleet.SealKeys
 	// RotateSeal begins a rotation, or leaves one that is under way to itself.
 	RotateSeal(ctx context.Context) error
 }

@@ -1,5 +1,10 @@
 package fleet
 
+import (
+	"bytes"
+	"slices"
+)
+
 // BaseEntry is what is recorded of one place of one device's configuration because Muster wrote there, or because it
 // lies in a member that Muster made: whose the place is, and what it holds without Muster. internal/desired/DESIGN.md
 // has the rules. Base, Written, Intended and Earlier may tell secrets: they are sealed at rest and never logged. The
@@ -51,4 +56,14 @@ func (e BaseEntry) Stands() bool {
 		return false
 	}
 	return e.State == BaseOurs || e.State == BaseSending
+}
+
+// SameEntries tells whether two sets of entries record the same, in the same order.
+func SameEntries(a, b []BaseEntry) bool {
+	return slices.EqualFunc(a, b, func(x, y BaseEntry) bool {
+		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied &&
+			x.ByAdmin == y.ByAdmin && x.Version == y.Version &&
+			slices.Equal(x.Templates, y.Templates) && bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) &&
+			bytes.Equal(x.Earlier, y.Earlier) && bytes.Equal(x.Sent, y.Sent)
+	})
 }

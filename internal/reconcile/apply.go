@@ -122,12 +122,8 @@ func (e *Engine) begin(ctx context.Context, j *job) (*attempt, error) {
 	a := &attempt{Engine: e, j: j, planned: j.plan, stored: j.entries}
 	var sent []desired.Sent
 	for _, c := range j.plan.Sendable() {
-		s := desired.Sent{Key: c.Key, To: c.Sending()}
-		if c.Key.String() == passwordKey {
-			s.Digest = e.phraseDigest(j.m.id, c.Sending().Str())
-		}
 		a.restarts = a.restarts || strings.EqualFold(c.Key.At(0).Name, "gui")
-		sent = append(sent, s)
+		sent = append(sent, desired.Sent{Key: c.Key, To: c.Sending(), Digest: c.PhraseDigest(j.m.id, e.o.DigestKey)})
 	}
 	a.writes = a.makeWrites()
 	a.record = plan.RecordOf(j.plan, j.observed(), a.writes)
@@ -181,7 +177,7 @@ func (a *attempt) write(ctx context.Context) error {
 		a.writes = a.makeWrites()
 	}
 	for i, w := range a.writes {
-		if a.buildsOnRejected(w) {
+		if slices.ContainsFunc(a.rejected, func(r rejection) bool { return w.BuildsOn(r.keys) }) {
 			continue
 		}
 		if !a.mayWrite(ctx, a.j) {
@@ -256,29 +252,6 @@ func (a *attempt) transmit(ctx context.Context, w plan.Write, body stconfig.Valu
 		bytes = body.JSON()
 	}
 	return a.j.session.Write(ctx, w.Method, w.Path, bytes)
-}
-
-// buildsOnRejected tells whether a write needs what the daemon just refused: folders need their devices, ignore
-// patterns their folder and a folder that starts its patterns, and nothing is removed when something could not be
-// added.
-func (a *attempt) buildsOnRejected(w plan.Write) bool {
-	for _, key := range w.Keys {
-		for _, r := range a.rejected {
-			for _, refused := range r.keys {
-				resumes := order(refused) == order(patterns) && order(key) == order(patterns)-1 && refused.At(1) == key.At(1)
-				if order(refused) < order(key) || resumes {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-var patterns = stconfig.Key{}.Child("ignores")
-
-func order(key stconfig.Key) int {
-	return slices.Index([]string{"", "devices", "folders", "ignores"}, strings.ToLower(key.At(0).Name))
 }
 
 // observed is the document that the plan was made from, with ignore patterns where templates name them.

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"slices"
 
 	"muster/internal/fleet"
 	"muster/internal/memlimit"
@@ -63,14 +62,7 @@ func (e *Engine) choices(ctx context.Context, j *job, r *request) error {
 	answers, err := e.o.Store.PutConsents(ctx, answers)
 	for _, c := range answers {
 		r.armed = append(r.armed, c.ID)
-		j.m.history.arm(c)
+		j.m.history.answers.Arm(c)
 	}
 	return err
-}
-
-// disarm forgets what an apply consented to.
-func (m *history) disarm(r *request) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.endConsents(func(c fleet.Consent) bool { return slices.Contains(r.armed, c.ID) })
 }

@@ -238,11 +238,24 @@ func (e *Engine) item(id fleet.DeviceID) *item {
 func (e *Engine) ConfigSeen(id fleet.DeviceID) { e.enqueue(id) }
 
 // AdmissionChanged says that devices are planned from another generation now.
-func (e *Engine) AdmissionChanged(devices []fleet.DeviceID) {
+func (e *Engine) AdmissionChanged(devices []fleet.DeviceID) { e.queueAll(devices, func(*history) {}) }
+
+// ConsentsGiven says that an undo gave devices consents.
+func (e *Engine) ConsentsGiven(devices []fleet.DeviceID) {
+	e.queueAll(devices, func(h *history) { h.answers.SetUnread(true) })
+}
+
+// Wake plans devices anew: something changed for them that neither the daemon nor the registry shows.
+func (e *Engine) Wake(devices []fleet.DeviceID) { e.queueAll(devices, (*history).forgetInputs) }
+
+// queueAll queues devices, and notes why in what is remembered of each.
+func (e *Engine) queueAll(devices []fleet.DeviceID, note func(*history)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range devices {
-		e.push(e.item(id))
+		m := e.item(id)
+		note(&m.history)
+		e.push(m)
 	}
 }
 
@@ -263,7 +276,7 @@ func (e *Engine) Online(id fleet.DeviceID) {
 func (e *Engine) Offline(id fleet.DeviceID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if m := e.items[id]; m != nil && m.history.hasConsents() {
+	if m := e.items[id]; m != nil && m.history.answers.Any() {
 		e.push(m)
 	}
 }

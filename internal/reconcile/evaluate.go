@@ -153,7 +153,7 @@ func (x *evaluating) readPatterns(ctx context.Context) {
 		return
 	}
 	asking := asking{Engine: x.Engine}
-	x.j.doc = withIgnores(x.j.doc, asking.patterns(ctx, x.j, r.Ignores, nil))
+	x.j.doc = desired.WithIgnores(x.j.doc, asking.patterns(ctx, x.j, r.Ignores, nil))
 }
 
 // soFar folds the templates that come before this one.

@@ -22,7 +22,7 @@ func (e *Engine) conclude(j *job) {
 	if j.lost {
 		return
 	}
-	j.m.history.keepWaiting(j.plan, func(c plan.Change) string { return e.consentDigest(j.m.id, c) })
+	j.m.history.keepWaiting(j.plan, func(c plan.Change) string { return c.ConsentDigest(j.m.id, e.o.DigestKey) })
 	e.rememberHeld(j)
 	e.report(j.m.id, j.findings())
 	if j.change == nil {
@@ -30,15 +30,10 @@ func (e *Engine) conclude(j *job) {
 	}
 }
 
-// maxWaiting is of how many changes of a device it is known between two passes that they wait.
-const maxWaiting = 1000
-
 // keepWaiting notes what of a plan is not sent by itself. A consent to what is not planned any more is over: a consent
 // to one change is none to the same change of another day.
 func (m *history) keepWaiting(p plan.Plan, digestOf func(plan.Change) string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.endConsents(func(given fleet.Consent) bool {
+	m.answers.End(func(given fleet.Consent) bool {
 		planned := given.Key == "" || slices.ContainsFunc(p.Changes, func(c plan.Change) bool {
 			return c.Key.String() == given.Key && digestOf(c) == given.Change
 		})

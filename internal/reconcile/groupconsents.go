@@ -65,7 +65,7 @@ func (e *Engine) findAnswers(ctx context.Context, j *job) (found bool, err error
 	}
 	made, err := e.o.Store.PutConsents(ctx, e.fromGroups(j, groups))
 	for _, c := range made {
-		j.m.history.arm(c)
+		j.m.history.answers.Arm(c)
 	}
 	return found || len(made) > 0, err
 }
@@ -84,7 +84,7 @@ func (e *Engine) fromGroups(j *job, groups []fleet.GroupConsent) []fleet.Consent
 		}
 		g := groups[i]
 		consents = append(consents, fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: g.Answer,
-			Change: e.consentDigest(j.m.id, c), By: g.By, At: g.At, Until: time.Now().Add(fleet.ConsentTime), Group: g.ID})
+			Change: c.ConsentDigest(j.m.id, e.o.DigestKey), By: g.By, At: g.At, Until: time.Now().Add(fleet.ConsentTime), Group: g.ID})
 	}
 	return consents
 }
@@ -118,7 +118,7 @@ func (e *Engine) keepAnswered(ctx context.Context, j *job) (kept bool, err error
 	if err := e.read(ctx, j); err != nil {
 		return false, err
 	}
-	entries, err := desired.Keep(j.entries, keep, withIgnores(j.doc, j.m.history.lastIgnores()))
+	entries, err := desired.Keep(j.entries, keep, desired.WithIgnores(j.doc, j.m.history.lastIgnores()))
 	if err != nil {
 		return false, err
 	}
@@ -128,8 +128,6 @@ func (e *Engine) keepAnswered(ctx context.Context, j *job) (kept bool, err error
 	if err := e.o.Store.CloseConsents(ctx, ids, 0); err != nil {
 		e.log.Warn("used consents not closed", logkey.Device, j.m.id, logkey.Err(err))
 	}
-	j.m.history.mu.Lock()
-	defer j.m.history.mu.Unlock()
-	j.m.history.endConsents(func(c fleet.Consent) bool { return slices.Contains(ids, c.ID) })
+	j.m.history.answers.EndAll(ids)
 	return true, nil
 }

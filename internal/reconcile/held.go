@@ -18,7 +18,7 @@ func (e *Engine) rememberHeld(j *job) {
 			continue
 		}
 		held = append(held, plan.NewlyHeld{
-			Change: plan.HeldChange{Key: c.Key.String(), Digest: e.consentDigest(j.m.id, c), Templates: c.Templates},
+			Change: plan.HeldChange{Key: c.Key.String(), Digest: c.ConsentDigest(j.m.id, e.o.DigestKey), Templates: c.Templates},
 			Shown:  grouping.HeldGroup(c, e.mayBeConsentedTo(j, c)),
 		})
 	}
@@ -98,15 +98,4 @@ func (e *Engine) AnswerGroup(ctx context.Context, a fleet.GroupAnswer) ([]fleet.
 	}
 	e.Wake(members)
 	return devices, nil
-}
-
-// Wake plans devices anew: something changed for them that neither the daemon nor the registry shows.
-func (e *Engine) Wake(devices []fleet.DeviceID) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, id := range devices {
-		m := e.item(id)
-		m.history.forgetInputs()
-		e.push(m)
-	}
 }

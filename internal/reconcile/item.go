@@ -39,7 +39,7 @@ type request struct {
 }
 
 func newItem(id fleet.DeviceID) *item {
-	return &item{id: id, history: history{stops: plan.NewStops(), consents: map[string]fleet.Consent{}}}
+	return &item{id: id, history: history{stops: plan.NewStops(), answers: plan.NewAnswers()}}
 }
 
 // answer tells everybody who waits for an apply how it went. The caller holds Engine.mu.
@@ -76,7 +76,8 @@ func (t *timer) stop() {
 // history is what is remembered of a device between two passes. It is lost with the process, but for the stops and
 // the consents.
 type history struct {
-	stops *plan.Stops
+	stops   *plan.Stops
+	answers *plan.Answers
 
 	mu sync.Mutex // guards the rest
 
@@ -90,13 +91,8 @@ type history struct {
 	ignores      map[string][]string // as last read
 	ignoresUntil time.Time           // when they are read again
 
-	consents map[string]fleet.Consent // held changes that a person consented to, by key
-
 	restart restarting
 	pass    fleet.Pass // the last finished one; not to be changed
-
-	overConsents   []int64 // that the store has open still
-	unreadConsents bool    // an undo gave consents that are not in consents yet
 
 	unfinished []fleet.Intent // left open by a crash or a lost connection
 }

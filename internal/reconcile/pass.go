@@ -1,11 +1,6 @@
 package reconcile
 
-import (
-	"strings"
-
-	"muster/internal/fleet"
-	"muster/internal/plan"
-)
+import "muster/internal/fleet"
 
 // LastPass is the result of the last finished pass over a device. It asks no daemon.
 func (e *Engine) LastPass(id fleet.DeviceID) fleet.Pass {
@@ -22,18 +17,7 @@ func (e *Engine) LastPass(id fleet.DeviceID) fleet.Pass {
 
 // passOf is the result of the job's plan.
 func (e *Engine) passOf(j *job) fleet.Pass {
-	p := fleet.Pass{Generation: j.view.registry.Generation, Observed: j.digest}
-	for _, c := range j.plan.Changes {
-		switch {
-		case c.Sendable() && p.Unsent == "":
-			p.Unsent = c.Key.String()
-		case c.Class != plan.Skipped && !c.Sendable() && len(p.Waiting) < maxWaiting:
-			p.Waiting = append(p.Waiting, fleet.WaitingChange{Wish: c.Wish().Keyed(e.o.DigestKey), Key: c.Key.String(),
-				Reason:  shortened(c.Reason),
-				Stopped: c.Stopped})
-		}
-	}
-	return p
+	return j.plan.Pass(j.view.registry.Generation, j.digest, e.o.DigestKey)
 }
 
 // passed keeps the result of a pass, and tells those who follow when it is another one.
@@ -59,13 +43,4 @@ func (e *Engine) passedAgain(j *job) {
 	}
 	p.Generation = j.view.registry.Generation
 	e.passed(m, p)
-}
-
-// shortened bounds a text that is kept for each device, and into which a template could put anything.
-func shortened(text string) string {
-	const most = 2 << 10
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -1,11 +1,9 @@
 package reconcile
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"muster/internal/fleet"
@@ -49,7 +47,7 @@ func (e *Engine) process(ctx context.Context, m *item) error {
 // unanswered takes a person's apply back that came to nothing: their consent must not go out at some later time, and
 // what else was to be done in this look is still to be done.
 func (e *Engine) unanswered(ctx context.Context, m *item, r *request) {
-	m.history.disarm(r)
+	m.history.answers.EndAll(r.armed)
 	e.closeConsents(context.WithoutCancel(ctx), m)
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -178,7 +176,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 	}
 	j.failed = err
 	if j.halted && r != nil {
-		j.m.history.disarm(r)
+		j.m.history.answers.EndAll(r.armed)
 	}
 	e.judgeFolders(ctx, j)
 	e.conclude(j)
@@ -213,7 +211,7 @@ func (j *job) blocked() string {
 // keepEntries records what a person's edits did to the base where nothing is to be sent. Only a document that was read
 // just now may change what the base of a key is.
 func (e *Engine) keepEntries(ctx context.Context, j *job) error {
-	if sameEntries(j.entries, j.result.Entries) || !j.known.Online {
+	if fleet.SameEntries(j.entries, j.result.Entries) || !j.known.Online {
 		return nil
 	}
 	was := j.digest
@@ -238,15 +236,6 @@ func (e *Engine) putEntries(ctx context.Context, j *job, entries []fleet.BaseEnt
 	}
 	j.entries = entries
 	return e.o.Store.PutBaseEntries(ctx, j.m.id, entries)
-}
-
-func sameEntries(a, b []fleet.BaseEntry) bool {
-	return slices.EqualFunc(a, b, func(x, y fleet.BaseEntry) bool {
-		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied &&
-			x.ByAdmin == y.ByAdmin && x.Version == y.Version &&
-			slices.Equal(x.Templates, y.Templates) && bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) &&
-			bytes.Equal(x.Earlier, y.Earlier) && bytes.Equal(x.Sent, y.Sent)
-	})
 }
 
 // planFailed says that no plan could be made. What is a template's fault stays so until something changes.

@@ -9,7 +9,6 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 	"muster/internal/plan"
-	"muster/internal/stconfig"
 )
 
 // accessRetry is how often Muster tries to reach a lost daemon at its new access.
@@ -59,8 +58,8 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 	if err != nil {
 		return true, err
 	}
-	patterns := e.readIgnores(ctx, j, ignoresIn(stored))
-	if j.entries, err = desired.Finish(stored, withIgnores(j.doc, patterns), j.m.id, nil); err != nil {
+	patterns := e.readIgnores(ctx, j, desired.IgnoresIn(stored))
+	if j.entries, err = desired.Finish(stored, desired.WithIgnores(j.doc, patterns), j.m.id, nil); err != nil {
 		return true, err
 	}
 	outcome, detail := fleet.OutcomePartial, "verified after an interruption: something is still missing"
@@ -131,15 +130,4 @@ func (e *Engine) recoverAccess(ctx context.Context, j *job, intent fleet.Intent)
 		return nil // it stays where it was
 	}
 	return err
-}
-
-// ignoresIn are the folders whose ignore patterns have entries.
-func ignoresIn(entries []fleet.BaseEntry) []string {
-	var folders []string
-	for _, entry := range entries {
-		if key, err := stconfig.ParseKey(entry.Key); err == nil && key.Len() == 2 && key.At(0).Name == "ignores" {
-			folders = append(folders, key.At(1).Name)
-		}
-	}
-	return folders
 }

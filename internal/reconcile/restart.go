@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"muster/internal/fleet"
@@ -11,10 +10,6 @@ import (
 	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
-
-// needRestart are the options that take effect only when the daemon starts anew: in 2.1 the first two, in 1.19 the
-// last.
-var needRestart = []string{"options.auditenabled", "options.auditfile", "options.databasetuning"}
 
 // restartAgain is how long a daemon that was told to restart is left alone when it says that it needs it all the same.
 const restartAgain = time.Hour
@@ -24,11 +19,6 @@ type restarting struct {
 	asked    bool // in this process
 	required bool
 	toldAt   time.Time // when Muster told it to
-}
-
-func needsRestart(key stconfig.Key) bool {
-	name := strings.ToLower(key.String())
-	return name == "options" || slices.Contains(needRestart, name)
 }
 
 // restart finds out whether the daemon has to start anew for what Muster wrote, and has it do so where that is
@@ -46,13 +36,13 @@ func (e *Engine) restart(ctx context.Context, j *job) {
 func (j *job) mayNeedRestart() bool {
 	r := j.m.history.restartState()
 	for _, c := range j.sent {
-		if needsRestart(c.Key) {
+		if plan.NeedsRestart(c.Key) {
 			return true
 		}
 	}
 	return r.required || !r.asked && slices.ContainsFunc(j.entries, func(entry fleet.BaseEntry) bool {
 		key, err := stconfig.ParseKey(entry.Key)
-		return err == nil && needsRestart(key)
+		return err == nil && plan.NeedsRestart(key)
 	})
 }
 

@@ -29,7 +29,7 @@ func (a *attempt) verify(ctx context.Context) error {
 	if a.j.change != nil {
 		return a.verifyChange(ctx)
 	}
-	entries, err := desired.Finish(a.begun, withIgnores(a.j.doc, patterns), a.j.m.id, a.acknowledged)
+	entries, err := desired.Finish(a.begun, desired.WithIgnores(a.j.doc, patterns), a.j.m.id, a.acknowledged)
 	if err != nil {
 		return a.leaveOpen(err)
 	}

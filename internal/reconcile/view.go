@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"strings"
 	"sync"
 
+	"muster/internal/desired"
 	"muster/internal/fleet"
-	"muster/internal/stconfig"
 	"muster/internal/template"
 )
 
@@ -63,7 +62,7 @@ func (e *Engine) newView(r *fleet.Registry) *view {
 	v := &view{registry: r, known: e.o.Daemon.Known, templates: make(map[int64]templateSum, len(r.Templates))}
 	for _, t := range r.Templates {
 		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)),
-			t.Reads.OrAll().ReadsFleet(), mayShare(t.Template)}
+			t.Reads.OrAll().ReadsFleet(), desired.MayShare(t.Template)}
 	}
 	v.fleet = sync.OnceValue(func() *template.Fleet {
 		all := make([]template.Facts, 0, len(r.Devices))
@@ -105,25 +104,6 @@ func (v *view) fleetFor(t fleet.Template) *template.Fleet {
 		return v.fleet()
 	}
 	return nil
-}
-
-// mayShare tells whether a template may share a folder with devices. Which devices are registered, and their labels,
-// then count.
-func mayShare(t fleet.Template) bool {
-	key, err := stconfig.ParseKey(t.Key)
-	if err != nil || key.IsRoot() {
-		return t.Reads.OrAll().Sharing
-	}
-	for i := range key.Len() {
-		if strings.EqualFold(key.At(i).Name, "devices") {
-			return true
-		}
-	}
-	switch section := strings.ToLower(key.At(0).Name); section {
-	case "folders", "defaults", "*":
-		return t.Reads.OrAll().Sharing
-	}
-	return false
 }
 
 // fingerprint of what a device is planned from.

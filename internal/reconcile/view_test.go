@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/template"
 )
@@ -35,7 +36,7 @@ func TestWhichTemplatesDependOnOtherDevices(t *testing.T) {
 				t.Fatal(err)
 			}
 			made := fleet.Template{Key: test.key, Text: test.text, Reads: program.Reads()}
-			if reads, shares := made.Reads.ReadsFleet(), mayShare(made); reads != test.fleet || shares != test.shares {
+			if reads, shares := made.Reads.ReadsFleet(), desired.MayShare(made); reads != test.fleet || shares != test.shares {
 				t.Errorf("got %t, %t", reads, shares)
 			}
 		})
@@ -45,7 +46,7 @@ func TestWhichTemplatesDependOnOtherDevices(t *testing.T) {
 // As long as it is not known what a template reads, it counts as depending on everything.
 func TestATemplateOfUnknownInputsDependsOnOtherDevices(t *testing.T) {
 	made := fleet.Template{Key: "folders.a", Text: "{}"}
-	if !made.Reads.OrAll().ReadsFleet() || !mayShare(made) {
+	if !made.Reads.OrAll().ReadsFleet() || !desired.MayShare(made) {
 		t.Error("it does not")
 	}
 }

@@ -111,8 +111,8 @@ func (w *whatIf) effect(ctx context.Context, id fleet.DeviceID, planned []plan.C
 	case err != nil:
 		return err
 	default:
-		effect.Brings = without(j.plan.Changes, planned)
-		effect.Drops = without(planned, j.plan.Changes)
+		effect.Brings = plan.Without(j.plan.Changes, planned)
+		effect.Drops = plan.Without(planned, j.plan.Changes)
 	}
 	if effect.Unread || effect.Err != nil || len(effect.Brings)+len(effect.Drops) > 0 {
 		w.mu.Lock()
@@ -206,23 +206,4 @@ func reported(err error) bool {
 		return true
 	}
 	return false
-}
-
-// without are the changes that are not among the others.
-func without(changes, others []plan.Change) []plan.Change {
-	type fate struct {
-		class  plan.Class
-		digest string
-	}
-	have := map[string]fate{}
-	for _, c := range others {
-		have[c.Key.String()] = fate{c.Class, c.Digest()}
-	}
-	var left []plan.Change
-	for _, c := range changes {
-		if f, ok := have[c.Key.String()]; !ok || f != (fate{c.Class, c.Digest()}) {
-			left = append(left, c)
-		}
-	}
-	return left
 }

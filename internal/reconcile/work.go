@@ -3,10 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -199,7 +196,7 @@ func (e *Engine) makePlan(ctx context.Context, j *job, live bool) error {
 	var fold desired.Input
 	for attempt := 0; ; attempt++ {
 		fold = e.foldInput(ctx, j, secrets)
-		fold.Observed = withIgnores(j.doc, patterns)
+		fold.Observed = desired.WithIgnores(j.doc, patterns)
 		result, err := desired.Fold(fold)
 		if err := cmp.Or(secrets.err, err); err != nil {
 			return err
@@ -238,7 +235,7 @@ func (e *Engine) planInput(ctx context.Context, j *job, secrets *secretCache) pl
 		Why:        func(key stconfig.Key) plan.Why { return plan.Why(j.result.Why(key)) },
 		Facts:      e.guardFacts(ctx, j),
 		Secret:     secrets.text,
-		SamePhrase: e.samePhrase(j.entries, j.m.id),
+		SamePhrase: plan.SamePhrase(j.entries, j.m.id, e.o.DigestKey),
 		Consent:    e.consented(j.m),
 		Stopped:    j.m.history.stops.Reason,
 	}
@@ -267,35 +264,6 @@ func (e *Engine) evaluate(ctx context.Context, j *job) func(fleet.Template, stco
 			Fleet: j.view.fleetFor(t)})
 		return desired.Fragment{Value: r.Value, ReadsConfig: r.ReadsConfig}, err
 	}
-}
-
-// withIgnores is the document with the ignore patterns that were read, as the section `ignores`.
-func withIgnores(doc stconfig.Value, patterns map[string][]string) stconfig.Value {
-	if len(patterns) == 0 {
-		return doc
-	}
-	section := stconfig.Obj()
-	for folder := range doc.Get("folders").Values() {
-		id := folder.Get("id").Str()
-		lines, read := patterns[id]
-		if !read {
-			continue
-		}
-		list := make([]stconfig.Value, len(lines))
-		for i, line := range lines {
-			list[i] = stconfig.Text(line)
-		}
-		section = stconfig.Obj(append(membersOf(section), stconfig.Member{Name: id, Value: stconfig.List(list...)})...)
-	}
-	return doc.With("ignores", section)
-}
-
-func membersOf(v stconfig.Value) []stconfig.Member {
-	var members []stconfig.Member
-	for name, member := range v.Members() {
-		members = append(members, stconfig.Member{Name: name, Value: member})
-	}
-	return members
 }
 
 // readIgnores reads the patterns of these folders, where the device has them. What cannot be read stays unknown, and is
@@ -348,25 +316,4 @@ func (m *history) untilIgnores() time.Duration {
 // taking asks for the memory of a fold.
 func taking(ctx context.Context) func(bytes int64) error {
 	return func(bytes int64) error { return memlimit.Take(ctx, bytes) }
-}
-
-const passwordKey = "gui.password"
-
-// samePhrase tells whether a password is the one that was sent when the daemon made a hash.
-func (e *Engine) samePhrase(entries []fleet.BaseEntry, id fleet.DeviceID) func(text, hash string) bool {
-	return func(text, hash string) bool {
-		for _, entry := range entries {
-			if entry.Key == passwordKey && entry.State == fleet.BaseOurs && len(entry.Sent) > 0 {
-				return string(entry.Written) == string(stconfig.Text(hash).JSON()) &&
-					hmac.Equal(entry.Sent, e.phraseDigest(id, text))
-			}
-		}
-		return false
-	}
-}
-
-func (e *Engine) phraseDigest(id fleet.DeviceID, text string) []byte {
-	h := hmac.New(sha256.New, e.o.DigestKey)
-	fmt.Fprintf(h, "gui.password %s %s", id, text)
-	return h.Sum(nil)
 }

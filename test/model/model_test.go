@@ -20,17 +20,27 @@ import (
 )
 
 const (
-	lanes = 64  // sequences at a time
-	round = 500 // sequences for one server
+	lanes = 128  // sequences at a time: they wait most of the time
+	round = 1000 // sequences for one server
 )
 
-var ctx = context.Background()
+var (
+	ctx = context.Background()
+	all int // sequences to be made: the flag -rapid.checks
+)
 
 func TestMain(m *testing.M) {
 	server.Main()
 	flag.Parse()
-	if err := flag.Set("test.parallel", fmt.Sprint(lanes)); err != nil { // a sequence waits most of the time
+	var err error
+	if all, err = strconv.Atoi(flag.Lookup("rapid.checks").Value.String()); err != nil {
 		panic(err)
+	}
+	// Each sequence is a test of its own, so that a lane which is done begins the next one.
+	for name, value := range map[string]int{"rapid.checks": 1, "test.parallel": lanes} {
+		if err := flag.Set(name, fmt.Sprint(value)); err != nil {
+			panic(err)
+		}
 	}
 	debug.SetGCPercent(400)
 	if err := os.Setenv("GOGC", "400"); err != nil { // of the server
@@ -39,12 +49,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The flag -rapid.checks is the number of sequences of all lanes together.
+// The flag -rapid.checks is the number of sequences. One that failed is made again with its -run and -rapid.seed.
 func TestTheDaemonHasWhatTheRulesSay(t *testing.T) {
-	all := checks(t)
+	t.Parallel()
 	for done := 0; done < all && !t.Failed(); done += round {
 		t.Run(fmt.Sprint("from ", done+1), func(t *testing.T) {
-			inLanes(t, min(round, all-done), server.Options{})
+			sideBySide(t, min(round, all-done), server.Options{})
 			t.Logf("%d sequences of %d acts so far, of which %d had the device contended",
 				sequences.Load(), actsDone.Load(), goneOn.Load())
 		})
@@ -53,36 +63,23 @@ func TestTheDaemonHasWhatTheRulesSay(t *testing.T) {
 
 // The rules do not depend on the database: a few sequences over the other one.
 func TestTheDaemonHasWhatTheRulesSayOnPostgreSQL(t *testing.T) {
+	t.Parallel()
 	database, err := pgtest.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = database.Stop() })
-	inLanes(t, max(checks(t)/50, 1), server.Options{Database: database.Database(t)})
+	sideBySide(t, max(all/50, 1), server.Options{Database: database.Database(t)})
 }
 
-// checks is the flag -rapid.checks, which inLanes changes until the test ends.
-func checks(t *testing.T) int {
-	checks := flag.Lookup("rapid.checks").Value.String()
-	t.Cleanup(func() { _ = flag.Set("rapid.checks", checks) })
-	all, err := strconv.Atoi(checks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// inLanes makes n sequences with one server.
-func inLanes(t *testing.T, n int, o server.Options) {
-	if err := flag.Set("rapid.checks", fmt.Sprint((n+lanes-1)/lanes)); err != nil {
-		t.Fatal(err)
-	}
+// sideBySide makes n sequences with one server.
+func sideBySide(t *testing.T, n int, o server.Options) {
 	m := startMuster(t, o)
 	m.s.Register(nora, "switched off", "127.0.0.1", 1)
 	m.s.Register(olga, "switched off", "127.0.0.1", 1)
-	t.Run("lanes", func(t *testing.T) {
-		for lane := range min(lanes, n) {
-			t.Run(fmt.Sprint("lane ", lane), func(t *testing.T) {
+	t.Run("sequence", func(t *testing.T) {
+		for i := range n {
+			t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 				t.Parallel()
 				rapid.Check(t, func(rt *rapid.T) { run(rt, m) })
 			})

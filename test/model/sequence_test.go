@@ -317,8 +317,10 @@ func (s *sequence) look() {
 	})
 }
 
-// apply sends a person's answers. The plan may be another by now, of a later generation: the questions are the same.
+// apply sends a person's answers. The plan may be another by now, of a later generation: the questions are the same, but
+// for those that were answered by a request that ended with an error because the daemon's API restarted.
 func (s *sequence) apply(request api.ApplyPlan) {
+	answers := len(request.Consent)+len(request.Keep) > 0
 	s.poll(func() string {
 		request.Digest = &s.plan.Digest
 		_, err := call(s.m, func(c *client.Client) (api.AppliedPlan, error) { return c.ApplyPlan(ctx, s.id, request) })
@@ -328,10 +330,23 @@ func (s *sequence) apply(request api.ApplyPlan) {
 		switch fleet.CodeOf(err) {
 		case fleet.CodeConflict, fleet.CodeUnavailable: // Muster has just been started again
 			s.waitRest()
+			request.Consent, request.Keep = s.held(request.Consent), s.held(request.Keep)
+			if answers && len(request.Consent)+len(request.Keep) == 0 {
+				return ""
+			}
 		default:
 			s.rt.Fatalf("%v%s", err, s.told())
 		}
 		return err.Error()
+	})
+}
+
+// held are those of the keys that wait for an answer.
+func (s *sequence) held(keys []string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
+		return !slices.ContainsFunc(s.plan.Changes, func(c api.PlannedChange) bool {
+			return c.Class == "held" && c.Key == key
+		})
 	})
 }
 

@@ -59,7 +59,7 @@ test-daemons:
 
 test-cases:
 	nice -n 5 $(GO_TEST) -timeout 14m ./test/model -rapid.checks=1000
-	nice -n 5 $(GO_TEST) $(RACE) -timeout 14m $(PROPERTY) -rapid.checks=20
+	nice -n 5 $(GO_TEST) $(RACE) -timeout 14m $(PROPERTY) ./test/model -rapid.checks=20
 	nice -n 5 $(GO_TEST) -timeout 14m $(PROPERTY) -rapid.checks=1000
 	nice -n 5 $(GO_TEST) -p 4 -parallel 4 -timeout 14m $(MATRIX)
 
@@ -70,6 +70,7 @@ soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test -timeout 0 -count 1 -run TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant ./internal/plan -rapid.checks=50000
 	MUSTER_SOAK=1 go test -p 1 -timeout 0 -count 1 $(SCALE)
 	go test -timeout 0 -count 1 ./test/model -rapid.checks=50000
+	go test $(RACE) -timeout 0 -count 1 ./test/model -rapid.checks=1000
 
 fuzz: ## run every fuzz target for a minute
 	@for dir in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \

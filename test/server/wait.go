@@ -13,7 +13,7 @@ import (
 
 const (
 	waitLimit = 2 * time.Minute
-	waitEvery = 20 * time.Millisecond
+	waitEvery = 50 * time.Millisecond // each question costs the server, and servers are many at a time
 )
 
 // Until waits for a condition; it gives "" when it holds, else what is still missing.

@@ -34,6 +34,7 @@ type writer struct {
 // The server is killed with SIGKILL after a random number of acknowledged writes, 200 times on one database. Whatever
 // it acknowledged is there afterwards.
 func TestNothingAcknowledgedIsLostWhenTheServerIsKilled(t *testing.T) {
+	t.Parallel()
 	rounds := 200
 	if soaking() {
 		rounds = 2000

@@ -30,6 +30,7 @@ const (
 // The watchers took every descriptor: the API accepted nothing, the stop switch and /healthz included, and the
 // database could not be opened.
 func TestMoreDaemonsThanDescriptors(t *testing.T) {
+	t.Parallel()
 	farm, err := stsim.New(stsim.Options{Count: crowd, Seed: 11, Network: 71, Shared: true, Quiet: true})
 	if err != nil {
 		t.Fatal(err)

@@ -57,16 +57,24 @@ func (c *changes) mark(change func()) {
 	}
 }
 
-// take empties the changes.
-func (c *changes) take() (fleet.Committed, map[fleet.DeviceID]change) {
+func (c *changes) takeDevices() map[fleet.DeviceID]change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	committed, devices := c.committed, c.devices
-	c.committed, c.devices = fleet.Committed{}, map[fleet.DeviceID]change{}
-	return committed, devices
+	devices := c.devices
+	c.devices = map[fleet.DeviceID]change{}
+	return devices
 }
 
-// forward hands on what was told until ctx ends. What people did comes first: it is why much of the rest happened.
+func (c *changes) takeCommitted() fleet.Committed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	committed := c.committed
+	c.committed = fleet.Committed{}
+	return committed
+}
+
+// forward hands on what was told until ctx ends. What people did comes first: it is why much of the rest happened, and it
+// waits for no more than one device.
 func (a *App) forward(ctx context.Context) error {
 	for {
 		select {
@@ -74,18 +82,21 @@ func (a *App) forward(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		committed, devices := a.changes.take()
-		if !committed.Empty() {
-			a.forwardCommit(committed)
-		}
+		devices := a.changes.takeDevices()
+		a.forwardCommitted()
 		for id, is := range devices {
 			a.forwardDevice(id, is)
+			a.forwardCommitted()
 		}
 	}
 }
 
-// forwardCommit tells the engines what people changed.
-func (a *App) forwardCommit(changed fleet.Committed) {
+// forwardCommitted tells the engines what people changed.
+func (a *App) forwardCommitted() {
+	changed := a.changes.takeCommitted()
+	if changed.Empty() {
+		return
+	}
 	devices := len(changed.Devices) > 0
 	if changed.Registry || devices {
 		a.feed.RegistryChanged()

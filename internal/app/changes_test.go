@@ -17,7 +17,7 @@ func TestWhatADeviceDoesMeanwhileIsHandedOnOnce(t *testing.T) {
 	c.commit(fleet.Committed{Registry: true, Devices: map[fleet.DeviceID]bool{"a": true}})
 	c.commit(fleet.Committed{Admitted: []fleet.DeviceID{"b"}})
 	<-c.some
-	committed, devices := c.take()
+	committed, devices := c.takeCommitted(), c.takeDevices()
 	want := change{aspect: fleet.ConnectionChanged | fleet.PlanChanged, configKept: true}
 	if len(devices) != 2 || devices["a"] != want || devices["b"] != (change{}) {
 		t.Errorf("devices %+v", devices)
@@ -25,7 +25,7 @@ func TestWhatADeviceDoesMeanwhileIsHandedOnOnce(t *testing.T) {
 	if !committed.Registry || !committed.Devices["a"] || len(committed.Admitted) != 1 {
 		t.Errorf("committed %+v", committed)
 	}
-	if committed, devices := c.take(); !committed.Empty() || len(devices) > 0 {
+	if committed, devices := c.takeCommitted(), c.takeDevices(); !committed.Empty() || len(devices) > 0 {
 		t.Errorf("handed on twice: %+v %+v", committed, devices)
 	}
 	select {

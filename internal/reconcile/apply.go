@@ -279,8 +279,6 @@ func (a *attempt) finish(ctx context.Context, outcome fleet.Outcome, detail stri
 
 // leaveOpen remembers an intent whose outcome is not known.
 func (a *attempt) leaveOpen(err error) error {
-	a.j.m.history.mu.Lock()
-	defer a.j.m.history.mu.Unlock()
 	a.j.m.history.unfinished = append(a.j.m.history.unfinished, a.intent)
 	return err
 }

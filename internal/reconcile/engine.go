@@ -344,6 +344,13 @@ func (e *Engine) SecretsChanged() {
 	e.RegistryChanged() //nolint:contextcheck // it only queues work
 }
 
+// Backlog is how many devices wait in the queue.
+func (e *Engine) Backlog() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.queue)
+}
+
 func (e *Engine) step(name string) {
 	if e.o.Step != nil {
 		e.o.Step(name)

@@ -79,6 +79,10 @@ type history struct {
 	stops   *plan.Stops
 	answers *plan.Answers
 
+	// Of the worker, or of Run before there is one:
+	restart    restarting
+	unfinished []fleet.Intent // left open by a crash or a lost connection
+
 	mu sync.Mutex // guards the rest
 
 	print     fingerprint // of what was planned from last
@@ -91,10 +95,7 @@ type history struct {
 	ignores      map[string][]string // as last read
 	ignoresUntil time.Time           // when they are read again
 
-	restart restarting
-	pass    fleet.Pass // the last finished one; not to be changed
-
-	unfinished []fleet.Intent // left open by a crash or a lost connection
+	pass fleet.Pass // the last finished one; not to be changed
 }
 
 func (m *history) forgetInputs() {

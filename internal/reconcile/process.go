@@ -83,7 +83,9 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 	if waiting, err := e.verifyUnfinished(ctx, j); waiting || err != nil {
 		return err
 	}
-	if r == nil && m.history.settled(j) {
+	// What the mirror says comes before anything is read from the store: daemons tell their status every minute, and most
+	// of them have nothing new.
+	if r == nil && j.known.Digest != "" && m.history.isDone(j.known.Digest, j.print) {
 		e.passedAgain(j)
 		return nil
 	}
@@ -97,7 +99,7 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 		return e.carryOut(ctx, j, r.change)
 	}
 	if len(j.templates) == 0 && len(j.entries) == 0 && r == nil && j.known.Digest != "" && !j.isUnsaved() &&
-		!m.history.restartState().required {
+		!m.history.restart.required {
 		m.history.keepWaiting(plan.Plan{}, nil)
 		e.held.Put(m.id, nil)
 		e.report(m.id, plan.Findings{Result: plan.NoTemplates})
@@ -109,7 +111,7 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 	if over, err := e.load(ctx, j); over || err != nil {
 		return errors.Join(err, refuse(r, "the daemon was never read, or its configuration cannot be believed"))
 	}
-	if r == nil && m.history.upToDate(j) {
+	if r == nil && m.history.isDone(j.digest, j.print) {
 		e.passedAgain(j)
 		return nil
 	}
@@ -281,15 +283,7 @@ func (m *history) neverPlanned() bool {
 	return m.print == fingerprint{}
 }
 
-// settled is upToDate by what the mirror says, before anything is read from the store: daemons tell their status every
-// minute, and most of them have nothing new.
-func (m *history) settled(j *job) bool {
-	return j.known.Digest != "" && m.isDone(j.known.Digest, j.print)
-}
-
-// upToDate tells whether this very state was reconciled to its end.
-func (m *history) upToDate(j *job) bool { return m.isDone(j.digest, j.print) }
-
+// isDone tells whether a document was reconciled to its end, with all else that it is planned from.
 func (m *history) isDone(digest string, print fingerprint) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

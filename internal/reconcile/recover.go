@@ -35,9 +35,7 @@ func (e *Engine) findUnfinished(ctx context.Context) error {
 // what is still missing is in the next plan. waiting says that the daemon cannot be read now.
 func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, err error) {
 	h := &j.m.history
-	h.mu.Lock()
 	open := h.unfinished
-	h.mu.Unlock()
 	if len(open) == 0 {
 		return false, nil
 	}
@@ -78,9 +76,7 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		if err != nil && !gone {
 			return true, during("record outcome", err)
 		}
-		h.mu.Lock()
 		h.unfinished = h.unfinished[1:]
-		h.mu.Unlock()
 		if gone {
 			continue
 		}

@@ -34,7 +34,7 @@ func (e *Engine) restart(ctx context.Context, j *job) {
 }
 
 func (j *job) mayNeedRestart() bool {
-	r := j.m.history.restartState()
+	r := j.m.history.restart
 	for _, c := range j.sent {
 		if plan.NeedsRestart(c.Key) {
 			return true
@@ -56,13 +56,13 @@ func (e *Engine) askRestart(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	told := j.m.history.restartState().toldAt
+	told := j.m.history.restart.toldAt
 	again := time.Since(told) >= restartAgain
-	j.m.history.keepRestart(restarting{asked: true, required: required, toldAt: told})
+	j.m.history.restart = restarting{asked: true, required: required, toldAt: told}
 	if !required || !again || !j.device.Settings.Restart || !e.mayWrite(ctx, j) {
 		return nil
 	}
-	j.m.history.keepRestart(restarting{asked: true, required: true, toldAt: time.Now()})
+	j.m.history.restart = restarting{asked: true, required: true, toldAt: time.Now()}
 	e.log.Info("daemon is told to start anew", logkey.Device, j.m.id)
 	return during("restart the daemon", session.Restart(ctx))
 }
@@ -90,21 +90,9 @@ func (e *Engine) stillRegistered(ctx context.Context, j *job) error {
 	return err
 }
 
-func (m *history) restartState() restarting {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.restart
-}
-
-func (m *history) keepRestart(r restarting) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.restart = r
-}
-
 // restartNeeded tells whether the daemon has to start anew, and who does that.
 func (j *job) restartNeeded() plan.Restart {
-	r := j.m.history.restartState()
+	r := j.m.history.restart
 	switch {
 	case !r.required:
 		return plan.RestartNotNeeded

@@ -2,8 +2,8 @@ package reconcile
 
 import (
 	"context"
-	"fmt"
 	"hash/maphash"
+	"strings"
 	"sync"
 
 	"muster/internal/desired"
@@ -125,34 +125,19 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 	}
 	facts, paths := v.facts(id).AppendDigest(nil, fleet.AllFacts), known.System
 	print.inputs = e.sum(print.templates, string(facts), others, labels, string(mode), known.Online, known.Address,
-		known.AddressFixed, known.TooOld, roots, paths.OS, paths.PathSeparator, paths.Tilde, paths.Directories)
+		known.AddressFixed, known.TooOld, texts(roots), paths.OS, paths.PathSeparator, paths.Tilde, texts(paths.Directories))
 	return print
 }
 
-// sum is quick for the types that it names.
+// sum is a digest of comparable values. It holds in this process only.
 func (e *Engine) sum(parts ...any) uint64 {
 	var h maphash.Hash
 	h.SetSeed(e.seed)
 	for _, part := range parts {
-		switch p := part.(type) {
-		case string:
-			maphash.WriteComparable(&h, p)
-		case []string:
-			maphash.WriteComparable(&h, len(p))
-			for _, text := range p {
-				maphash.WriteComparable(&h, text)
-			}
-		case uint64:
-			maphash.WriteComparable(&h, p)
-		case int64:
-			maphash.WriteComparable(&h, p)
-		case int:
-			maphash.WriteComparable(&h, p)
-		case bool:
-			maphash.WriteComparable(&h, p)
-		default:
-			fmt.Fprintf(&h, "%#v\x00", part)
-		}
+		maphash.WriteComparable(&h, part)
 	}
 	return h.Sum64()
 }
+
+// texts makes one text of several. None of them holds a NUL.
+func texts(all []string) string { return strings.Join(all, "\x00") }

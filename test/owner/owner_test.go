@@ -219,6 +219,7 @@ func TestAPasswordThatGoesWithItsTemplateIsKeptOrSetAnew(t *testing.T) {
 
 // A person restored a value that Muster had written earlier, and was asked whose it is.
 func TestARestoredValueIsThePersonsWhoAskedForIt(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(p *place) {
 		made := p.template(10, "set", "options.maxSendKbps", "1000")
 		p.becomes("options.maxSendKbps", "1000")
@@ -245,6 +246,7 @@ func TestARestoredValueIsThePersonsWhoAskedForIt(t *testing.T) {
 
 // A person keeps a whole folder that no template asks for any more; then another template asks for it.
 func TestAKeptFolderIsThePersonsUnderAnotherTemplate(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(p *place) {
 		first := p.template(10, "merge", "folders", shared(nora))
 		p.becomes(share(nora)+".deviceID", fmt.Sprintf("%q", nora))
@@ -273,6 +275,7 @@ func TestAKeptFolderIsThePersonsUnderAnotherTemplate(t *testing.T) {
 
 // A person edits an old document and puts it back: the edit is theirs, the values that Muster wrote earlier are not.
 func TestAnEditInAnOldDocumentIsThePersonsAndTheRestIsNot(t *testing.T) {
+	t.Parallel()
 	onEach(t, func(p *place) {
 		p.patch("options", `{"maxSendKbps": 12345}`)
 		p.rests(fleet.ConfigUnmanaged)

@@ -152,7 +152,8 @@ func (s *SignOn) noteFailure(ctx context.Context, err error, from Client) {
 }
 
 // start starts the session, with the role that the groups of now give.
-func (s *SignOn) start(ctx context.Context, person fleet.ProvenIdentity, used attemptUse, from Client) (Started, error) {
+func (s *SignOn) start(ctx context.Context, person fleet.ProvenIdentity, used attemptUse, from Client) (Started,
+	error) {
 	role, scope, ok := roleOf(s.Rules, person.Groups)
 	if !ok {
 		return Started{}, s.refuse(ctx, person, from)

@@ -23,8 +23,8 @@ func byCode(ctx context.Context, env *environment, server *client.Client, provid
 	if err != nil {
 		return login{}, withHint(err)
 	}
-	fmt.Fprintf(env.Err, "To log in with %s, open\n\n    %s\n\nin a browser on any device, and type the code\n\n    %s\n\n",
-		printable(provider), printable(begun.URL), printable(begun.UserCode))
+	fmt.Fprintf(env.Err, "To log in with %s, open\n\n    %s\n\nin a browser on any device, and type the code"+
+		"\n\n    %s\n\n", printable(provider), printable(begun.URL), printable(begun.UserCode))
 	if begun.DirectURL != "" {
 		fmt.Fprintf(env.Err, "or open %s, and compare the code.\n", printable(begun.DirectURL))
 	}

@@ -27,12 +27,13 @@ func TestFlagsOfSingleSignOnGoTogether(t *testing.T) {
 	if err := os.WriteFile(file, []byte("hidden\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	whole := []string{"--oidc-issuer", "https://id.example", "--oidc-client-id", "muster", "--oidc-client-secret-file", file,
-		"--oidc-role", "admin=a,b", "--oidc-role", "viewer:x,y=c"}
+	whole := []string{"--oidc-issuer", "https://id.example", "--oidc-client-id", "muster", "--oidc-client-secret-file",
+		file, "--oidc-role", "admin=a,b", "--oidc-role", "viewer:x,y=c"}
 	c := serveFlags(t, whole...)
 	got, err := c.signOn()
 	if err != nil || c.check() != nil || len(got.Rules) != 2 || got.Rules[0].Group != "a,b" ||
-		got.ClientSecret.Reveal() != "hidden" || got.Name != "id.example" || strings.Join(got.Scopes, " ") != "profile email" {
+		got.ClientSecret.Reveal() != "hidden" || got.Name != "id.example" ||
+		strings.Join(got.Scopes, " ") != "profile email" {
 		t.Errorf("got %+v, %v, %v", got, err, c.check())
 	}
 	for says, args := range map[string][]string{

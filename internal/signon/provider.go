@@ -261,8 +261,9 @@ func (p *Provider) LogOutURL() string {
 }
 
 func unreachable(cause error) error {
-	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the provider of single sign-on does not answer as it should",
-		Hint: "Try again in a minute, or log in with a password. The server's log says what is wrong.", Err: cause}
+	return &fleet.Error{Code: fleet.CodeUnavailable,
+		Message: "the provider of single sign-on does not answer as it should",
+		Hint:    "Try again in a minute, or log in with a password. The server's log says what is wrong.", Err: cause}
 }
 
 // maxCause is how much of the text of an error is kept, in bytes: it may quote what the provider sent.

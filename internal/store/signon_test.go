@@ -48,7 +48,8 @@ func TestSingleSignOnMakesAUserAndKeepsToTheIdentity(t *testing.T) {
 		third := signOn(s, fleet.Identity{Issuer: berta.Issuer, Subject: "78"}, fleet.RoleViewer, 4)
 		_, err = s.SignOn(t.Context(), third)
 		wantCode(t, err, fleet.CodeConflict) // both names are taken
-		for _, nobody := range []fleet.Identity{{}, {Issuer: berta.Issuer}, {Subject: "77"}, {Issuer: "x", Subject: "a\x00"}} {
+		for _, nobody := range []fleet.Identity{{}, {Issuer: berta.Issuer}, {Subject: "77"},
+			{Issuer: "x", Subject: "a\x00"}} {
 			_, err = s.SignOn(t.Context(), signOn(s, nobody, fleet.RoleViewer, 5))
 			wantCode(t, err, fleet.CodeInvalid)
 		}
@@ -134,7 +135,8 @@ func TestAnIdentityThatMusterDidNotWriteLetsNobodyIn(t *testing.T) {
 				if err == nil && (user.Name == "berta" || user.Name == "root") {
 					t.Errorf("%s: got %+v", what, user)
 				}
-				if v, err := s.SessionByHash(t.Context(), sessionOf("berta", 1, s.clock()).Hash); err == nil && v.Identity != berta {
+				v, err := s.SessionByHash(t.Context(), sessionOf("berta", 1, s.clock()).Hash)
+				if err == nil && v.Identity != berta {
 					t.Errorf("%s: the session %+v counts", what, v)
 				}
 			})

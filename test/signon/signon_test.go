@@ -250,7 +250,8 @@ func TestAPersonIsTheSubjectAndNeverTheirAddress(t *testing.T) {
 			t.Fatalf("got %+v", a)
 		}
 		a := b.open("/ui/")
-		if !strings.Contains(a.text, "with the role viewer") || strings.Contains(a.text, "<strong>anna@example.org</strong>") {
+		if !strings.Contains(a.text, "with the role viewer") ||
+			strings.Contains(a.text, "<strong>anna@example.org</strong>") {
 			t.Errorf("%s: got %s", name, a.text)
 		}
 		if unverified := strings.Contains(a.text, "anna@"); unverified && name == "anna-3" {

@@ -65,6 +65,7 @@ type world struct {
 
 // setting are what a test wants otherwise.
 type setting struct {
+	host   string // that Muster is addressed by
 	rules  string // one on each line
 	groups string // the claim
 	name   string // likewise
@@ -87,7 +88,7 @@ func newWorld(t *testing.T, s setting) *world {
 	t.Cleanup(func() { _ = kept.Close() })
 	w := &world{t: t, store: kept, log: &logged{}}
 	server := httptest.NewUnstartedServer(nil)
-	w.url = "http://" + server.Listener.Addr().String()
+	w.url = "http://" + strings.Replace(server.Listener.Addr().String(), "127.0.0.1", or(s.host, "127.0.0.1"), 1)
 	server.Config.Handler = w.handler(s)
 	server.Start()
 	t.Cleanup(server.Close)

@@ -14,8 +14,8 @@ const provider = new Provider(issuer, {
     client_id: 'muster',
     client_secret: 'secret-of-muster',
     application_type: 'native', // loopback addresses on any port
-    redirect_uris: ['http://127.0.0.1/ui/login/callback'],
-    post_logout_redirect_uris: ['http://127.0.0.1/ui/login'],
+    redirect_uris: ['http://127.0.0.1/ui/login/callback', 'http://localhost/ui/login/callback'],
+    post_logout_redirect_uris: ['http://127.0.0.1/ui/login', 'http://localhost/ui/login'],
     response_types: ['code'],
     grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
     token_endpoint_auth_method: 'client_secret_basic',

@@ -151,9 +151,10 @@ func TestABackupDatedInTheFutureHadTheScheduleRunBackToBack(t *testing.T) {
 func TestTheBackupThatWasJustMadeIsNotRemoved(t *testing.T) {
 	folder := t.TempDir()
 	var clock atomic.Int64 // minutes
-	s := NewSchedule(Plan{Every: time.Hour, Folder: folder, Keep: 1}, func(_ context.Context, path string, _ Lock) (Made, error) {
+	create := func(_ context.Context, path string, _ Lock) (Made, error) {
 		return Made{Path: path}, os.WriteFile(path, nil, 0o600)
-	}, func() time.Time { return time.Unix(0, 0).Add(time.Duration(clock.Load()) * time.Minute) },
+	}
+	s := NewSchedule(Plan{Every: time.Hour, Folder: folder, Keep: 1}, create, func() time.Time { return time.Unix(0, 0).Add(time.Duration(clock.Load()) * time.Minute) },
 		slog.New(slog.DiscardHandler))
 	clock.Store(10)
 	first, err := s.one(t.Context())

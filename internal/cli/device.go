@@ -107,8 +107,8 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 	return take(ctx, env, server, presented{device, trust})
 }
 
-// prove gives the pin of a device whose record in the database another program wrote. Its daemon is not contacted before,
-// so that only a fingerprint from the daemon's machine will do.
+// prove gives the pin of a device whose record in the database another program wrote. Its daemon is not contacted
+// before, so that only a fingerprint from the daemon's machine will do.
 func (c *deviceTrustCommand) prove(ctx context.Context, env *environment, server *client.Client,
 	device api.Device) error {
 	address := cmp.Or(device.APIAddress, "whatever address discovery finds")

@@ -14,8 +14,8 @@ func (s *Store) TrustDevice(ctx context.Context, id fleet.DeviceID, pin string) 
 	})
 }
 
-// givePin pins what a person, or enroll on the daemon's machine, gave. That proves an altered row as well, without plain
-// HTTP: the API key goes to the daemon that has the certificate, whatever the address is.
+// givePin pins what a person, or enroll on the daemon's machine, gave. That proves an altered row as well, without
+// plain HTTP: the API key goes to the daemon that has the certificate, whatever the address is.
 func (t *tx) givePin(id fleet.DeviceID, pin string) (fleet.DeviceSettings, error) {
 	row, err := t.registered(id)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"muster/internal/logkey"
 )
 
-// ProvenFile is the name of a file in the home that says what the database has proofs of. Who writes to the database
-// only cannot take it away: a seal check of before the proofs, put back from a copy, has nothing believed a second time.
+// ProvenFile is the name of a file in the home that says what the database has proofs of. A program that writes to the
+// database only cannot remove it. A seal check of before the proofs, put back from a copy, is refused because of it.
 const ProvenFile = "proofs.kept"
 
 // provenLevel is what the database has proofs of; each level has those of the ones before.
@@ -94,8 +94,9 @@ func (s *Store) wantMarkBelow(level provenLevel) error {
 	}
 	return &fleet.Error{
 		Code: fleet.CodeConflict, During: "open database", Message: message,
-		Hint: "If you put back a copy of before the proofs, remove that file and start again: the tokens, users and addresses " +
-			"of devices in the copy are believed. Otherwise another program writes to the database: find out which, then " +
-			"restore a backup; or delete the row seal_check from the table meta and start again, which believes nothing.",
+		Hint: "If you put back a copy of before the proofs, remove that file and start again: the tokens, users and " +
+			"addresses of devices in the copy are believed. Otherwise another program writes to the database: find out " +
+			"which, then restore a backup; or delete the row seal_check from the table meta and start again, which " +
+			"believes nothing.",
 	}
 }

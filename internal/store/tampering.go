@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 )
 
 // tampering is what this process found that is not as Muster wrote it, at its start and since.
@@ -68,8 +69,10 @@ func (s *Store) verifyEnd(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	var ends fleet.AuditEnds
-	if sealed == nil || s.openProof(auditEnds, sealed, &ends) != nil {
-		return []string{"the record of where the audit begins and ends is missing or was changed"}, nil
+	if lost := s.openProof(auditEnds, sealed, &ends); lost != nil {
+		s.log.Error("the end of the audit is not proven", logkey.Err(lost))
+		found := []string{"the record of where the audit begins and ends is missing or was changed"}
+		return found, nil //nolint:nilerr // this is what is to be found out
 	}
 	last, err := scanAudit(s.reads.QueryRowContext(ctx, selectAudit+` ORDER BY id DESC LIMIT 1`))
 	if err != nil && !absent(err) {

@@ -111,7 +111,8 @@ func TestADeviceThatWasRedirectedInTheDatabaseGotItsAPIKeyStolen(t *testing.T) {
 			if err != nil || len(overview.Impairments) != 1 || overview.Impairments[0].Part != string(fleet.PartProofs) {
 				t.Errorf("got %+v, %v", overview.Impairments, err)
 			}
-			if out, code := muster(t, s, "device", "trust", "nas", "--yes"); code == 0 || !strings.Contains(out, "--fingerprint") {
+			out, code := muster(t, s, "device", "trust", "nas", "--yes")
+			if code == 0 || !strings.Contains(out, "--fingerprint") {
 				t.Errorf("trust without a fingerprint ended with %d: %s", code, out)
 			}
 			if out, code := muster(t, s, "device", "trust", "nas", "--fingerprint", genuine); code != 0 {

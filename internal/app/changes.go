@@ -73,8 +73,8 @@ func (c *changes) takeCommitted() fleet.Committed {
 	return committed
 }
 
-// forward hands on what was told until ctx ends. What people did comes first: it is why much of the rest happened, and it
-// waits for no more than one device.
+// forward hands on what was told until ctx ends. What people did comes first: it is why much of the rest happened, and
+// it waits for no more than one device.
 func (a *App) forward(ctx context.Context) error {
 	for {
 		select {

@@ -57,7 +57,8 @@ type wish struct {
 }
 
 // ask gives what some neighbours know about a device. why says that none does.
-func (n *neighbourhood) ask(ctx context.Context, source Neighbours, w wish) (found []syncAddress, why string, err error) {
+func (n *neighbourhood) ask(ctx context.Context, source Neighbours, w wish) (found []syncAddress, why string,
+	err error) {
 	chosen := choose(source.Online(w.id), w.id, w.turn)
 	if len(chosen) == 0 {
 		return nil, "no other managed daemon is online to be asked", nil

@@ -9,8 +9,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// Answers are the open answers of people to changes of one device, by key. The store has them, too: what is over here is
-// to be ended there. Several goroutines may use them at once.
+// Answers are the open answers of people to changes of one device, by key. The store has them, too: what is over here
+// is to be ended there. Several goroutines may use them at once.
 type Answers struct {
 	mu     sync.Mutex // guards the rest
 	open   map[string]fleet.Consent

@@ -10,8 +10,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// ConsentDigest tells one change of a device from another. It is kept, so it is keyed: no secret can be guessed from it.
-// Fields that have the daemon's own default do not count: with an upgrade of the daemon such fields come and go.
+// ConsentDigest tells one change of a device from another. It is kept, so it is keyed: no secret can be guessed from
+// it. Fields that have the daemon's own default do not count: with an upgrade of the daemon such fields come and go.
 func (c Change) ConsentDigest(id fleet.DeviceID, key []byte) string {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("consent " + string(id) + " " + c.Key.String() + " "))

@@ -7,8 +7,8 @@ import (
 	"muster/internal/stconfig"
 )
 
-// BuildsOn tells whether a write needs what the daemon refused: folders need their devices, ignore patterns their folder
-// and a folder that starts its patterns, and nothing is removed when something could not be added.
+// BuildsOn tells whether a write needs what the daemon refused: folders need their devices, ignore patterns their
+// folder and a folder that starts its patterns, and nothing is removed when something could not be added.
 func (w Write) BuildsOn(refused []stconfig.Key) bool {
 	for _, key := range w.Keys {
 		for _, other := range refused {

@@ -52,8 +52,8 @@ func (e *Engine) loadConsents(ctx context.Context) error {
 // answer is a person's answer to a change.
 func (e *Engine) answer(ctx context.Context, j *job, c plan.Change, answer fleet.Answer) fleet.Consent {
 	now := time.Now()
-	return fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: answer, Change: c.ConsentDigest(j.m.id, e.o.DigestKey),
-		By: fleet.ActorOf(ctx), At: now, Until: now.Add(fleet.ConsentTime)}
+	return fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: answer, By: fleet.ActorOf(ctx), At: now,
+		Change: c.ConsentDigest(j.m.id, e.o.DigestKey), Until: now.Add(fleet.ConsentTime)}
 }
 
 // consented tells, for plan.Input, whether a person consented to this very change.

@@ -83,8 +83,8 @@ func (e *Engine) fromGroups(j *job, groups []fleet.GroupConsent) []fleet.Consent
 			continue
 		}
 		g := groups[i]
-		consents = append(consents, fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: g.Answer,
-			Change: c.ConsentDigest(j.m.id, e.o.DigestKey), By: g.By, At: g.At, Until: time.Now().Add(fleet.ConsentTime), Group: g.ID})
+		consents = append(consents, fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: g.Answer, By: g.By, At: g.At,
+			Change: c.ConsentDigest(j.m.id, e.o.DigestKey), Until: time.Now().Add(fleet.ConsentTime), Group: g.ID})
 	}
 	return consents
 }

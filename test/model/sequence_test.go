@@ -317,8 +317,8 @@ func (s *sequence) look() {
 	})
 }
 
-// apply sends a person's answers. The plan may be another by now, of a later generation: the questions are the same. Those
-// that a request answered which then failed, because the daemon's API restarted, are not answered again.
+// apply sends a person's answers. The plan may be another by now, of a later generation: the questions are the same.
+// Those that a request answered which then failed, because the daemon's API restarted, are not answered again.
 func (s *sequence) apply(request api.ApplyPlan) {
 	answers := len(request.Consent)+len(request.Keep) > 0
 	s.poll(func() string {

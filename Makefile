@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-daemons test-cases soak fuzz bench lint need-test
+.PHONY: help build run test test-daemons test-cases soak fuzz bench lint release need-test
 
 GO_FILES := $(shell git ls-files -co --exclude-standard '*.go' '*.sql' '*.json' 2>/dev/null) go.mod go.sum
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -80,6 +80,9 @@ fuzz: ## run every fuzz target for a minute
 
 bench: need-test build ## print ratios against yardsticks measured in the same run
 	go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./test/bench/...
+
+release: ## check dependencies and history, and build dist/ reproducibly; takes minutes
+	tools/release $(VERSION)
 
 lint: ## formatting, generated files and the linters
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -19,7 +19,10 @@ type homeLock struct {
 
 func lockHome(home string) (*homeLock, error) {
 	h := &homeLock{home: home}
-	return h, h.take()
+	if err := h.take(); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 func (h *homeLock) take() error {

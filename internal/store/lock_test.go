@@ -183,3 +183,20 @@ func TestTheOwnSessionThatWasCutOffKeepsNobodyOut(t *testing.T) {
 	}
 	put(t, s, deviceN(2))
 }
+
+// The error of a second server ended with "invalid argument", of a lock that it had not taken.
+func TestASecondServerWasToldOfAnInvalidArgument(t *testing.T) {
+	home := t.TempDir()
+	held, err := lockHome(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), Options{Home: home, Seal: key(t, 1)})
+	wantCode(t, err, fleet.CodeConflict)
+	if text := err.Error(); !strings.Contains(text, "another Muster server") || strings.Contains(text, "invalid argument") {
+		t.Errorf("got %q", text)
+	}
+	if err := held.release(); err != nil {
+		t.Fatal(err)
+	}
+}

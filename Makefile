@@ -17,7 +17,7 @@ RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs|model|g
 GO_TEST  := go test -vet=off -ldflags=-w
 # SQLite is C that was translated to Go, and arithmetic for TLS and passwords works on values of its own: the race detector
 # finds nothing of ours in them, and makes them ten times slower.
-UNRACED  := modernc.org/sqlite/lib modernc.org/libc/... golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b \
+UNRACED  := modernc.org/sqlite/lib modernc.org/libc/... golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b golang.org/x/crypto/scrypt \
             $(addprefix crypto/internal/fips140/,mlkem sha3 bigmod nistec/... edwards25519/...)
 RACE     := -race $(patsubst %,-gcflags=%=-race=false,$(UNRACED))
 # The raced suites that take longest start first, so that none of them is left to run alone at the end.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -17,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"filippo.io/age"
 
 	"muster/api"
 	"muster/internal/backup"
@@ -76,12 +79,24 @@ func newPlace(t *testing.T, onPostgres bool) place {
 	return p
 }
 
-// muster is what a shell sees of a command.
+// muster is what a shell sees of a command. It is a process of its own, as one of another test that is being started
+// would hold the locks of this one for a moment.
 func muster(t *testing.T, args ...string) (code int, output string) {
 	t.Helper()
-	var out bytes.Buffer
-	code = cli.Run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, "test")
-	return code, out.String()
+	child := asCommand(args)
+	text, err := child.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return child.ProcessState.ExitCode(), string(text)
+}
+
+// asCommand is this test binary as a command of muster; see TestMain.
+func asCommand(args []string) *exec.Cmd {
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), commandOfTest+"="+strings.Join(args, "\x1f"))
+	return child
 }
 
 func mustMuster(t *testing.T, args ...string) string {
@@ -102,6 +117,50 @@ func passphraseFile(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// padlock is what a test encrypts its backups to, and what opens them: a key, as a passphrase takes a fifth of a second
+// on purpose, and ten times that with the race detector.
+type padlock struct {
+	recipient string
+	identity  string // the file with the key
+	opener    backup.Opener
+}
+
+func newPadlock(t *testing.T) padlock {
+	t.Helper()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := padlock{recipient: key.Recipient().String(), identity: filepath.Join(t.TempDir(), "key")}
+	if err := os.WriteFile(l.identity, []byte(key.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l.opener, err = backup.NewOpener(fleet.NewSecret(key.String()), fleet.Secret{}); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// backup is the command that makes a backup of a place.
+func (l padlock) backup(from place, file string) []string {
+	return from.command("backup", file, "--backup-recipient", l.recipient)
+}
+
+// restore is the command that restores a backup onto a place.
+func (l padlock) restore(to place, file string) []string {
+	return to.command("restore", file, "--identity", l.identity)
+}
+
+// byPassphrase opens the backups of the tests that have one.
+func byPassphrase(t *testing.T) backup.Opener {
+	t.Helper()
+	opener, err := backup.NewOpener(fleet.Secret{}, fleet.NewSecret(phrase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opener
 }
 
 // content are all rows of a database, as text by table, with the columns in one order.
@@ -131,12 +190,8 @@ func (c *content) Row(values []any) error {
 func (*content) Sequence(string, int64) error { return nil }
 
 // wantSame compares a backup with the database that it was restored onto, row by row.
-func wantSame(t *testing.T, file string, restored place) {
+func wantSame(t *testing.T, file string, opener backup.Opener, restored place) {
 	t.Helper()
-	opener, err := backup.NewOpener(fleet.Secret{}, fleet.NewSecret(phrase))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var was, is content
 	if _, err := backup.Read(file, opener, func(backup.Content) (backup.Sink, error) { return &was, nil }); err != nil {
 		t.Fatal(err)
@@ -160,11 +215,11 @@ func wantSame(t *testing.T, file string, restored place) {
 	}
 }
 
-// load changes devices and templates until it is stopped, and counts what was acknowledged.
+// load changes devices and templates and reads until it is stopped, and counts what was acknowledged.
 type load struct {
 	devices, templates atomic.Int64
-	mu                 sync.Mutex // guards took
-	took               []time.Duration
+	mu                 sync.Mutex // guards what follows
+	writes, reads      []time.Duration
 }
 
 func (l *load) run(ctx context.Context, t *testing.T, s *server.Server) {
@@ -176,14 +231,20 @@ func (l *load) run(ctx context.Context, t *testing.T, s *server.Server) {
 		_, _, err := s.Client.PutDevice(ctx, string(id),
 			api.PutDevice{APIKey: &apiKey, APIAddress: &address, APIPort: &port, Label: &label})
 		if err == nil {
-			l.note(began)
+			l.note(&l.writes, began)
 			l.devices.Store(n)
 			text := "# " + strings.Repeat(label, 200) + "\ntrue"
 			began = time.Now()
 			if _, err = s.Client.CreateTemplate(ctx, api.PutTemplate{Label: &label, Op: &op, Key: &key,
 				Template: &text}); err == nil {
-				l.note(began)
+				l.note(&l.writes, began)
 				l.templates.Store(n)
+			}
+		}
+		if err == nil {
+			began = time.Now()
+			if _, err = s.Client.Overview(ctx); err == nil {
+				l.note(&l.reads, began)
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -193,23 +254,27 @@ func (l *load) run(ctx context.Context, t *testing.T, s *server.Server) {
 	}
 }
 
-func (l *load) note(began time.Time) {
+func (l *load) note(into *[]time.Duration, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.took = append(l.took, time.Since(began))
+	*into = append(*into, time.Since(began))
 }
 
-// p99 gives it, and begins anew.
-func (l *load) p99() (time.Duration, int) {
+// figures are the 99th percentiles since the last call, as text.
+func (l *load) figures() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	took := l.took
-	l.took = nil
+	text := fmt.Sprintf("p99 of %d writes %v, of %d reads %v", len(l.writes), p99(l.writes), len(l.reads), p99(l.reads))
+	l.writes, l.reads = nil, nil
+	return text
+}
+
+func p99(took []time.Duration) time.Duration {
 	if len(took) == 0 {
-		return 0, 0
+		return 0
 	}
 	slices.Sort(took)
-	return took[len(took)*99/100], len(took)
+	return took[len(took)*99/100].Round(time.Millisecond / 10)
 }
 
 func soaking() bool { return os.Getenv("MUSTER_SOAK") != "" }
@@ -223,19 +288,24 @@ func TestBackupsUnderLoadRestoreOntoTheOtherKindOfDatabase(t *testing.T) {
 	}
 	for name, onPostgres := range map[string]bool{"sqlite": false, "postgres": true} {
 		t.Run("from "+name, func(t *testing.T) {
-			from, pass := newPlace(t, onPostgres), passphraseFile(t, phrase)
+			if !soaking() { // which measures
+				t.Parallel()
+			}
+			from, lock := newPlace(t, onPostgres), newPadlock(t)
 			s := server.Start(t, server.Options{Home: from.home, Database: from.dsn, Mode: fleet.ModeObserve})
 			ctx, stop := context.WithCancel(t.Context())
 			var l load
 			var working sync.WaitGroup
 			working.Go(func() { l.run(ctx, t, s) })
+			alone := time.Now().Add(time.Duration(backups) * pause)
 			server.Until(t, func() string {
-				if l.templates.Load() >= 20 {
+				if l.templates.Load() >= 20 && (time.Now().After(alone) || !soaking()) {
 					return ""
 				}
 				return "the load has not begun"
 			})
-			alone, _ := l.p99()
+			t.Logf("without backups: %s", l.figures())
+			began := time.Now()
 			type taken struct {
 				file               string
 				devices, templates int64 // acknowledged before
@@ -244,20 +314,18 @@ func TestBackupsUnderLoadRestoreOntoTheOtherKindOfDatabase(t *testing.T) {
 			for n := range backups {
 				one := taken{filepath.Join(t.TempDir(), fmt.Sprint(n)), l.devices.Load(), l.templates.Load()}
 				next := time.After(pause)
-				mustMuster(t, from.command("backup", one.file, "--backup-passphrase-file", pass)...)
+				mustMuster(t, lock.backup(from, one.file)...)
 				all = append(all, one)
 				<-next
 			}
-			beside, requests := l.p99()
-			t.Logf("p99 of a write %v without backups, %v beside them (%d writes, %d backups)", alone, beside, requests,
-				backups)
+			t.Logf("beside %d backups in %v: %s", backups, time.Since(began).Round(time.Second), l.figures())
 			stop()
 			working.Wait()
 			s.Kill()
 			for n, one := range all {
 				to := newPlace(t, !onPostgres)
-				mustMuster(t, to.command("restore", one.file, "--passphrase-file", pass)...)
-				wantSame(t, one.file, to)
+				mustMuster(t, lock.restore(to, one.file)...)
+				wantSame(t, one.file, lock.opener, to)
 				if n > 0 && n < len(all)-1 {
 					continue // starting a server on each takes long
 				}

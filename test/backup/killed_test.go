@@ -24,8 +24,7 @@ const commandOfTest = "MUSTER_BACKUP_TEST_COMMAND"
 // killed runs a command and kills it after some time, unless it is through by then.
 func killed(t *testing.T, after time.Duration, args ...string) {
 	t.Helper()
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), commandOfTest+"="+strings.Join(args, "\x1f"))
+	child := asCommand(args)
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +44,7 @@ func TestABackupAndARestoreThatAreKilledLeaveNothingHalf(t *testing.T) {
 	if soaking() {
 		kills = 200
 	}
-	from, pass := newPlace(t, false), passphraseFile(t, phrase)
+	from, lock := newPlace(t, false), newPadlock(t)
 	s := server.Start(t, server.Options{Home: from.home, Mode: fleet.ModeObserve})
 	for range 30 {
 		s.Template("set", "options.natEnabled", "# "+strings.Repeat("x", 20_000)+"\ntrue", "all")
@@ -53,26 +52,22 @@ func TestABackupAndARestoreThatAreKilledLeaveNothingHalf(t *testing.T) {
 	s.Stop()
 	whole := filepath.Join(t.TempDir(), "whole.backup")
 	began := time.Now()
-	mustMuster(t, from.command("backup", whole, "--backup-passphrase-file", pass)...)
+	mustMuster(t, lock.backup(from, whole)...)
 	most := 2 * time.Since(began)
-	opener, err := backup.NewOpener(fleet.Secret{}, fleet.NewSecret(phrase))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range kills {
 		file := filepath.Join(t.TempDir(), "a.backup")
-		killed(t, time.Duration(rand.Int64N(int64(most))), from.command("backup", file, "--backup-passphrase-file", pass)...)
+		killed(t, time.Duration(rand.Int64N(int64(most))), lock.backup(from, file)...)
 		if !exists(file) {
 			continue
 		}
 		drop := func(backup.Content) (backup.Sink, error) { return &content{}, nil }
-		if _, err := backup.Read(file, opener, drop); err != nil {
+		if _, err := backup.Read(file, lock.opener, drop); err != nil {
 			t.Errorf("half a backup has the name of a whole one: %v", err)
 		}
 	}
 	for range kills {
 		to := newPlace(t, false)
-		killed(t, time.Duration(rand.Int64N(int64(most))), to.command("restore", whole, "--passphrase-file", pass)...)
+		killed(t, time.Duration(rand.Int64N(int64(most))), lock.restore(to, whole)...)
 		switch {
 		case exists(filepath.Join(to.home, "restore.unfinished")):
 			code, output := muster(t, "serve", "--home", to.home, "--listen", "127.0.0.1:0", "--discovery-server", "none")
@@ -80,7 +75,7 @@ func TestABackupAndARestoreThatAreKilledLeaveNothingHalf(t *testing.T) {
 				t.Errorf("a server in half a home: %d, %q", code, output)
 			}
 		case exists(filepath.Join(to.home, "muster.db")):
-			wantSame(t, whole, to)
+			wantSame(t, whole, lock.opener, to)
 		default:
 			wantEmpty(t, to)
 		}
@@ -98,7 +93,7 @@ func TestARestoredServerSendsNothingOfAnUnfinishedIntent(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = farm.Close() })
-	from, pass := newPlace(t, false), passphraseFile(t, phrase)
+	from, lock := newPlace(t, false), newPadlock(t)
 	s := server.Start(t, server.Options{Home: from.home, KillAt: "after intent"})
 	for _, d := range farm.Daemons() {
 		s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), "all")
@@ -107,9 +102,9 @@ func TestARestoredServerSendsNothingOfAnUnfinishedIntent(t *testing.T) {
 	s.TemplateUntilKilled("set", "options.natEnabled", "true", "all")
 	s.WaitEnd()
 	file := filepath.Join(t.TempDir(), "killed.backup")
-	mustMuster(t, from.command("backup", file, "--backup-passphrase-file", pass)...)
+	mustMuster(t, lock.backup(from, file)...)
 	to := newPlace(t, false)
-	mustMuster(t, to.command("restore", file, "--passphrase-file", pass)...)
+	mustMuster(t, lock.restore(to, file)...)
 	var was content
 	if err := store.Dump(t.Context(), to.store(), &was); err != nil || len(was.rows["intents"]) == 0 {
 		t.Fatalf("%d intents, %v: this test would show nothing", len(was.rows["intents"]), err)

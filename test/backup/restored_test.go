@@ -34,7 +34,7 @@ func TestARestoredServerWritesNothingUntilAPersonResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = farm.Close() })
-	from, pass := newPlace(t, false), passphraseFile(t, phrase)
+	from, lock := newPlace(t, false), newPadlock(t)
 	s := server.Start(t, server.Options{Home: from.home})
 	for _, d := range farm.Daemons() {
 		s.Register(d.ID(), d.APIKey(), d.Host(), d.Port(), "all")
@@ -45,7 +45,7 @@ func TestARestoredServerWritesNothingUntilAPersonResumes(t *testing.T) {
 	mustMuster(t, "token", "create", "--name", "night-shift", "--role", "operator", "--server", s.URL, "--muster-home",
 		from.home)
 	file := filepath.Join(t.TempDir(), "old.backup")
-	mustMuster(t, from.command("backup", file, "--backup-passphrase-file", pass)...)
+	mustMuster(t, lock.backup(from, file)...)
 	op, key, label, text := "set", "options.natEnabled", "newer", "true"
 	if _, err := s.Client.PutTemplate(t.Context(), id,
 		api.PutTemplate{Op: &op, Key: &key, Label: &label, Template: &text}); err != nil {
@@ -54,7 +54,7 @@ func TestARestoredServerWritesNothingUntilAPersonResumes(t *testing.T) {
 	inSync(t, s, farm, true)
 	s.Kill()
 	to := newPlace(t, false)
-	printed := mustMuster(t, to.command("restore", file, "--passphrase-file", pass)...)
+	printed := mustMuster(t, lock.restore(to, file)...)
 	if !strings.Contains(printed, "token night-shift: operator") || !strings.Contains(printed, "audit verify --head") {
 		t.Errorf("restore prints %s", printed)
 	}
@@ -193,7 +193,7 @@ func TestBackupsAreMadeByThemselvesAndTroubleIsShown(t *testing.T) {
 	}
 	to := newPlace(t, true)
 	mustMuster(t, to.command("restore", files[len(files)-1], "--passphrase-file", passphraseFile(t, phrase))...)
-	wantSame(t, files[len(files)-1], to)
+	wantSame(t, files[len(files)-1], byPassphrase(t), to)
 }
 
 func exists(path string) bool {

@@ -23,8 +23,8 @@ const appliedLimit = 20 * time.Minute
 // mayGrowApplied is mayGrow with what templates within the bounds made of the daemons. The configuration that one has
 // afterwards is 1.8 MiB of JSON, for 1,100 folders. The server reads one such at a time: its text, its values before
 // and after, and what is recorded take 16 MiB. The mirror keeps the state of each folder, which is 1 KiB; the garbage
-// collector lets the heap become twice what is kept, and all daemons are read at once after a restart. In the short form
-// what the mirror keeps of its few daemons is within the 16 MiB.
+// collector lets the heap become twice what is kept, and all daemons are read at once after a restart. In the short
+// form what the mirror keeps of its few daemons is within the 16 MiB.
 func mayGrowApplied() int64 {
 	const document = 16 << 20
 	if fleetSize() == shortFleet {

@@ -1,6 +1,7 @@
 package signon_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -388,5 +389,27 @@ func TestAWrongSecretOfMusterSaysWhereToLook(t *testing.T) {
 	b.wantRefused(b.goBack(b.begin()), http.StatusServiceUnavailable, "does not answer as it should")
 	if log := w.log.String(); !strings.Contains(log, "compare --oidc-client-id") || strings.Contains(log, "another\"") {
 		t.Errorf("got the log %s", log)
+	}
+}
+
+// Without single sign-on, or with another provider, the sessions that were begun by it do not count any more.
+func TestASessionOfAnotherProviderDoesNotCount(t *testing.T) {
+	t.Parallel()
+	account(t, "moved", claims{"preferred_username": "moved", "groups": "staff"})
+	w := newWorld(t, setting{})
+	b := w.browser("moved")
+	b.logIn("moved", fleet.RoleViewer)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/api/v1/whoami", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", b.cookies[auth.SessionCookie].Value)
+	for issuer, want := range map[string]fleet.Code{issuerOf(t): "", "": fleet.CodeUnauthorized,
+		"https://another.example": fleet.CodeUnauthorized} {
+		people := auth.NewPeople(auth.PeopleOptions{Store: w.store, Log: slog.New(slog.DiscardHandler), Issuer: issuer})
+		_, err := auth.NewAuthenticator(auth.NewTokens(w.store), people).Authenticate(r)
+		if fleet.CodeOf(err) != want {
+			t.Errorf("the issuer %q: got %v", issuer, err)
+		}
 	}
 }

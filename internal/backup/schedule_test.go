@@ -154,8 +154,8 @@ func TestTheBackupThatWasJustMadeIsNotRemoved(t *testing.T) {
 	create := func(_ context.Context, path string, _ Lock) (Made, error) {
 		return Made{Path: path}, os.WriteFile(path, nil, 0o600)
 	}
-	s := NewSchedule(Plan{Every: time.Hour, Folder: folder, Keep: 1}, create, func() time.Time { return time.Unix(0, 0).Add(time.Duration(clock.Load()) * time.Minute) },
-		slog.New(slog.DiscardHandler))
+	now := func() time.Time { return time.Unix(0, 0).Add(time.Duration(clock.Load()) * time.Minute) }
+	s := NewSchedule(Plan{Every: time.Hour, Folder: folder, Keep: 1}, create, now, slog.New(slog.DiscardHandler))
 	clock.Store(10)
 	first, err := s.one(t.Context())
 	if err != nil {

@@ -206,7 +206,8 @@ func TestAPairThatCannotBeUsedLeavesTheOneOfBefore(t *testing.T) {
 		}
 		i := s.Impairment()
 		if i == nil || i.Part != fleet.PartCertificate || i.Blocking ||
-			!strings.Contains(i.Reason, "which ends in 89 days") || i.Next == "" || strings.Contains(i.Reason+i.Next, dir) || !s.Served().Stale {
+			!strings.Contains(i.Reason, "which ends in 89 days") || i.Next == "" ||
+			strings.Contains(i.Reason+i.Next, dir) || !s.Served().Stale {
 			t.Errorf("%s: got %+v, %+v", name, i, s.Served())
 		}
 		if log := s.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "level=WARN") {

@@ -56,7 +56,8 @@ func logInAndOut(t *testing.T, w *world) {
 	b.login(w, "in-and-out")
 	session := b.cookies()[sessionCookie]
 	if at, text := b.location(), b.text(); at != w.origin+"/ui/" ||
-		!strings.Contains(text, "in-and-out with the role viewer") || session == nil || w.whoami(t, session.Value) != "in-and-out" {
+		!strings.Contains(text, "in-and-out with the role viewer") || session == nil ||
+		w.whoami(t, session.Value) != "in-and-out" {
 		t.Fatalf("at %s: %q, %+v", at, text, session)
 	}
 	b.do(chromedp.Click(logoutForm + " button"))

@@ -136,10 +136,14 @@ func (p *Plan) goesWith(other string) (Class, string) {
 	return "", ""
 }
 
-// lacksDevice tells whether a folder's change shares it with a device that would not be there.
+// lacksDevice tells whether a folder's change shares it with a device that would not be there, or that would still be
+// marked untrusted: a daemon takes such a share away.
 func (p *Plan) lacksDevice(c Change, after stconfig.Value, own string) (Class, string) {
 	for _, id := range sharesOf(c) {
 		device := devices.Child(id)
+		if mark := device.Child("untrusted"); stconfig.Lookup(after, mark).IsTrue() && p.leftOut(mark.String()) != "" {
+			return p.leftOut(mark.String()), "left out together with " + mark.String()
+		}
 		if id == own || stconfig.Lookup(after, device).Exists() {
 			continue
 		}

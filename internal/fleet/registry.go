@@ -33,8 +33,8 @@ type Registered struct {
 }
 
 // AlteredReason is why an altered device is not contacted.
-const AlteredReason = "its record in the database was not written by Muster: its address, port, API key, pin or plain " +
-	"HTTP may be another program's, so it is not contacted"
+const AlteredReason = "its record in the database was not written by Muster: its address, port, API key, pin or " +
+	"plain HTTP may be another program's, so it is not contacted"
 
 // AlteredNext is what a person does about it.
 func AlteredNext(id DeviceID) string {

@@ -89,8 +89,8 @@ func (t Template) Validate() error {
 	return nil
 }
 
-// Placed gives the templates of a device with one of them as it is now, in the order of the fold, and how many are folded
-// before that one. A new one, without an ID, comes after those of its priority.
+// Placed gives the templates of a device with one of them as it is now, in the order of the fold, and how many are
+// folded before that one. A new one, without an ID, comes after those of its priority.
 func Placed(all []Template, t Template) (placed []Template, before int) {
 	placed = slices.DeleteFunc(slices.Clone(all), func(u Template) bool { return u.ID == t.ID })
 	before = slices.IndexFunc(placed, func(u Template) bool {

@@ -193,7 +193,8 @@ func TestASecondServerWasToldOfAnInvalidArgument(t *testing.T) {
 	}
 	_, err = Open(t.Context(), Options{Home: home, Seal: key(t, 1)})
 	wantCode(t, err, fleet.CodeConflict)
-	if text := err.Error(); !strings.Contains(text, "another Muster server") || strings.Contains(text, "invalid argument") {
+	if text := err.Error(); !strings.Contains(text, "another Muster server") ||
+		strings.Contains(text, "invalid argument") {
 		t.Errorf("got %q", text)
 	}
 	if err := held.release(); err != nil {

@@ -13,8 +13,8 @@ import (
 	"muster/internal/auth"
 )
 
-// A real browser follows its own rules about cookies of other sites, forms and policies. Muster is at localhost, and the
-// provider at 127.0.0.1: two sites.
+// A real browser follows its own rules about cookies of other sites, forms and policies. Muster is at localhost, and
+// the provider at 127.0.0.1: two sites.
 func TestAPersonLogsInWithARealBrowser(t *testing.T) {
 	t.Parallel()
 	account(t, "real", claims{"preferred_username": "real", "groups": "staff"})

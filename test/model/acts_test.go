@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -247,15 +248,32 @@ func (s *sequence) upgrades() {
 	if d.Version() == stsim.V2 {
 		return
 	}
-	if err := d.Upgrade(stsim.V2); err != nil {
-		s.rt.Fatal(err)
-	}
+	s.restarts(func() error { return d.Upgrade(stsim.V2) })
 	for place := range s.doc { // the daemon takes shares in clear from devices that are marked by then
 		if id, shared := sharedWith(place); shared && s.doc["devices."+id+".untrusted"] == "true" {
 			delete(s.rules.base, place)
 		}
 	}
 	s.settle()
+}
+
+// restarts starts the daemon anew, and waits until Muster knows of it: the version is read once in each run. A daemon
+// that was away between two polls only is noticed by its status, once a minute.
+func (s *sequence) restarts(start func() error) {
+	began := time.Now().Truncate(time.Millisecond)
+	if err := start(); err != nil {
+		s.rt.Fatal(err)
+	}
+	s.poll(func() string {
+		version, err := call(s.m, func(c *client.Client) (api.DeviceVersion, error) { return c.DeviceVersion(ctx, s.id) })
+		switch {
+		case err != nil:
+			return err.Error()
+		case version.UpdatedAt.Before(began):
+			return "the restart was not noticed"
+		}
+		return ""
+	})
 }
 
 // faulty changes a template while the daemon fails in writing, which ends with a restart of the daemon, or without.
@@ -267,9 +285,7 @@ func (s *sequence) faulty(f stsim.Faults) {
 	s.until(func() bool { return d.Counters().Writes > before })
 	d.SetFaults(stsim.Faults{})
 	if rapid.Bool().Draw(s.rt, "restarts") {
-		if err := d.Restart(); err != nil {
-			s.rt.Fatal(err)
-		}
+		s.restarts(d.Restart)
 	}
 	s.settle()
 }
@@ -295,9 +311,7 @@ func (s *sequence) crashes() {
 		s.m.kill()
 	} else {
 		s.person.daemon.Crash()
-		if err := s.person.daemon.Start(); err != nil {
-			s.rt.Fatal(err)
-		}
+		s.restarts(s.person.daemon.Start)
 	}
 	s.settle()
 }

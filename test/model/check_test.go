@@ -2,14 +2,15 @@ package model_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"muster/api"
 	"muster/internal/stconfig"
 )
 
-// check compares the daemon with what the rules say, but for what waits for an answer.
-func (s *sequence) check() {
+// check compares the daemon with what the rules say, but for what waits for an answer, and gives what is wrong.
+func (s *sequence) check() (wrong []string) {
 	f := s.folded()
 	for _, place := range differences(s.want, f.doc) {
 		s.reopen(place)
@@ -24,7 +25,7 @@ func (s *sequence) check() {
 	for _, c := range s.plan.Changes {
 		if c.Class == "held" {
 			changes = append(changes, stconfig.Change{Key: keyOf(c.Key), To: value(c.To)})
-			s.mayBeHeld(c)
+			wrong = append(wrong, s.mayBeHeld(c)...)
 		}
 	}
 	answered := s.project(stconfig.Patch(s.value, changes))
@@ -32,16 +33,15 @@ func (s *sequence) check() {
 		answered[passwordPlace] = s.want[passwordPlace] // it is masked
 	}
 	for _, place := range differences(s.want, answered) {
-		s.rt.Errorf("%s is %q (%q when all is answered), want %q", place, s.doc[place], answered[place], s.want[place])
+		wrong = append(wrong, fmt.Sprintf("%s is %q (%q when all is answered), want %q", place, s.doc[place],
+			answered[place], s.want[place]))
 	}
 	for place := range s.doc {
 		if _, shared := sharedWith(place); shared && s.want[place] == "" && !s.waits(place) {
-			s.rt.Errorf("%s: a share that no template and no person asks for", place)
+			wrong = append(wrong, place+": a share that no template and no person asks for")
 		}
 	}
-	if s.rt.Failed() {
-		s.rt.Fatalf("%s", s.told())
-	}
+	return wrong
 }
 
 func value(raw json.RawMessage) stconfig.Value {
@@ -73,20 +73,21 @@ func waitsForAnother(c api.PlannedChange) bool {
 // mayBeHeld checks that a question is one: about a folder or device that comes or goes, about a value that Muster wrote
 // earlier, or about the user and password; and that it is not asked twice. A password that was kept is asked about when
 // a template sets it: nothing tells that the daemon's hash is of the same one.
-func (s *sequence) mayBeHeld(c api.PlannedChange) {
+func (s *sequence) mayBeHeld(c api.PlannedChange) (wrong []string) {
 	if waitsForAnother(c) {
-		return
+		return nil
 	}
 	if s.answered[c.Key] && c.Key != passwordPlace {
-		s.rt.Errorf("%s is asked twice: %s", c.Key, c.Reason)
+		wrong = append(wrong, c.Key+" is asked twice: "+c.Reason)
 	}
 	topLevel := isMember(c.Key) && strings.Count(c.Key, ".") == 1
 	if strings.HasPrefix(c.Key, "gui.") {
-		return
+		return wrong
 	}
 	if !topLevel && !s.rules.wrote[c.Key][s.doc[c.Key]] && !isMember(c.Key) {
-		s.rt.Errorf("%s is held: %s", c.Key, c.Reason)
+		wrong = append(wrong, c.Key+" is held: "+c.Reason)
 	}
+	return wrong
 }
 
 // noVanished checks that no folder goes without consent, and no device but one that was only brought along.
@@ -100,7 +101,7 @@ func (s *sequence) noVanished(before, after flat) {
 		}
 		id, isDevice := strings.CutPrefix(place, "devices.")
 		if !isDevice || !s.rules.along[id] || s.rules.base[place] != "" {
-			s.rt.Errorf("%s was taken away, and no person consented", place)
+			s.rt.Fatalf("%s was taken away, and no person consented%s", place, s.told())
 		}
 	}
 }

@@ -193,8 +193,8 @@ func (s *sequence) reopen(place string) {
 	}
 }
 
-// settle waits until Muster rests, takes what it wrote as Muster's, and compares. How a device stands is told in several
-// answers, and Muster may begin something between two of them: what is wrong counts when it lasts.
+// settle waits until Muster rests, takes what it wrote as Muster's, and compares. How a device stands is told in
+// several answers, and Muster may begin something between two of them: what is wrong counts when it lasts.
 func (s *sequence) settle() {
 	var wrong []string
 	tick := time.NewTicker(waitEvery)

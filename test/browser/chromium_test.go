@@ -27,6 +27,7 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/test/page"
 	"muster/test/server"
 )
 
@@ -153,7 +154,7 @@ func (w *world) tab(t *testing.T) tab {
 
 func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
+	if err := page.Do(b.ctx, steps...); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -161,7 +162,7 @@ func (b tab) do(steps ...chromedp.Action[chromedp.Void]) {
 // ask runs an action and gives its value.
 func ask[T any](b tab, action chromedp.Action[T]) T {
 	b.t.Helper()
-	value, err := chromedp.Run(b.ctx, action)
+	value, err := page.Run(b.ctx, action)
 	if err != nil {
 		b.t.Fatal(err)
 	}

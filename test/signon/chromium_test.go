@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"muster/internal/auth"
+	"muster/test/page"
 )
 
 // A real browser follows its own rules about cookies of other sites, forms and policies. Muster is at localhost, and
@@ -33,17 +34,17 @@ func TestAPersonLogsInWithARealBrowser(t *testing.T) {
 	tab, cancel = context.WithTimeout(tab, 2*time.Minute)
 	defer cancel()
 	var names []string
-	err := chromedp.Do(tab,
-		chromedp.Func(func(ctx context.Context, page *chromedp.Target) error {
-			_, err := cdp.Call(ctx, page, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{
+	err := page.Do(tab,
+		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{
 				Headers: network.Headers{"X-Account": "real"}})
 			return err
 		}),
 		chromedp.Navigate(w.url+"/ui/login"),
 		chromedp.Click(chromedp.CSS(`a[href="/ui/login/single-sign-on"]`)),
 		chromedp.WaitVisible(chromedp.CSS(`form[action="/ui/logout"]`)),
-		chromedp.Func(func(ctx context.Context, page *chromedp.Target) error {
-			all, err := cdp.Call(ctx, page, network.GetCookies, network.GetCookiesParams{})
+		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			all, err := cdp.Call(ctx, target, network.GetCookies, network.GetCookiesParams{})
 			for _, cookie := range all.Cookies {
 				names = append(names, cookie.Name)
 			}
@@ -59,7 +60,7 @@ func TestAPersonLogsInWithARealBrowser(t *testing.T) {
 	if at, err := chromedp.Run(tab, chromedp.Location()); err != nil || at != w.url+"/ui/" {
 		t.Errorf("got %s, %v", at, err)
 	}
-	if err := chromedp.Do(tab, chromedp.Click(chromedp.CSS(`form[action="/ui/logout"] button`)),
+	if err := page.Do(tab, chromedp.Click(chromedp.CSS(`form[action="/ui/logout"] button`)),
 		chromedp.Click(chromedp.CSS(`a.button`)), chromedp.WaitReady(chromedp.CSS(`#op\.logoutForm`))); err != nil {
 		t.Errorf("the way to the provider's log-out: %v", err)
 	}

@@ -4,7 +4,7 @@ package api
 type AuditEntry struct {
 	ID       int64  `json:"id"`
 	At       Time   `json:"at" format:"date-time"`
-	Who      string `json:"who" doc:"The name of the token or user; muster where Muster acted by itself"`
+	Who      string `json:"who" doc:"The name of the token or user; muster for what Muster did without a request"`
 	What     string `json:"what" doc:"device.create, template.replace, device.apply, ..."`
 	Subject  string `json:"subject" doc:"What it was done to: a device ID, a template's ID, a tag"`
 	Detail   string `json:"detail" doc:"For a person"`
@@ -30,7 +30,7 @@ type AuditReport struct {
 	LastID   int64        `json:"lastID"`
 	LastHash string       `json:"lastHash"`
 	Faults   []AuditFault `json:"faults" nullable:"false" doc:"By entry, the first one first"`
-	Rows     []string     `json:"rows" nullable:"false" doc:"What was changed elsewhere: tokens, users, sessions, devices, and what is sealed"`
+	Rows     []string     `json:"rows" nullable:"false" doc:"Rows that Muster did not write as they are"`
 }
 
 // AuditFault is a place where the audit is not as Muster wrote it.

@@ -17,7 +17,7 @@ type SingleSignOn struct {
 	Name string `json:"name" doc:"Of the provider, for people"`
 	Path string `json:"path" doc:"To be opened in a browser"`
 
-	Device bool `json:"device" doc:"Whether the provider says that it logs in programs without a browser: POST login/device"`
+	Device bool `json:"device" doc:"The provider supports the device code flow: POST login/device"`
 }
 
 // DeviceLogin is the one answer that shows the handle of a log-in that a program began.
@@ -37,7 +37,7 @@ type EndDeviceLogin struct {
 
 // DeviceSession is the session of a program, once a person has answered.
 type DeviceSession struct {
-	User      string      `json:"user" doc:"Blank: nobody has answered yet"`
+	User      string      `json:"user" doc:"Blank until a person has logged in with the code"`
 	Session   *NewSession `json:"session,omitempty" doc:"Only there once the person has answered"`
 	IntervalS int         `json:"intervalS" doc:"Seconds until the next question; 0: there is no need of one"`
 }

@@ -21,7 +21,7 @@ type PutMode struct {
 // Health is the answer of /healthz and /readyz.
 type Health struct {
 	Status   string   `json:"status"`
-	Impaired []string `json:"impaired,omitempty" nullable:"false" doc:"Of /readyz: parts that work worse than they should, without which the service does its work: proofs, where the database is not as Muster wrote it. The overview has the reasons"`
+	Impaired []string `json:"impaired,omitempty" nullable:"false" doc:"Of /readyz: parts with trouble that stops no service; reasons: overview"`
 }
 
 // ModeStop is a mode that keeps Muster from writing to some or all devices.

@@ -23,10 +23,11 @@ type DeviceTrust struct {
 	Pinned    Certificate          `json:"pinned"`
 	Origin    string               `json:"origin" enum:",firstUse,given,forgotten" doc:"How the device came to its pin: firstUse: the first certificate that was shown was trusted; given: by an administrator, or by enroll on the daemon's machine; forgotten: there is none, because an administrator forgot it"`
 	Presented PresentedCertificate `json:"presented" doc:"Another one than the pinned one is not believed: no API key is sent to it"`
-	Altered   bool                 `json:"altered" doc:"The record of the device in the database was not written by Muster: the device is not contacted until an administrator gives its pin"`
+	Altered   bool                 `json:"altered" doc:"Muster did not write its record; not contacted until an admin gives a pin"`
 }
 
-// TrustDevice is the body of a POST that pins the certificate that a device shows.
+// TrustDevice is the body of a POST that pins the certificate that a device shows, or, of an altered device, which is not
+// contacted, the certificate that is the daemon's own.
 type TrustDevice struct {
-	Fingerprint *string `json:"fingerprint" doc:"sha256:<hex> of the certificate that you looked at; 409 when another one was presented since. Of an altered device that of the daemon's own certificate"`
+	Fingerprint *string `json:"fingerprint" doc:"sha256:<hex> that you checked; 409 when another was presented since"`
 }

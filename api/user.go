@@ -4,7 +4,7 @@ package api
 type User struct {
 	Name        string    `json:"name"`
 	Role        string    `json:"role" enum:"viewer,operator,author,admin"`
-	Tags        []string  `json:"tags" nullable:"false" doc:"The tag scope: the user sees and touches only devices with one of these tags. Empty: the whole fleet"`
+	Tags        []string  `json:"tags" nullable:"false" doc:"Only devices with one of these; empty: the whole fleet"`
 	HasPassword bool      `json:"hasPassword" doc:"Without one only a log-in link or single sign-on lets the user in"`
 	SignOn      *Identity `json:"signOn,omitempty" readOnly:"true" doc:"Only there for a user of single sign-on: who that is at the provider"`
 	CreatedAt   Time      `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`

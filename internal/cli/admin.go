@@ -46,7 +46,7 @@ func (c *adminResetCommand) Run(ctx context.Context, env *environment) error {
 
 type adminSignOnCommand struct {
 	stoppedServer
-	Switch string `arg:"" enum:"off,on" help:"off: nobody logs in by single sign-on, whatever the server is started with, and the sessions of its users end; on: as the server is started." placeholder:"off|on"`
+	Switch string `arg:"" enum:"off,on" help:"off: single sign-on is refused, whatever the server is started with, and the sessions of its users end; on: as the server is started." placeholder:"off|on"`
 }
 
 // Run switches single sign-on, and says what comes next.

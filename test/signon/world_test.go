@@ -282,6 +282,16 @@ func (b *browser) logIn(user string, role fleet.Role) {
 	}
 }
 
+// wantRefusedWith checks that a log-in fails when the answer of the provider is changed on its way.
+func (b *browser) wantRefusedWith(change func(url.Values), says string) {
+	b.w.t.Helper()
+	back := b.begin()
+	query := back.Query()
+	change(query)
+	back.RawQuery = query.Encode()
+	b.wantRefused(b.goBack(back), http.StatusUnauthorized, says)
+}
+
 // wantRefused checks that a log-in failed, says why, and left no session.
 func (b *browser) wantRefused(a answer, status int, says string) {
 	b.w.t.Helper()

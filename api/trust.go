@@ -26,8 +26,8 @@ type DeviceTrust struct {
 	Altered   bool                 `json:"altered" doc:"Muster did not write its record; not contacted until an admin gives a pin"`
 }
 
-// TrustDevice is the body of a POST that pins the certificate that a device shows, or, of an altered device, which is not
-// contacted, the certificate that is the daemon's own.
+// TrustDevice is the body of a POST that pins the certificate that a device shows. An altered device is not contacted:
+// the fingerprint is that of the daemon's own certificate then.
 type TrustDevice struct {
 	Fingerprint *string `json:"fingerprint" doc:"sha256:<hex> that you checked; 409 when another was presented since"`
 }

@@ -15,7 +15,7 @@ var rings = [][]string{
 	{"internal/stconfig", "internal/template", "internal/desired", "internal/plan"},
 	{"internal/store", "internal/sandbox", "internal/syncthing", "internal/discovery", "internal/seal",
 		"internal/event", "internal/mirror", "internal/reconcile", "internal/rollout", "internal/notify", "internal/health",
-		"internal/budget", "internal/backup", "internal/signon"},
+		"internal/budget", "internal/backup", "internal/signon", "internal/tunnel"},
 	{"api", "client", "internal/auth", "internal/httpapi", "internal/listen", "internal/metrics", "internal/stsim"},
 	{"internal/app"},
 	{"internal/cli"},

@@ -1,0 +1,51 @@
+package api
+
+// Inventory is every device with what a table of the fleet shows, in one answer.
+type Inventory struct {
+	Total   int               `json:"total" doc:"Devices that the caller may see"`
+	Matched int               `json:"matched" doc:"Devices that the filters pick, on all pages"`
+	Counts  InventoryCounts   `json:"counts"`
+	Devices []InventoryDevice `json:"devices" nullable:"false" doc:"Of this page, sorted by label unless sort says otherwise"`
+}
+
+// InventoryCounts is how many devices have each value that a filter takes. Each map counts the devices that all other
+// filters pick, so that it says what another choice in this filter would give. A value that no device has is missing.
+type InventoryCounts struct {
+	Connections    map[string]int `json:"connections" doc:"By connection; filter: state"`
+	Configurations map[string]int `json:"configurations" doc:"By configuration; filter: state"`
+	Versions       map[string]int `json:"versions" doc:"By version of Syncthing, blank before first contact; filter: version"`
+	OS             map[string]int `json:"os" doc:"By operating system, blank before first contact; filter: os"`
+	Tags           map[string]int `json:"tags" doc:"By tag; of the devices that carry every tag of the filter; filter: tag"`
+	Waiting        map[string]int `json:"waiting" doc:"By cause; any: at least one cause, none: no cause; filter: waiting"`
+}
+
+// InventoryDevice is one row.
+type InventoryDevice struct {
+	DeviceID      string           `json:"deviceID"`
+	Label         string           `json:"label"`
+	Tags          []string         `json:"tags" nullable:"false" doc:"Sorted"`
+	Connection    string           `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed"`
+	Configuration string           `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
+	Mode          string           `json:"mode" enum:"on,observe,paused" doc:"The strictest of the server's, the fleet's, its tags' and its own"`
+	Reason        string           `json:"reason" doc:"Why the state is what it is"`
+	Next          string           `json:"next" doc:"What happens next, or what a person can do"`
+	Since         *Time            `json:"since" format:"date-time" nullable:"true" doc:"When the state began"`
+	LastSeen      *Time            `json:"lastSeen" format:"date-time" nullable:"true" doc:"null: never"`
+	Version       string           `json:"version" doc:"Of Syncthing, as in v2.1.3; blank before first contact"`
+	OS            string           `json:"os" doc:"linux, windows, darwin, ...; blank before first contact"`
+	Arch          string           `json:"arch" doc:"amd64, arm64, ...; blank before first contact"`
+	Address       string           `json:"address" doc:"host:port last used; blank when none is known"`
+	FoundBy       string           `json:"foundBy" doc:"The way of reaching: where the address came from, as in the state"`
+	Folders       InventoryFolders `json:"folders"`
+	NeedBytes     int64            `json:"needBytes" doc:"Bytes that its folders still lack, as last told"`
+	Waits         []string         `json:"waits" nullable:"false" enum:"consent,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,pendingDevice,pendingFolder" doc:"Why the device waits for a person"`
+}
+
+// InventoryFolders are the folders of one device. While it is not online they all count as unknown.
+type InventoryFolders struct {
+	All       int `json:"all"`
+	InSync    int `json:"inSync"`
+	OutOfSync int `json:"outOfSync" doc:"Something is still missing"`
+	InError   int `json:"inError" doc:"The daemon cannot go on with the folder"`
+	Unknown   int `json:"unknown" doc:"Not told, or the device is not online"`
+}

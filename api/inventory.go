@@ -30,7 +30,7 @@ type InventoryDevice struct {
 	Reason        string           `json:"reason" doc:"Why the state is what it is"`
 	Next          string           `json:"next" doc:"What happens next, or what a person can do"`
 	Since         *Time            `json:"since" format:"date-time" nullable:"true" doc:"When the state began"`
-	LastSeen      *Time            `json:"lastSeen" format:"date-time" nullable:"true" doc:"null: never"`
+	LastSeen      *Time            `json:"lastSeen" format:"date-time" nullable:"true" doc:"null: never. Of a device that is online: as of the last change of its row"`
 	Version       string           `json:"version" doc:"Of Syncthing, as in v2.1.3; blank before first contact"`
 	OS            string           `json:"os" doc:"linux, windows, darwin, ...; blank before first contact"`
 	Arch          string           `json:"arch" doc:"amd64, arm64, ...; blank before first contact"`
@@ -38,7 +38,7 @@ type InventoryDevice struct {
 	FoundBy       string           `json:"foundBy" doc:"The way of reaching: where the address came from, as in the state"`
 	Folders       InventoryFolders `json:"folders"`
 	NeedBytes     int64            `json:"needBytes" doc:"Bytes that its folders still lack, as last told"`
-	Waits         []string         `json:"waits" nullable:"false" enum:"consent,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,pendingDevice,pendingFolder" doc:"Why the device waits for a person"`
+	Waits         []string         `json:"waits" nullable:"false" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,pendingDevice,pendingFolder" doc:"Why the device waits for a person"`
 }
 
 // InventoryFolders are the folders of one device. While it is not online they all count as unknown.

@@ -100,6 +100,7 @@ type App struct {
 	runner    *rollout.Runner
 	ceiling   *ceiling
 	feed      *httpapi.Feed
+	inventory *httpapi.Inventory
 	notifier  *notify.Notifier
 	people    *auth.People
 	provider  *signon.Provider // nil: there is no single sign-on
@@ -218,6 +219,10 @@ func (a *App) wire(ctx context.Context) error {
 		Registry: a.store.Registry, State: states{a}.State, Log: a.log,
 		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
 	})
+	a.inventory = httpapi.NewInventory(httpapi.InventoryOptions{
+		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
+		State:    states{a}.State, Common: a.common, Mode: a.o.Configurator,
+	})
 	if a.notifier, err = a.newNotifier(); err != nil {
 		return err
 	}
@@ -237,7 +242,7 @@ func (a *App) wire(ctx context.Context) error {
 			})}
 		},
 		Resolver: a.newResolver(), Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
-		Changed: a.changes.device, ConfigKept: a.configKept, ConfigSeen: a.changes.configKept,
+		Changed: a.deviceChanged, ConfigKept: a.configKept, ConfigSeen: a.changes.configKept,
 	})
 	daemons := daemons{a.mirror, a.store}
 	if a.runner, err = a.newRunner(ctx, run); err != nil {
@@ -263,7 +268,8 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Tags: a.store, Settings: a.store,
-		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup}, States: states{a}, Plans: a.engine,
+		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup}, States: states{a}, Inventory: a.inventory,
+		Plans: a.engine,
 		Consents: struct {
 			*reconcile.Engine
 			*store.Store

@@ -73,6 +73,12 @@ func (c *changes) takeCommitted() fleet.Committed {
 	return committed
 }
 
+// deviceChanged is told that something of a device changed. Readers of the inventory see it at once.
+func (a *App) deviceChanged(id fleet.DeviceID, aspect fleet.Aspect) {
+	a.inventory.DeviceChanged(id)
+	a.changes.device(id, aspect)
+}
+
 // forward hands on what was told until ctx ends. What people did comes first: it is why much of the rest happened, and
 // it waits for no more than one device.
 func (a *App) forward(ctx context.Context) error {

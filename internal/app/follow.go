@@ -29,6 +29,7 @@ func (a *App) committed(changed fleet.Committed) {
 		} else {
 			a.mirror.Remove(id)
 		}
+		a.inventory.DeviceChanged(id)
 		a.count(id)
 	}
 	if changed.Generation || changed.Modes {

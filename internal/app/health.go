@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"muster/internal/budget"
 	"muster/internal/fleet"
@@ -31,6 +32,16 @@ func (a *App) facts(id fleet.DeviceID) health.Facts {
 	}
 }
 
+// common is what the states of all devices depend on, besides what is told of each. An hour is close enough for the
+// days that certificates last.
+func (a *App) common() any {
+	return struct {
+		shortage string
+		lockLost bool
+		hour     int64
+	}{a.budget.Reason(), a.store.LockLost() != nil, time.Now().Unix() / 3600}
+}
+
 // states answers how devices stand, and what trouble there is.
 type states struct{ app *App }
 
@@ -52,14 +63,14 @@ func (s states) Report(ctx context.Context) (fleet.ProblemReport, error) {
 // found passes on what reconcile found out about a device.
 func (a *App) found(id fleet.DeviceID, f plan.Findings) {
 	if a.health.Found(id, f) {
-		a.changes.device(id, fleet.PlanChanged)
+		a.deviceChanged(id, fleet.PlanChanged)
 	}
 }
 
 // rolledOut passes on how a rollout stands.
 func (a *App) rolledOut(r fleet.Rollout) {
 	for _, id := range a.health.Rollout(r) {
-		a.changes.device(id, fleet.PlanChanged)
+		a.deviceChanged(id, fleet.PlanChanged)
 	}
 	a.feed.RolloutChanged(r, a.registry())
 }

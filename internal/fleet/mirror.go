@@ -89,6 +89,14 @@ type FolderSummary struct {
 	UpdatedAt      time.Time `json:"-"`
 }
 
+// InError tells whether the daemon cannot go on with the folder.
+func (s FolderSummary) InError() bool { return s.State == FolderInError || s.Error != "" }
+
+// Lacks tells whether something of the folder is missing on the device.
+func (s FolderSummary) Lacks() bool {
+	return s.NeedBytes > 0 || s.NeedFiles > 0 || s.NeedDeletes > 0 || s.NeedDirectories > 0 || s.NeedSymlinks > 0
+}
+
 // FolderInError is the state of a folder that cannot work.
 const FolderInError = "error"
 

@@ -216,9 +216,9 @@ func (r *Rollup) SetSummaries(id fleet.DeviceID, summaries map[string]fleet.Fold
 
 func healthOfFolder(f fleet.FolderSummary) folderHealth {
 	switch {
-	case f.State == fleet.FolderInError || f.Error != "":
+	case f.InError():
 		return inError
-	case f.NeedBytes > 0 || f.NeedFiles > 0 || f.NeedDeletes > 0 || f.NeedDirectories > 0 || f.NeedSymlinks > 0:
+	case f.Lacks():
 		return outOfSync
 	}
 	return inSync

@@ -123,6 +123,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listPending":    func(c *client.Client, ctx context.Context) { _, _ = c.Pending(ctx, client.List{}) },
 	"acceptPending":  func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },
 	"dismissPending": func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },
+	"getInventory":   func(c *client.Client, ctx context.Context) { _, _ = c.Inventory(ctx, client.InventoryQuery{}) },
 	"getOverview":    func(c *client.Client, ctx context.Context) { _, _ = c.Overview(ctx) },
 	"getMetrics":     func(c *client.Client, ctx context.Context) { _, _ = c.Metrics(ctx) },
 	"healthz":        func(c *client.Client, ctx context.Context) { _ = c.Healthy(ctx) },

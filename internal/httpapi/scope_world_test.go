@@ -65,6 +65,8 @@ func newRoomy(t *testing.T) *roomy {
 		o.Overview, o.Pending, o.Rollouts, o.Consents = counted, w.pendings, w.rollouts, w.consents
 		o.Notifications, o.Events, o.Trust = problemsOf{}, w.hub, &trusting{Store: w.store}
 		o.Revisions, o.Secrets = &revisions{}, w.store
+		o.Inventory = NewInventory(InventoryOptions{State: w.fakes.State, Common: func() any { return nil },
+			Snapshot: func(fleet.DeviceID) *fleet.Snapshot { return nil }})
 		o.Metrics = http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(out, hidden) })
 		o.Visited = func() int { return 7777 }
 		o.Health = impaired{{Part: fleet.PartDescriptors, Reason: hidden, Next: hidden}}

@@ -1,0 +1,427 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+const (
+	maxInventoryParts   = 8  // scopes whose rows are kept
+	maxInventoryAnswers = 64 // of one part, for as long as no row changes
+)
+
+// Inventory keeps a row for every device, encoded. A row is made again when the device was marked or its record
+// changed, and only when a request asks: between two requests, changes of one device cost one row.
+type Inventory struct {
+	InventoryOptions
+	start    string        // of every ETag; another one with each process
+	versions atomic.Uint64 // the last one that was given to a part
+
+	mu    sync.Mutex // guards parts and the marks of each part
+	parts []*inventoryPart
+}
+
+// InventoryOptions say where an Inventory reads.
+type InventoryOptions struct {
+	Snapshot func(fleet.DeviceID) *fleet.Snapshot // nil: not watched
+	State    func(context.Context, fleet.DeviceID) (fleet.State, error)
+	// Common gives what the states of all devices depend on besides registry and marks. It is comparable.
+	Common func() any
+	Mode   fleet.Mode // that the server was started with; blank: on
+}
+
+// NewInventory makes an inventory without rows.
+func NewInventory(o InventoryOptions) *Inventory {
+	return &Inventory{InventoryOptions: o, start: rand.Text()}
+}
+
+// DeviceChanged marks a device whose snapshot or state may be another one. It only marks: its callers may hold locks.
+func (v *Inventory) DeviceChanged(id fleet.DeviceID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, p := range v.parts {
+		p.marked[id] = true
+	}
+}
+
+// inventoryPart is the rows of the devices in one scope. Texts of its rows name the devices of the scope only.
+type inventoryPart struct {
+	scope  fleet.Scope
+	marked map[fleet.DeviceID]bool // guarded by Inventory.mu
+
+	mu       sync.Mutex // guards what follows
+	registry *fleet.Registry
+	common   any
+	rows     map[fleet.DeviceID]*inventoryRow
+	order    []*inventoryRow // by label, then ID
+	version  uint64          // another one, of no part before, when a row becomes another one
+	answers  map[string]*inventoryAnswer
+}
+
+// inventoryRow is immutable.
+type inventoryRow struct {
+	device *fleet.Registered
+	wire   api.InventoryDevice
+	text   []byte // wire, encoded
+	search string // lower case
+}
+
+// part is the one of a scope. The part that was used longest ago goes when there are too many.
+func (v *Inventory) part(scope fleet.Scope) *inventoryPart {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at := slices.IndexFunc(v.parts, func(p *inventoryPart) bool { return p.scope == scope })
+	p := &inventoryPart{scope: scope, marked: map[fleet.DeviceID]bool{}}
+	if at >= 0 {
+		p = v.parts[at]
+		v.parts = slices.Delete(v.parts, at, at+1)
+	} else if len(v.parts) == maxInventoryParts {
+		v.parts = slices.Delete(v.parts, 0, 1)
+	}
+	v.parts = append(v.parts, p)
+	return p
+}
+
+func (v *Inventory) takeMarks(p *inventoryPart) map[fleet.DeviceID]bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	marked := p.marked
+	if len(marked) > 0 {
+		p.marked = map[fleet.DeviceID]bool{}
+	}
+	return marked
+}
+
+// putBack marks again what was not read.
+func (v *Inventory) putBack(p *inventoryPart, marked map[fleet.DeviceID]bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for id := range marked {
+		p.marked[id] = true
+	}
+}
+
+// answer is what a query gives now. registry is the one of the caller's scope.
+func (v *Inventory) answer(ctx context.Context, registry *fleet.Registry, q inventoryQuery) (*inventoryAnswer, error) {
+	p := v.part(fleet.ScopeIn(ctx))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := v.refresh(ctx, p, registry); err != nil {
+		return nil, err
+	}
+	if known := p.answers[q.text]; known != nil {
+		return known, nil
+	}
+	made, err := q.answer(p.order)
+	if err != nil {
+		return nil, err
+	}
+	made.etag = v.etag(p)
+	if len(p.answers) < maxInventoryAnswers {
+		p.answers[q.text] = made
+	}
+	return made, nil
+}
+
+// etag names the rows of a part, as they are now. Two scopes that a caller goes through have different ones.
+func (v *Inventory) etag(p *inventoryPart) string {
+	text, _ := encode([]any{v.start, p.version, p.scope.Tags()}) // plain values: cannot fail
+	return etagOf(text)
+}
+
+// refresh makes the rows that are not of now. The caller holds p.mu.
+func (v *Inventory) refresh(ctx context.Context, p *inventoryPart, registry *fleet.Registry) error {
+	marked, common := v.takeMarks(p), v.Common()
+	stale := marked
+	switch {
+	case p.registry == nil || p.common != common || renamed(p.registry, registry) || remoded(p.registry, registry):
+		stale = make(map[fleet.DeviceID]bool, len(registry.Devices))
+		for id := range registry.Devices {
+			stale[id] = true
+		}
+	case p.registry != registry:
+		for id, is := range registry.Devices {
+			if !sameRegistered(p.registry.Devices[id], is) {
+				stale[id] = true
+			}
+		}
+	}
+	if len(stale) == 0 && p.registry == registry {
+		return nil
+	}
+	fresh := make(map[fleet.DeviceID]*inventoryRow, len(stale))
+	for id := range stale {
+		row, err := v.row(ctx, registry, id, p.rows[id])
+		if err != nil {
+			v.putBack(p, marked)
+			return err
+		}
+		fresh[id] = row
+	}
+	if p.put(registry, fresh) {
+		p.version = v.versions.Add(1)
+	}
+	p.common = common
+	return nil
+}
+
+// renamed tells whether texts of rows may name a device otherwise, or whether the order is another one.
+func renamed(was, is *fleet.Registry) bool {
+	if was == is {
+		return false
+	}
+	if len(was.Devices) != len(is.Devices) {
+		return true
+	}
+	for id, device := range is.Devices {
+		if before := was.Devices[id]; before != device && (before == nil || before.Label != device.Label) {
+			return true
+		}
+	}
+	return false
+}
+
+// remoded tells whether the mode of the fleet or of a tag is another one.
+func remoded(was, is *fleet.Registry) bool {
+	if was == is {
+		return false
+	}
+	if was.Mode != is.Mode || len(was.TagModes) != len(is.TagModes) {
+		return true
+	}
+	for tag, mode := range is.TagModes {
+		if was.TagModes[tag] != mode {
+			return true
+		}
+	}
+	return false
+}
+
+func sameRegistered(was, is *fleet.Registered) bool {
+	return was == is || was != nil && was.Device == is.Device && was.Settings == is.Settings &&
+		was.Altered == is.Altered && slices.Equal(was.Tags, is.Tags)
+}
+
+// put puts rows in the place of older ones, and tells whether any is another one. A nil row is of a device that is
+// registered no more. The caller holds p.mu.
+func (p *inventoryPart) put(registry *fleet.Registry, fresh map[fleet.DeviceID]*inventoryRow) (changed bool) {
+	moved := p.rows == nil
+	changed = moved
+	if p.rows == nil {
+		p.rows = map[fleet.DeviceID]*inventoryRow{}
+	}
+	for id := range p.rows {
+		if registry.Devices[id] == nil {
+			delete(p.rows, id)
+			changed, moved = true, true
+		}
+	}
+	for id, row := range fresh {
+		was := p.rows[id]
+		switch {
+		case row == nil || row == was:
+			continue
+		case was == nil || was.wire.Label != row.wire.Label:
+			moved = true
+		}
+		p.rows[id], changed = row, true
+	}
+	p.registry = registry
+	if !changed {
+		return false
+	}
+	p.answers = map[string]*inventoryAnswer{}
+	if moved {
+		p.order = p.order[:0:0]
+		for _, device := range sortedDevices(registry) {
+			if p.rows[device.ID] != nil {
+				p.order = append(p.order, p.rows[device.ID])
+			}
+		}
+		return true
+	}
+	order := slices.Clone(p.order) // answers of before have the other one
+	for i, row := range order {
+		order[i] = p.rows[fleet.DeviceID(row.wire.DeviceID)]
+	}
+	p.order = order
+	return true
+}
+
+// row is that of a device now: the row of before where nothing changed that it shows, nil for one that is not there.
+func (v *Inventory) row(
+	ctx context.Context, registry *fleet.Registry, id fleet.DeviceID, before *inventoryRow,
+) (*inventoryRow, error) {
+	device := registry.Devices[id]
+	if device == nil {
+		return nil, nil //nolint:nilnil // not in the scope
+	}
+	state, err := v.State(ctx, id)
+	if fleet.CodeOf(err) == fleet.CodeNotFound { // registered, and not watched yet: it is marked then
+		state, err = fleet.State{Connection: fleet.NeverSeen, Configuration: fleet.ConfigUnknown}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	wire := wireRow(device, state, v.Snapshot(id))
+	wire.Mode = string(fleet.Strictest(orOn(v.Mode), orOn(registry.ModeOf(id))))
+	// The daemon of a device that is online is heard of all the time. That alone makes no other row.
+	if online := string(fleet.Online); before != nil && wire.Connection == online && before.wire.Connection == online {
+		seen := wire.LastSeen
+		wire.LastSeen = before.wire.LastSeen
+		text, err := encode(wire)
+		if err != nil || bytes.Equal(bytes.TrimSuffix(text, []byte("\n")), before.text) {
+			return before, err
+		}
+		wire.LastSeen = seen
+	}
+	text, err := encode(wire)
+	if err != nil {
+		return nil, err
+	}
+	text = bytes.TrimSuffix(text, []byte("\n"))
+	if before != nil && bytes.Equal(text, before.text) {
+		return before, nil
+	}
+	search := strings.Join([]string{device.Label, string(id), device.APIAddress, state.Address}, "\n")
+	return &inventoryRow{device: device, wire: wire, text: text, search: strings.ToLower(search)}, nil
+}
+
+func wireRow(device *fleet.Registered, state fleet.State, s *fleet.Snapshot) api.InventoryDevice {
+	row := api.InventoryDevice{
+		DeviceID: string(device.ID), Label: device.Label, Tags: wireTags(device.Tags),
+		Connection: string(state.Connection), Configuration: string(state.Configuration),
+		Reason: state.Reason, Next: state.Next, Since: moment(state.Since), LastSeen: moment(state.LastSeen),
+		Address: state.Address, FoundBy: state.FoundBy, Waits: waitsOf(state, s),
+	}
+	if s == nil {
+		return row
+	}
+	if s.Version != nil {
+		row.Version, row.OS, row.Arch = s.Version.Version, s.Version.OS, s.Version.Arch
+	}
+	row.Folders, row.NeedBytes = foldersOf(s)
+	return row
+}
+
+// foldersOf counts the folders of a device, and the bytes that they lack.
+func foldersOf(s *fleet.Snapshot) (counts api.InventoryFolders, needBytes int64) {
+	counts.All = len(s.Folders)
+	for _, f := range s.Folders {
+		summary, known := s.Summaries[f.Folder]
+		needBytes += summary.NeedBytes
+		switch {
+		case !known || s.Connection != fleet.Online: // unknown is a state of its own, never shown as good
+			counts.Unknown++
+		case summary.InError():
+			counts.InError++
+		case summary.Lacks():
+			counts.OutOfSync++
+		default:
+			counts.InSync++
+		}
+	}
+	return counts, needBytes
+}
+
+// waitCause is why a device waits for a person.
+type waitCause string
+
+const (
+	waitsHeld             waitCause = "held"
+	waitsFailed           waitCause = "failed"
+	waitsContended        waitCause = "contended"
+	waitsUnstable         waitCause = "unstable"
+	waitsPinMismatch      waitCause = "pinMismatch"
+	waitsIdentityMismatch waitCause = "identityMismatch"
+	waitsKeyRefused       waitCause = "keyRefused"
+	waitsUnconfirmed      waitCause = "unconfirmed"
+	waitsPendingDevice    waitCause = "pendingDevice"
+	waitsPendingFolder    waitCause = "pendingFolder"
+)
+
+var connectionWaits = map[fleet.Connection]waitCause{
+	fleet.PinMismatch: waitsPinMismatch, fleet.IdentityMismatch: waitsIdentityMismatch,
+	fleet.KeyRefused: waitsKeyRefused, fleet.Unconfirmed: waitsUnconfirmed,
+}
+
+var configurationWaits = map[fleet.Configuration]waitCause{
+	fleet.ConfigHeld: waitsHeld, fleet.ConfigFailed: waitsFailed, fleet.ConfigContended: waitsContended,
+	fleet.ConfigUnstable: waitsUnstable,
+}
+
+// waitsOf is why a device waits for a person, in the order of the constants.
+func waitsOf(state fleet.State, s *fleet.Snapshot) []string {
+	waits := []string{}
+	if cause, is := configurationWaits[state.Configuration]; is {
+		waits = append(waits, string(cause))
+	}
+	if cause, is := connectionWaits[state.Connection]; is {
+		waits = append(waits, string(cause))
+	}
+	if s == nil {
+		return waits
+	}
+	asks := countPending(s.Pending)
+	if asks.Devices > 0 {
+		waits = append(waits, string(waitsPendingDevice))
+	}
+	if asks.Folders > 0 {
+		waits = append(waits, string(waitsPendingFolder))
+	}
+	return waits
+}
+
+// inventoryAnswer is what a query gives. It is immutable.
+type inventoryAnswer struct {
+	head   []byte   // up to the rows
+	texts  [][]byte // of the rows
+	length int64
+	etag   string
+	next   int // offset of the next page; 0: there is none
+}
+
+const inventoryTail = "]}\n"
+
+func newInventoryAnswer(head api.Inventory, rows []*inventoryRow) (*inventoryAnswer, error) {
+	head.Devices = []api.InventoryDevice{}
+	text, err := encode(head)
+	if err != nil {
+		return nil, err
+	}
+	a := &inventoryAnswer{head: bytes.TrimSuffix(text, []byte(inventoryTail)), texts: make([][]byte, len(rows))}
+	a.length = int64(len(text) + max(len(rows)-1, 0)) // with the commas
+	for i, row := range rows {
+		a.texts[i] = row.text
+		a.length += int64(len(row.text))
+	}
+	return a, nil
+}
+
+// document writes the answer. The rows are never copied into one text.
+func (a *inventoryAnswer) document(w io.Writer) error {
+	if _, err := w.Write(a.head); err != nil {
+		return err
+	}
+	for i, text := range a.texts {
+		if i > 0 {
+			if _, err := io.WriteString(w, ","); err != nil {
+				return err
+			}
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, inventoryTail)
+	return err
+}

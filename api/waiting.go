@@ -1,0 +1,48 @@
+package api
+
+import "encoding/json"
+
+// Waiting is everything that waits for a person, grouped by cause.
+type Waiting struct {
+	Groups  []WaitingGroup `json:"groups" nullable:"false" doc:"The most severe first, of equal ones those with most devices"`
+	Devices int            `json:"devices" doc:"How many devices wait, each counted once"`
+}
+
+// WaitingGroup is what one answer, or one repair, is enough for.
+type WaitingGroup struct {
+	ID          string          `json:"id" doc:"The same as long as the same waits; GET waiting?group= gives the group with all its devices"`
+	Cause       string          `json:"cause" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,pendingDevice,pendingFolder,enrollment,rolloutHalted,rolloutPaused,rolloutApproval,stop,impairment,receiver"`
+	Severity    string          `json:"severity" enum:"critical,warning,info"`
+	Subject     string          `json:"subject" doc:"What it is about, in a few words: a key, a rollout, a part of the service; blank where the cause says it"`
+	Reason      string          `json:"reason" doc:"Why it waits, for a person"`
+	Next        string          `json:"next" doc:"What a person can do"`
+	Since       *Time           `json:"since" format:"date-time" nullable:"true" doc:"Of the device that waits longest; null where it is not known"`
+	From        json.RawMessage `json:"from" doc:"Any JSON; null without a difference"`
+	To          json.RawMessage `json:"to" doc:"Any JSON; null without a difference, or when the key goes away"`
+	Rollout     int64           `json:"rollout" doc:"That it is about; 0 without one"`
+	Templates   []int64         `json:"templates" nullable:"false" doc:"That ask for it"`
+	DeviceCount int             `json:"deviceCount" doc:"How many devices wait for it; 0: it is about no device"`
+	Devices     []WaitingDevice `json:"devices" nullable:"false" doc:"The first 10 by label, or all of them where the group was asked for"`
+	Actions     []WaitingAction `json:"actions" nullable:"false" doc:"That solve it, the usual one first; none where it is solved elsewhere"`
+}
+
+// WaitingDevice is a device of a group.
+type WaitingDevice struct {
+	DeviceID string            `json:"deviceID"`
+	Label    string            `json:"label"`
+	Detail   string            `json:"detail" doc:"What differs from device to device, for a person; mostly blank"`
+	Values   map[string]string `json:"values" doc:"For the placeholders of actions: deviceID, and what else an action needs"`
+}
+
+// WaitingAction is a request that solves what waits.
+type WaitingAction struct {
+	Name    string          `json:"name" enum:"consent,keep,trust,accept,dismiss,apply,approve,resume,undo,halt,on"`
+	Method  string          `json:"method" enum:"POST,PUT,DELETE"`
+	Path    string          `json:"path" doc:"May hold placeholders: {name} is a value of the device, or an answer"`
+	Body    json.RawMessage `json:"body" doc:"Any JSON; its texts may hold placeholders. null: without a body"`
+	Role    string          `json:"role" enum:"operator,author,admin" doc:"That it needs, or higher"`
+	Each    bool            `json:"each" doc:"One request for each device; else one for the group"`
+	Ask     []string        `json:"ask" nullable:"false" doc:"Placeholders that a person has to answer"`
+	Removes bool            `json:"removes" doc:"It removes a folder or a device: ask before"`
+	Command string          `json:"command" doc:"The same on the command line, for one device where it is for each"`
+}

@@ -1,0 +1,42 @@
+package api
+
+import "encoding/json"
+
+// Why says where the value of a key comes from.
+type Why struct {
+	Key       string          `json:"key" doc:"In the daemon's spelling"`
+	Value     json.RawMessage `json:"value" doc:"Any JSON, secrets masked: what the device shall have; null where it shall not have the key"`
+	Observed  json.RawMessage `json:"observed" doc:"What the daemon had when it was last read; null where it does not have the key"`
+	Origin    string          `json:"origin" enum:"template,base,implied" doc:"template: the last of steps; base: what was there without Muster; implied: a shared folder needs the device"`
+	Base      json.RawMessage `json:"base" doc:"What the device has without Muster; null where it does not have the key"`
+	Steps     []WhyStep       `json:"steps" nullable:"false" doc:"The templates that change the key, in the order in which they apply"`
+	Skipped   []WhySkipped    `json:"skipped" nullable:"false" doc:"What templates ask for there and this device cannot take"`
+	Conflicts []string        `json:"conflicts" nullable:"false" doc:"Which template has the last word over which, at this key"`
+}
+
+// WhyStep is one template that changes the key.
+type WhyStep struct {
+	WhyTemplate
+	From json.RawMessage `json:"from" doc:"What was there before in the fold; null where the key was not there"`
+	To   json.RawMessage `json:"to" doc:"What the template made of it; null where it removed the key"`
+}
+
+// WhyTemplate is a template that applies to a device, and who made it what it is.
+type WhyTemplate struct {
+	Template int64    `json:"template"`
+	Label    string   `json:"label"`
+	Priority int64    `json:"priority"`
+	Op       string   `json:"op" enum:"set,merge,append,remove"`
+	At       string   `json:"at" doc:"The key of the template"`
+	Line     int      `json:"line" doc:"Of its text, where the name stands; 0 where that is not known"`
+	Tags     []string `json:"tags" nullable:"false" doc:"That the device shares with it"`
+	SavedBy  string   `json:"savedBy" doc:"Who last changed op, key or text; blank where that is not known"`
+	SavedAt  *Time    `json:"savedAt" format:"date-time" nullable:"true" doc:"When; null where that is not known"`
+}
+
+// WhySkipped is what a template asks for and the device cannot take.
+type WhySkipped struct {
+	Template int64  `json:"template"`
+	Key      string `json:"key"`
+	Reason   string `json:"reason"`
+}

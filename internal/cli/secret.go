@@ -39,6 +39,9 @@ func (c *secretListCommand) Run(ctx context.Context, env *environment) error {
 
 func printSecret(out io.Writer, s api.Secret) {
 	fmt.Fprintf(out, "%s  %s\n", printable(s.Name), printable(scopeOf(s)))
+	if s.Altered {
+		fmt.Fprintln(out, "  Changed in the database: it is given out no more. Delete it and put it again.")
+	}
 }
 
 // scopeOf says where a secret may go.

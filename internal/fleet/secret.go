@@ -26,9 +26,10 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
 
 // StoredSecret is one of Muster's own secrets.
 type StoredSecret struct {
-	Name  string
-	Value Secret
-	Scope SecretScope
+	Name    string
+	Value   Secret
+	Scope   SecretScope
+	Altered bool // what is kept of it was not written by Muster: it is not given out
 }
 
 // SecretScope says where a secret may go in every template. A secret without lists may go to every secret field,

@@ -53,7 +53,8 @@ func (s *server) listSecrets(r *request) (reply, error) {
 }
 
 func wireSecret(secret fleet.StoredSecret) api.Secret {
-	out := api.Secret{Name: secret.Name, Keys: secret.Scope.Keys, Tags: wireTags(secret.Scope.Tags)}
+	out := api.Secret{Name: secret.Name, Keys: secret.Scope.Keys, Tags: wireTags(secret.Scope.Tags),
+		Altered: secret.Altered}
 	if out.Keys == nil {
 		out.Keys = []string{}
 	}

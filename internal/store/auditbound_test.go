@@ -11,6 +11,7 @@ import (
 
 // A principal who is refused a thousand times a minute, for a day, fills no disk; the numbers are in the audit.
 func TestWhatComesOftenIsCounted(t *testing.T) {
+	t.Parallel()
 	clock := &stoppedClock{at: seenAt}
 	s := open(t, Options{Home: t.TempDir(), Seal: key(t, 1), Now: clock.now})
 	ctx, other := fleet.WithActor(t.Context(), "eve"), fleet.WithActor(t.Context(), "anna")

@@ -18,7 +18,7 @@ func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet
 		return report, failure("verify audit", err)
 	}
 	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
-		s.verifyDevices, s.verifySessions, s.verifySealed} {
+		s.verifySecrets, s.verifyDevices, s.verifySessions, s.verifySealed} {
 		rows, err := verify(ctx)
 		if err != nil {
 			return report, failure("verify audit", err)
@@ -126,22 +126,25 @@ func (s *Store) eachEntry(ctx context.Context, add func(fleet.AuditEntry)) error
 
 // verifyTokens and verifyUsers name the rows that are not as Muster wrote them, and those that are missing.
 func (s *Store) verifyTokens(ctx context.Context) ([]string, error) {
-	return verifyRoster(ctx, s, rosterOf[fleet.Token]{tokenRows, "token", func() ([]fleet.Token, error) {
+	return verifyRoster(ctx, s, rosterOf[fleet.Token]{tokenRows, "token", givesNoRole, func() ([]fleet.Token, error) {
 		return collect(ctx, pool{s.reads}, scanToken, selectTokens)
 	}, func(token fleet.Token) (name, sum string) { return token.Name, tokenSum(token) }})
 }
 
 func (s *Store) verifyUsers(ctx context.Context) ([]string, error) {
-	return verifyRoster(ctx, s, rosterOf[fleet.User]{userRows, "user", func() ([]fleet.User, error) {
+	return verifyRoster(ctx, s, rosterOf[fleet.User]{userRows, "user", givesNoRole, func() ([]fleet.User, error) {
 		return collect(ctx, pool{s.reads}, scanUser, selectUsers)
 	}, func(user fleet.User) (name, sum string) { return user.Name, userSum(user) }})
 }
 
-// rosterOf is a table with a roster: what a row is called, and how the rows are read and summed up.
+const givesNoRole = "it gives no role"
+
+// rosterOf is a table with a roster: what a row is called, what follows when Muster did not write it, and how the rows
+// are read and summed up.
 type rosterOf[T any] struct {
-	table, noun string
-	read        func() ([]T, error)
-	sum         func(T) (name, sum string)
+	table, noun, follows string
+	read                 func() ([]T, error)
+	sum                  func(T) (name, sum string)
 }
 
 func verifyRoster[T any](ctx context.Context, s *Store, of rosterOf[T]) (wrong []string, err error) {
@@ -152,7 +155,7 @@ func verifyRoster[T any](ctx context.Context, s *Store, of rosterOf[T]) (wrong [
 	for _, row := range rows {
 		name, sum := of.sum(row)
 		if in[name] != sum {
-			wrong = append(wrong, fmt.Sprintf("%s %q was changed or added: it gives no role", of.noun, name))
+			wrong = append(wrong, fmt.Sprintf("%s %q was changed or added: %s", of.noun, name, of.follows))
 		}
 		delete(in, name)
 	}

@@ -19,7 +19,7 @@ import (
 
 const (
 	crashHome  = "MUSTER_STORE_TEST_CRASH_HOME"
-	crashKills = "MUSTER_STORE_TEST_KILLS" // how often to kill; 200 without it
+	crashKills = "MUSTER_STORE_TEST_KILLS" // how often to kill; 80 without it, and 200 in a soak
 	writers    = 4
 	slots      = 16 // devices per writer: replaced again and again
 )
@@ -27,7 +27,11 @@ const (
 // Acknowledged means on disk: a process that writes from several goroutines is killed at random moments, again and
 // again on one growing database, and everything that it was told is kept is there afterwards.
 func TestEveryAcknowledgedWriteSurvivesKill(t *testing.T) {
-	kills := 200
+	t.Parallel()
+	kills := 80
+	if os.Getenv("MUSTER_SOAK") != "" {
+		kills = 200
+	}
 	if text := os.Getenv(crashKills); text != "" {
 		kills = must(strconv.Atoi(text))(t)
 	}

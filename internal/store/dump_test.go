@@ -15,6 +15,7 @@ import (
 
 // A table that is forgotten in the list would be in no backup.
 func TestEveryTableIsInABackup(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Home: t.TempDir(), Seal: key(t, 1)})
 	if got, want := slices.Sorted(slices.Values(dumpedTables)), tablesOf(t, s); !slices.Equal(got, want) {
 		t.Errorf("a backup has %v\nthe database has %v", got, want)
@@ -106,6 +107,7 @@ func oldRows(t *testing.T, options Options) {
 // onBothWays runs a test with a database of each kind, and an empty one of the other.
 func onBothWays(t *testing.T, test func(t *testing.T, from, to Options)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("to postgres", func(t *testing.T) {
 		test(t, Options{Home: t.TempDir(), Seal: key(t, 1)}, Options{DSN: postgresDSN(t), Seal: key(t, 1)})
 	})

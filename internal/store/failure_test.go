@@ -38,6 +38,7 @@ func testOutage(t *testing.T, s *Store, text string, begin, end func()) {
 }
 
 func TestAFullDiskIsToldAndSurvived(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Home: preparedHome(t), Seal: key(t, 1)})
 	observe(t, s) // the connection is there
 	limit := func(pages string) {
@@ -61,6 +62,7 @@ func TestAFullDiskIsToldAndSurvived(t *testing.T) {
 }
 
 func TestALockedDatabaseIsToldAndSurvived(t *testing.T) {
+	t.Parallel()
 	options := Options{Home: preparedHome(t), Seal: key(t, 1)}
 	s := open(t, options)
 	if _, err := s.writer.session.conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 1"); err != nil {
@@ -99,6 +101,7 @@ func TestAReadOnlyDatabaseIsToldAndSurvived(t *testing.T) {
 }
 
 func TestALostConnectionIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	options := Options{DSN: preparedDSN(t), Seal: key(t, 1)}
 	s := open(t, options)
 	put(t, s, deviceN(1))
@@ -116,6 +119,7 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 
 // A connection that is cut in the middle of a transaction takes the whole batch with it, and nothing else.
 func TestAConnectionCutInATransactionLosesOnlyThat(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{DSN: preparedDSN(t), Seal: key(t, 1)})
 	put(t, s, deviceN(1))
 	_, err := write(t.Context(), s, "cut", func(x *tx) (none struct{}, err error) {

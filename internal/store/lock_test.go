@@ -128,6 +128,7 @@ func TestAServerThatWasAwayWhileAnotherWroteEnds(t *testing.T) {
 }
 
 func TestADatabaseFileThatWasReplacedIsNotWrittenTo(t *testing.T) {
+	t.Parallel()
 	options := Options{Home: preparedHome(t), Seal: key(t, 1)}
 	s := open(t, options)
 	path := filepath.Join(options.Home, sqliteFile)
@@ -143,6 +144,7 @@ func TestADatabaseFileThatWasReplacedIsNotWrittenTo(t *testing.T) {
 }
 
 func TestTheLossOfTheLockIsNoticedWhileNothingIsWritten(t *testing.T) {
+	t.Parallel()
 	server := must(pgtest.Start())(t)
 	t.Cleanup(func() { _ = server.Stop() })
 	s := open(t, Options{DSN: server.Database(t), Seal: key(t, 1)})
@@ -166,6 +168,7 @@ func TestTheLossOfTheLockIsNoticedWhileNothingIsWritten(t *testing.T) {
 
 // The database may take a session whose connection was cut for alive.
 func TestTheOwnSessionThatWasCutOffKeepsNobodyOut(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{DSN: preparedDSN(t), Seal: key(t, 1)})
 	put(t, s, deviceN(1))
 	ghosts := must(s.dialect.openWrites())(t)
@@ -186,6 +189,7 @@ func TestTheOwnSessionThatWasCutOffKeepsNobodyOut(t *testing.T) {
 
 // The error of a second server ended with "invalid argument", of a lock that it had not taken.
 func TestASecondServerWasToldOfAnInvalidArgument(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	held, err := lockHome(home)
 	if err != nil {

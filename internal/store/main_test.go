@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,14 +31,14 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	started := false
+	var started atomic.Bool
 	start := postgres
 	postgres = func() (*pgtest.Server, error) {
-		started = true
+		started.Store(true)
 		return start()
 	}
 	code := m.Run()
-	if !started {
+	if !started.Load() {
 		return code
 	}
 	server, err := start()
@@ -51,9 +52,11 @@ func run(m *testing.M) int {
 	return code
 }
 
-// onBoth runs a test on a database of each kind that has its tables, and no rows.
+// onBoth runs a test on a database of each kind that has its tables, and no rows. Most tests wait for a disk or for a
+// process of PostgreSQL, so they run beside each other.
 func onBoth(t *testing.T, test func(t *testing.T, options Options)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { test(t, Options{Home: preparedHome(t), Seal: key(t, 1)}) })
 	t.Run("postgres", func(t *testing.T) { test(t, Options{DSN: preparedDSN(t), Seal: key(t, 1)}) })
 }
@@ -61,6 +64,7 @@ func onBoth(t *testing.T, test func(t *testing.T, options Options)) {
 // onEmpty runs a test on a database of each kind that has no tables.
 func onEmpty(t *testing.T, test func(t *testing.T, options Options)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { test(t, Options{Home: t.TempDir(), Seal: key(t, 1)}) })
 	t.Run("postgres", func(t *testing.T) { test(t, Options{DSN: postgresDSN(t), Seal: key(t, 1)}) })
 }
@@ -68,19 +72,21 @@ func onEmpty(t *testing.T, test func(t *testing.T, options Options)) {
 var preparedHome = storetest.Prepared(func(home string) error { return prepare(Options{Home: home}) })
 
 // preparedAddress is the database that preparedDSN copies.
-var preparedAddress string
+var preparedAddress = sync.OnceValues(func() (address string, err error) {
+	server, err := postgres()
+	if err != nil {
+		return "", err
+	}
+	if address, err = server.NewDatabase(context.Background()); err != nil {
+		return "", err
+	}
+	return address, prepare(Options{DSN: address})
+})
 
 func preparedDSN(t *testing.T) string {
 	t.Helper()
-	server := must(postgres())(t)
-	if preparedAddress == "" {
-		address := server.Database(t)
-		if err := prepare(Options{DSN: address}); err != nil {
-			t.Fatal(err)
-		}
-		preparedAddress = address
-	}
-	return server.Copy(t, preparedAddress)
+	address := must(preparedAddress())(t)
+	return must(postgres())(t).Copy(t, address)
 }
 
 // prepare makes the tables of a database, sealed with the key of the tests.

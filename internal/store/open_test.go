@@ -71,6 +71,7 @@ func TestAnotherSealKeyIsRefused(t *testing.T) {
 }
 
 func TestBadAddressesOfDatabasesAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, options := range map[string]Options{
 		"another database":  {DSN: "mysql://here/muster"},
 		"no scheme":         {DSN: "muster"},
@@ -93,6 +94,7 @@ func TestBadAddressesOfDatabasesAreRefused(t *testing.T) {
 }
 
 func TestSQLiteIsSafeOnEveryConnection(t *testing.T) {
+	t.Parallel()
 	home := filepath.Join(t.TempDir(), "odd ?#%41&=+ü home")
 	if err := os.Mkdir(home, 0o700); err != nil {
 		t.Fatal(err)
@@ -126,6 +128,7 @@ func TestSQLiteIsSafeOnEveryConnection(t *testing.T) {
 }
 
 func TestPostgresCommitsReachTheDisk(t *testing.T) {
+	t.Parallel()
 	for setting, want := range map[string]string{"off": "on", "on": "on", "remote_apply": "remote_apply"} {
 		s := open(t, Options{DSN: postgresDSN(t) + "&options=-csynchronous_commit%3D" + setting, Seal: key(t, 1)})
 		// The writer's goroutine has the session: it answers between two transactions.

@@ -22,6 +22,8 @@ const (
 	auditKey  = "audit signing key" // the seed of an Ed25519 key
 	tokenRows = "tokens"            // a roster
 	userRows  = "users"             // a roster
+	// secretRows is a roster, too: where a secret may go is decided by its row.
+	secretRows = "secrets"
 )
 
 // proof opens a proof and keeps its row for this transaction: what follows from it is decided by one transaction at a
@@ -68,9 +70,9 @@ func (s *Store) sealedProof(ctx context.Context, name string) (sealed []byte, er
 	return sealed, err
 }
 
-// roster are the rows of a table that give a role, by name, each with the sum of what it means. A row that is not in
-// the roster of its table, or means something else there, was not written by Muster: it gives nothing. A row that was
-// deleted and put back is not in it either.
+// roster are the rows of a table that give a role or a secret, by name, each with the sum of what it means. A row that
+// is not in the roster of its table, or means something else there, was not written by Muster: it gives nothing. A row
+// that was deleted and put back is not in it either.
 type roster map[string]string
 
 // enroll is called by each write that makes or changes a row that gives a role.
@@ -93,7 +95,7 @@ func (r roster) sum() string {
 }
 
 // changeRoster changes one row of a roster only: taking the others from the table would make good what was changed
-// there. A roster that cannot be opened, or is an earlier one, is begun anew: the rows that were in it give no role
+// there. A roster that cannot be opened, or is an earlier one, is begun anew: the rows that were in it give nothing
 // until they are made again.
 func (t *tx) changeRoster(table string, change func(roster)) error {
 	rows, ok, err := t.roster(table)
@@ -101,7 +103,7 @@ func (t *tx) changeRoster(table string, change func(roster)) error {
 		return err
 	}
 	if !ok {
-		t.record(fleet.AuditTampered, table, "the roster was missing or changed; what it held gives no role any more")
+		t.record(fleet.AuditTampered, table, "the roster was missing or changed; what it held does not count any more")
 	}
 	change(rows)
 	ends, ok, err := t.auditEnds()
@@ -189,7 +191,7 @@ func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.
 	if err == nil && !putBack(known, ends) && ends.Rosters[table] == rows.sum() {
 		return rows
 	}
-	s.log.Error("the roster of a table is not as Muster wrote it: its rows give no role", logkey.Proof, table,
+	s.log.Error("the roster of a table is not as Muster wrote it: its rows give nothing", logkey.Proof, table,
 		logkey.Err(err))
 	return roster{}
 }
@@ -257,12 +259,18 @@ func (t *tx) beginProofs() error {
 	if err := t.row(`SELECT COUNT(*) FROM proofs`).Scan(&proofs); err != nil || proofs > 0 {
 		return err
 	}
-	return t.putRosters(roster{}, roster{}, fleet.AuditEnds{FirstID: 1})
+	return t.putRosters(map[string]roster{tokenRows: {}, userRows: {}, secretRows: {}}, fleet.AuditEnds{FirstID: 1})
 }
 
-func (t *tx) putRosters(tokens, users roster, ends fleet.AuditEnds) error {
-	ends.Rosters = map[string]string{userRows: users.sum()}
-	return errors.Join(t.putProof(userRows, users), t.putRoster(tokenRows, tokens, ends))
+// putRosters writes these rosters, and ends of the audit that know of no other.
+func (t *tx) putRosters(rosters map[string]roster, ends fleet.AuditEnds) error {
+	ends.Rosters = map[string]string{}
+	var errs []error
+	for table, rows := range rosters {
+		ends.Rosters[table] = rows.sum()
+		errs = append(errs, t.putProof(table, rows))
+	}
+	return errors.Join(append(errs, t.putProof(auditEnds, ends))...)
 }
 
 // believe makes the proofs of a database of before they were kept. What it holds is believed, once.
@@ -286,7 +294,8 @@ func (t *tx) believe() error {
 	for _, user := range allUsers {
 		users[user.Name] = userSum(user)
 	}
-	return errors.Join(t.putRosters(tokens, users, ends), t.believeDevices())
+	rosters := map[string]roster{tokenRows: tokens, userRows: users}
+	return errors.Join(t.putRosters(rosters, ends), t.believeDevices(), t.believeSecrets())
 }
 
 // makeProofs makes the proofs and the seal check together.

@@ -22,12 +22,14 @@ const (
 	provenNothing provenLevel = iota
 	provenRoles               // tokens, users and the audit
 	provenDevices
+	provenSecrets
 )
 
 const (
 	provenText = "The database of this home has proofs. While this file is here, no database of before they were " +
 		"kept is believed.\n"
 	provenDevicesText = provenText + "The proofs of devices are among them.\n"
+	provenSecretsText = provenDevicesText + "The proofs of secrets are, too.\n"
 )
 
 // markProven writes the file where there is a home and no file, or one of before.
@@ -36,7 +38,7 @@ func (s *Store) markProven() {
 		return
 	}
 	level, err := s.markedLevel()
-	if err == nil && level < provenDevices {
+	if err == nil && level < provenSecrets {
 		err = makeMark(s.homePath)
 	}
 	if err != nil {
@@ -53,6 +55,8 @@ func (s *Store) markedLevel() (provenLevel, error) {
 		return provenNothing, nil
 	case err != nil:
 		return provenNothing, fmt.Errorf("read what the database has proofs of: %w", err)
+	case string(text) == provenSecretsText:
+		return provenSecrets, nil
 	case string(text) == provenDevicesText:
 		return provenDevices, nil
 	}
@@ -65,7 +69,7 @@ func makeMark(home string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(provenDevicesText)
+	_, err = f.WriteString(provenSecretsText)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
@@ -88,15 +92,13 @@ func (s *Store) wantMarkBelow(level provenLevel) error {
 		return err
 	}
 	path := filepath.Join(s.homePath, ProvenFile)
-	message := "the database says that it has no proofs yet, and " + path + " says that it has"
-	if level == provenDevices {
-		message = "the database says that it has no proofs of devices yet, and " + path + " says that it has"
-	}
+	of := map[provenLevel]string{provenDevices: " of devices", provenSecrets: " of secrets"}[level]
+	message := "the database says that it has no proofs" + of + " yet, and " + path + " says that it has"
 	return &fleet.Error{
 		Code: fleet.CodeConflict, During: "open database", Message: message,
-		Hint: "If you put back a copy of before the proofs, remove that file and start again: the tokens, users and " +
-			"addresses of devices in the copy are believed. Otherwise another program writes to the database: find out " +
-			"which, then restore a backup; or delete the row seal_check from the table meta and start again, which " +
+		Hint: "If you put back a copy of before the proofs, remove that file and start again: the tokens, users, " +
+			"addresses of devices and lists of secrets in the copy are believed. Otherwise another program writes to the " +
+			"database: find out which, then restore a backup; or delete the row seal_check from the table meta and start again, which " +
 			"believes nothing.",
 	}
 }

@@ -50,6 +50,7 @@ func observeDocument(t *testing.T, s *Store, id fleet.DeviceID, document string)
 
 // A column that is forgotten in the list would be left behind by a rotation, and not looked at by a restore.
 func TestEveryBlobOfTheDatabaseIsListedAsSealed(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Home: t.TempDir(), Seal: key(t, 1)})
 	blobs := must(collect(t.Context(), pool{s.reads}, func(row scanner) (name string, err error) {
 		return name, row.Scan(&name)
@@ -143,6 +144,7 @@ func opened(t *testing.T, s *Store) (all []string) {
 
 // An observation is sealed before it waits for the writer: the key may be replaced meanwhile.
 func TestADocumentSealedBeforeARotationIsKeptWithTheNewKey(t *testing.T) {
+	t.Parallel()
 	ring := seal.NewRing(key(t, 1))
 	s := open(t, Options{Home: t.TempDir(), Seal: ring})
 	device := put(t, s, deviceN(1))
@@ -167,6 +169,7 @@ func TestADocumentSealedBeforeARotationIsKeptWithTheNewKey(t *testing.T) {
 
 // What a person deletes or replaces is gone from the files soon afterwards, also while the server runs.
 func TestWhatWasDeletedIsGoneFromTheFiles(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	s := open(t, Options{Home: home, Seal: key(t, 1)})
 	for n := range 20 {
@@ -216,6 +219,7 @@ func TestWhatWasDeletedIsGoneFromTheFiles(t *testing.T) {
 
 // A reader that takes its time must not stop a rotation for good, and the writer waits for none.
 func TestTheLogIsCutOnceItsReadersHaveGone(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Home: t.TempDir(), Seal: key(t, 1)})
 	put(t, s, deviceN(1))
 	reader := must(s.reads.Conn(t.Context()))(t)
@@ -250,6 +254,7 @@ func TestTheLogIsCutOnceItsReadersHaveGone(t *testing.T) {
 
 // Texts of templates were kept as they are, with the literal passwords in them.
 func TestTextsOfTemplatesAreNotReadableInTheFiles(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	s := open(t, Options{Home: home, Seal: key(t, 1)})
 	const canary = "canary-in-a-template"
@@ -268,6 +273,7 @@ func TestTextsOfTemplatesAreNotReadableInTheFiles(t *testing.T) {
 
 // The text that an earlier version kept is gone from the file once the new version has sealed it.
 func TestTextsOfBeforeAreSealedAndGoneFromTheFile(t *testing.T) {
+	t.Parallel()
 	home, canary := t.TempDir(), []byte("canary of an earlier version")
 	options := Options{Home: home, Seal: key(t, 1)}
 	d := must(dialectOf(options))(t)

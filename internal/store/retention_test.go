@@ -80,6 +80,7 @@ func TestOthersWriteWhileOldRevisionsAreForgotten(t *testing.T) {
 }
 
 func TestForgettingEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Home: preparedHome(t), Seal: key(t, 1)})
 	d := put(t, s, deviceN(1))
 	manyRevisions(t, s, d.ID, 3*pruneLength)

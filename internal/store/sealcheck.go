@@ -15,7 +15,8 @@ import (
 const (
 	sealCheckUnproven = "muster"                         // of databases without proofs
 	sealCheckRoles    = "muster, with proofs"            // of tokens, users and the audit
-	sealCheckProven   = "muster, with proofs of devices" // of these, too
+	sealCheckDevices  = "muster, with proofs of devices" // of these, too
+	sealCheckProven   = "muster, with proofs of secrets" // likewise
 )
 
 // checkSeal proves that the key fits before anything is read or written with it. A database in which nothing is sealed
@@ -92,7 +93,12 @@ func (w *writer) believeOnce(ctx context.Context, check string) error {
 		if err := w.store.wantMarkBelow(provenDevices); err != nil {
 			return err
 		}
-		return w.makeProofs(ctx, (*tx).believeDevices)
+		return w.makeProofs(ctx, func(t *tx) error { return errors.Join(t.believeDevices(), t.believeSecrets()) })
+	case sealCheckDevices:
+		if err := w.store.wantMarkBelow(provenSecrets); err != nil {
+			return err
+		}
+		return w.makeProofs(ctx, (*tx).believeSecrets)
 	}
 	return nil
 }

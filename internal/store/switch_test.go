@@ -103,6 +103,7 @@ func TestTheStopSwitchWorksWhileNothingCanBeWritten(t *testing.T) {
 
 // A newer mode that was kept is not undone by an older one that waits.
 func TestAnOlderSwitchDoesNotComeBack(t *testing.T) {
+	t.Parallel()
 	options := Options{Home: preparedHome(t), Seal: key(t, 1)}
 	s := open(t, options)
 	put(t, s, deviceN(1))
@@ -145,6 +146,7 @@ func TestASwitchOfNothingIsRefusedAndChangesNothing(t *testing.T) {
 
 // What is in force is kept by itself once that is possible.
 func TestAModeInForceIsKeptByItself(t *testing.T) {
+	t.Parallel()
 	options := Options{Home: preparedHome(t), Seal: key(t, 1)}
 	s := open(t, options)
 	put(t, s, deviceN(1))
@@ -234,6 +236,7 @@ func TestAModeThatIsKeptLateDoesNotUndoANewerDecision(t *testing.T) {
 
 // A decision ends what was in force before it, and not what was put in force while it waited for the database.
 func TestASwitchOutlivesAnOlderDecision(t *testing.T) {
+	t.Parallel()
 	s := open(t, Options{Home: preparedHome(t), Seal: key(t, 1)})
 	d := put(t, s, deviceN(1))
 	release := hold(t, s)

@@ -43,9 +43,11 @@ func (s *Store) Tampering() *fleet.Impairment {
 			"After a repair, start the server again."}
 }
 
-// checkProofs compares at the start what gives a role, what decides where API keys go, and the end of the audit.
+// checkProofs compares at the start what gives a role, what decides where API keys and secrets go, and the end of the
+// audit.
 func (s *Store) checkProofs(ctx context.Context) error {
-	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers, s.verifyEnd} {
+	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
+		s.verifySecrets, s.verifyEnd} {
 		found, err := verify(ctx)
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@ const visitedHome = "MUSTER_STORE_TEST_VISITED_HOME"
 // every user of the database shares, it takes itself for the last one and deletes the write-ahead log that Muster goes
 // on writing to. POSIX drops a process's locks on a file with the first descriptor of it that is closed.
 func TestAVisitorDoesNotTakeItselfForTheLastUser(t *testing.T) {
+	t.Parallel()
 	options := Options{Home: preparedHome(t), Seal: key(t, 1)}
 	first := must(Open(t.Context(), options))(t)
 	if err := first.Close(); err != nil {

@@ -129,7 +129,16 @@ func (s *Server) end() error {
 // Database makes an empty database and gives its address.
 func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
-	return s.create(tb, "")
+	address, err := s.NewDatabase(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return address
+}
+
+// NewDatabase is Database for a database that outlives a test.
+func (s *Server) NewDatabase(ctx context.Context) (address string, err error) {
+	return s.create(ctx, "")
 }
 
 // Copy makes a copy of the database with this address, and gives the copy's address. Connect to neither meanwhile.
@@ -139,16 +148,19 @@ func (s *Server) Copy(tb testing.TB, address string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return s.create(tb, " TEMPLATE "+strings.TrimPrefix(of.Path, "/"))
-}
-
-func (s *Server) create(tb testing.TB, how string) string {
-	tb.Helper()
-	name := "test" + strconv.FormatInt(s.databases.Add(1), 10)
-	if err := s.exec(tb.Context(), "CREATE DATABASE "+name+how); err != nil {
+	copied, err := s.create(tb.Context(), " TEMPLATE "+strings.TrimPrefix(of.Path, "/"))
+	if err != nil {
 		tb.Fatal(err)
 	}
-	return s.address(name)
+	return copied
+}
+
+func (s *Server) create(ctx context.Context, how string) (address string, err error) {
+	name := "test" + strconv.FormatInt(s.databases.Add(1), 10)
+	if err := s.exec(ctx, "CREATE DATABASE "+name+how); err != nil {
+		return "", err
+	}
+	return s.address(name), nil
 }
 
 func (s *Server) address(database string) string {

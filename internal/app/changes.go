@@ -136,7 +136,7 @@ func (a *App) forwardDevice(id fleet.DeviceID, is change) {
 		aspect &= fleet.PlanChanged // what the mirror told of it is over
 	}
 	a.feed.DeviceChanged(id, aspect)
-	if aspect&(fleet.ConnectionChanged|fleet.PlanChanged) != 0 {
+	if aspect&(fleet.ConnectionChanged|fleet.ConfigChanged|fleet.PlanChanged) != 0 {
 		a.count(id)
 	}
 	if aspect&fleet.ConnectionChanged != 0 && !s.Answers() && !s.Restarting {

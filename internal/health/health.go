@@ -14,15 +14,21 @@ import (
 // Health knows how the configuration of every device stands. It may be used by several goroutines at once.
 type Health struct {
 	mu         sync.Mutex // guards what follows
-	conditions map[fleet.DeviceID]fleet.State
+	conditions map[fleet.DeviceID]condition
 	rollouts   map[int64]map[fleet.DeviceID]bool // the devices that wait for a rollout
 	waves      map[fleet.DeviceID]waiting
+}
+
+// condition is how the configuration of a device stands: Configuration, Since, Reason and Next of a state.
+type condition struct {
+	fleet.State
+	planned string // digest of the configuration that a pass planned from; "" without a plan
 }
 
 // New is the health of a fleet of which nothing was reported yet.
 func New() *Health {
 	return &Health{
-		conditions: map[fleet.DeviceID]fleet.State{}, rollouts: map[int64]map[fleet.DeviceID]bool{},
+		conditions: map[fleet.DeviceID]condition{}, rollouts: map[int64]map[fleet.DeviceID]bool{},
 		waves: map[fleet.DeviceID]waiting{},
 	}
 }
@@ -36,7 +42,7 @@ func (h *Health) Found(id fleet.DeviceID, f plan.Findings) (changed bool) {
 		delete(h.conditions, id)
 		return known
 	}
-	is := Configuration(id, f)
+	is := condition{Configuration(id, f), f.Plan.Observed}
 	if is.Since = was.Since; was.Configuration != is.Configuration {
 		is.Since = time.Now()
 	}
@@ -49,13 +55,13 @@ func (h *Health) Found(id fleet.DeviceID, f plan.Findings) (changed bool) {
 func (h *Health) Condition(id fleet.DeviceID) fleet.State {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.condition(id)
+	return h.condition(id).State
 }
 
 // condition is Condition. The caller holds mu.
-func (h *Health) condition(id fleet.DeviceID) fleet.State {
-	if s, known := h.conditions[id]; known {
-		return s
+func (h *Health) condition(id fleet.DeviceID) condition {
+	if c, known := h.conditions[id]; known {
+		return c
 	}
-	return notPlanned
+	return condition{State: notPlanned}
 }

@@ -24,17 +24,29 @@ func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
 		return fleet.State{}, fleet.NotFoundf("device %s is not registered", id)
 	}
 	h.mu.Lock()
-	condition, wave := h.condition(id), h.waves[id]
+	found, wave := h.condition(id), h.waves[id]
 	h.mu.Unlock()
+	condition := found.State
 	if waits := Waits(condition, wave.Wave); waits != condition {
 		condition, condition.Since = waits, wave.since
 	}
-	state := joined(condition, f, time.Now())
+	state := joined(found.asOf(condition, f.Snapshot), f, time.Now())
 	state.Reason, state.Next = f.named(state.Reason), f.named(state.Next)
 	if f.LockLost {
 		state.Reason = join("; ", "nothing is written: this server lost the lock of its database", state.Reason)
 	}
 	return state, nil
+}
+
+// asOf is a state as long as the daemon has the configuration that was planned from. With another one it is not known
+// to be in sync.
+func (c condition) asOf(state fleet.State, s *fleet.Snapshot) fleet.State {
+	if state.Configuration != fleet.ConfigInSync || c.planned == s.Digest {
+		return state
+	}
+	return fleet.State{Configuration: fleet.ConfigUnknown, Since: s.ConfigAt,
+		Reason: "the daemon has another configuration than the one that was last compared with its templates",
+		Next:   "It is compared shortly. The plan shows what differs."}
 }
 
 // joined is the state that connection and configuration make together.

@@ -42,7 +42,7 @@ func (p *patient) summary(change func(*fleet.FolderSummary)) {
 func (p *patient) report(t *testing.T) fleet.ProblemReport {
 	t.Helper()
 	h := New()
-	h.conditions["A"] = p.state
+	h.conditions["A"] = condition{State: p.state}
 	r := &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{"A": {Device: fleet.Device{ID: "A",
 		Label: "nas"}}}}
 	return h.Report(r, func(fleet.DeviceID) Facts { return Facts{Registry: r, Snapshot: p.snapshot} })

@@ -93,26 +93,32 @@ func (e *Engine) jobOf(m *item, current *fleet.Registry, v *view) *job {
 		known: e.o.Daemon.Known(m.id), templates: v.registry.TemplatesOf(m.id)}
 }
 
-// observe takes the newest document that is known. One that the store has but that is older than what was read here is
-// passed over: the mirror writes behind.
+// observe takes the newest document that is known. The mirror writes behind, so the store may have an older one: then
+// the daemon is read.
 func (e *Engine) observe(ctx context.Context, j *job) error {
 	observed, err := j.newest(ctx, e.o.Store)
-	if fleet.CodeOf(err) == fleet.CodeNotFound {
+	switch {
+	case fleet.CodeOf(err) == fleet.CodeNotFound:
 		return errNothingSeen
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case !j.overtaken(observed):
+		return j.setDocument(ctx, observed, stconfig.Value{})
+	case !j.known.Online:
+		return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon's newest configuration is not kept yet",
+			Hint: "Try again in a moment. If it lasts, look at Muster's log: its database may not take anything."}
+	}
+	return e.read(ctx, j)
+}
+
+// overtaken tells whether a newer configuration was read, by the mirror or here, than one that the store has.
+func (j *job) overtaken(kept fleet.ObservedConfig) bool {
+	if j.known.Unkept && kept.Digest != j.known.Digest {
+		return true
 	}
 	j.m.history.mu.Lock()
-	stale := observed.SeenAt.Before(j.m.history.readAt) && observed.Digest != j.m.history.read
-	j.m.history.mu.Unlock()
-	if stale {
-		if !j.known.Online {
-			return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon's newest configuration is not kept yet"}
-		}
-		return e.read(ctx, j)
-	}
-	return j.setDocument(ctx, observed, stconfig.Value{})
+	defer j.m.history.mu.Unlock()
+	return kept.SeenAt.Before(j.m.history.readAt) && kept.Digest != j.m.history.read
 }
 
 // newest is the configuration that was kept last.

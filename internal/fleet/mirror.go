@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Status, Version and FolderSummary are kept as JSON. What a column of the database holds is left out of that.
 
@@ -139,6 +142,10 @@ type LastKnown struct {
 	Proven    Certificate     // the GUI certificate behind which the device answered last
 	LastSeen  time.Time       // zero: never
 }
+
+// ErrReconnected is in the error of a poll that was not sent: it would have gone over another connection than the one
+// before, maybe to another run of the daemon, whose events are numbered anew. The status says which run it is.
+var ErrReconnected = errors.New("the poll would go over another connection than the one before")
 
 // DaemonEvent is one event of a daemon's event stream.
 type DaemonEvent struct {

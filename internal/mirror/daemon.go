@@ -29,7 +29,8 @@ type Reader interface {
 
 // Connection is how a daemon is followed.
 type Connection interface {
-	// Events asks with a mask that is always the same, for the limit newest events after since.
+	// Events asks with a mask that is always the same, for the limit newest events after since. The error is
+	// fleet.ErrReconnected where Status is to be asked first, which says whether since is of the daemon as it runs now.
 	Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error)
 	// Shown is the certificate that the last connection showed; proven tells that the device answered behind it.
 	Shown() (shown fleet.Certificate, proven bool)

@@ -24,14 +24,16 @@ type fake struct {
 	directories []string
 	home        string
 
-	folders []fakeFolder
-	old     bool // no /rest/config
-	fail    map[string]error
-	hang    map[string]bool          // until the connection breaks
-	gate    map[string]chan struct{} // until it is closed
-	pin     string
-	crowded bool // there are too many connections to keep one
-	pending []fleet.Pending
+	folders       []fakeFolder
+	old           bool // no /rest/config
+	fail          map[string]error
+	hang          map[string]bool          // until the connection breaks
+	gate          map[string]chan struct{} // until it is closed
+	pin           string
+	crowded       bool // there are too many connections to keep one
+	redialled     bool // since the status was read: polls are not sent
+	redialsAlways bool
+	pending       []fleet.Pending
 
 	events  []fleet.DaemonEvent
 	primed  bool // the ring starts with the first request
@@ -104,6 +106,7 @@ func (f *fake) Status(ctx context.Context) (fleet.Status, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.redialled = f.redialsAlways
 	return f.status, nil
 }
 
@@ -187,6 +190,10 @@ func (f *fake) Events(ctx context.Context, since int64, limit int, wait time.Dur
 		return nil, err
 	}
 	f.mu.Lock()
+	if f.redialled {
+		f.mu.Unlock()
+		return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "another connection", Err: fleet.ErrReconnected}
+	}
 	f.running++
 	f.primed = true
 	f.mu.Unlock()

@@ -54,7 +54,7 @@ func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 	if _, err := w.readStatus(ctx, d, nil); err != nil {
 		return 0, err
 	}
-	since, err := prime(ctx, d)
+	since, err := w.prime(ctx, d)
 	if err != nil {
 		return 0, err
 	}
@@ -76,8 +76,8 @@ func (w *watcher) firstContact(ctx context.Context, d Daemon) (int64, error) {
 }
 
 // prime starts the daemon's buffer for our mask and gives the number of the newest event in it.
-func prime(ctx context.Context, d Daemon) (int64, error) {
-	events, err := d.Events(ctx, 0, 1, 0)
+func (w *watcher) prime(ctx context.Context, d Daemon) (int64, error) {
+	events, err := w.events(ctx, d, 0, 1, 0)
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}
@@ -115,12 +115,25 @@ func (w *watcher) stream(ctx context.Context, d Daemon, since int64) error {
 
 // poll asks for the events after since, works them off, and gives the number of the last one.
 func (w *watcher) poll(ctx context.Context, d Daemon, since int64, wait time.Duration) (int64, error) {
-	events, err := d.Events(ctx, since, eventLimit, wait)
+	events, err := w.events(ctx, d, since, eventLimit, wait)
 	if err != nil {
 		return 0, err
 	}
 	w.seen()
 	return w.take(ctx, d, since, events)
+}
+
+// events polls. Over another connection than before, the daemon tells first whether it was started again.
+func (w *watcher) events(ctx context.Context, d Daemon, since int64, limit int, wait time.Duration,
+) ([]fleet.DaemonEvent, error) {
+	events, err := d.Events(ctx, since, limit, wait)
+	if !errors.Is(err, fleet.ErrReconnected) {
+		return events, err
+	}
+	if err := w.readStatusAgain(ctx, d); err != nil {
+		return nil, err
+	}
+	return d.Events(ctx, since, limit, wait)
 }
 
 // gather lets further events come to the one that has come: each answer of its own costs both sides as much as one

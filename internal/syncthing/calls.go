@@ -40,7 +40,8 @@ type calls struct {
 
 // Status reads /rest/system/status. The ID in it has been checked.
 func (c calls) Status(ctx context.Context) (fleet.Status, error) {
-	k := call{method: http.MethodGet, path: statusPath, during: "read the status", maxBytes: c.limits.SmallBytes}
+	k := call{method: http.MethodGet, path: statusPath, during: "read the status", maxBytes: c.limits.SmallBytes,
+		canWait: true}
 	body, err := c.do(ctx, k)
 	if err != nil {
 		return fleet.Status{}, err
@@ -111,7 +112,8 @@ var EventMask = []string{"ConfigSaved", "FolderSummary", "StateChanged", "Device
 	"FolderErrors", "PendingDevicesChanged", "PendingFoldersChanged"}
 
 // Events reads the events after since, at most the limit newest (0: all that the daemon has buffered), and waits up to
-// wait (whole seconds) for the first. It waits for the kept connection and is never repeated on another one by itself.
+// wait (whole seconds) for the first. It waits for the kept connection and goes over no other one by itself: where
+// there is another one by now, the error is fleet.ErrReconnected until Status was called.
 func (c calls) Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error) {
 	query := url.Values{"events": {strings.Join(EventMask, ",")}, "since": {strconv.FormatInt(since, 10)},
 		"timeout": {strconv.Itoa(int(wait / time.Second))}}

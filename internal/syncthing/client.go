@@ -8,6 +8,7 @@
 package syncthing
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -62,6 +63,7 @@ type Client struct {
 	places   Places
 
 	kept      chan *conn    // holds the kept connection while it is not in use, nil before it is opened
+	told      *conn         // the kept one on which the daemon last told its status or events; of who holds kept
 	second    chan struct{} // holds one token per running second connection
 	answering atomic.Bool   // the daemon answered the last time
 
@@ -134,9 +136,21 @@ func (c *Client) do(ctx context.Context, k call) ([]byte, error) {
 	}
 }
 
-func (c *Client) onKept(ctx context.Context, cn *conn, k call) ([]byte, error) {
+// closed stands for a connection that was given up with its last answer.
+var closed = &conn{broken: true}
+
+// onKept runs a call on the kept connection. A poll is about one run of the daemon, so it goes over the connection on
+// which that run was last heard of, and over no other.
+func (c *Client) onKept(ctx context.Context, cn *conn, k call) (answer []byte, err error) {
 	defer func() { c.giveBack(cn) }()
-	return c.run(ctx, &cn, k)
+	if k.sifter != nil && c.told != nil && c.told != cn {
+		return nil, reconnected(k)
+	}
+	answer, err = c.run(ctx, &cn, k)
+	if err == nil && (k.sifter != nil || k.path == statusPath) {
+		c.told = cmp.Or(cn, closed)
+	}
+	return answer, err
 }
 
 func (c *Client) apart(ctx context.Context, k call) ([]byte, error) {

@@ -123,8 +123,20 @@ func TestAConnectionThatTheDaemonClosedIsReplacedForReadsOnly(t *testing.T) {
 	idle()
 	_, err := c.Events(t.Context(), 0, 0, 0)
 	wantCode(t, err, fleet.CodeUnavailable)
+	idle()
+	if _, err := c.Version(t.Context()); err != nil {
+		t.Fatalf("a read: %v", err)
+	}
+	sent := len(f.requests())
+	_, err = c.Events(t.Context(), 0, 0, 0)
+	if wantCode(t, err, fleet.CodeUnavailable); !errors.Is(err, fleet.ErrReconnected) || len(f.requests()) != sent {
+		t.Fatalf("the poll on the connection that the read opened: %v, %v", err, f.requests()[sent:])
+	}
+	if _, err := c.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.Events(t.Context(), 0, 0, 0); err != nil {
-		t.Fatalf("the poll after: %v", err)
+		t.Fatalf("the poll after the status: %v", err)
 	}
 }
 

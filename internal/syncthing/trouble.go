@@ -50,6 +50,12 @@ func (cn *conn) trouble(ctx context.Context, k call, err error) error {
 	return e
 }
 
+func reconnected(k call) error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, During: k.during, Err: fleet.ErrReconnected,
+		Message: "the connection to the daemon was another one, so that the daemon may have been started again",
+		Hint:    "Muster contacts it again by itself."}
+}
+
 func unreachable(address string, err error) error {
 	e := &fleet.Error{Code: fleet.CodeUnavailable, During: "connect to the daemon", Err: err}
 	var name *net.DNSError

@@ -46,12 +46,16 @@ func (client) Open(context.Context) (mirror.Channel, error) { panic("the daemon 
 
 func start(t *testing.T) *watch {
 	t.Helper()
+	return startWith(t, func(target mirror.Target) mirror.Daemon {
+		return client{syncthing.New(target, syncthing.Options{})}
+	})
+}
+
+func startWith(t *testing.T, dial func(mirror.Target) mirror.Daemon) *watch {
+	t.Helper()
 	w := &watch{t: t, configs: map[fleet.DeviceID]int{}}
 	w.Mirror = mirror.New(mirror.Options{
-		Sink: w,
-		Dial: func(target mirror.Target) mirror.Daemon {
-			return client{syncthing.New(target, syncthing.Options{})}
-		},
+		Sink: w, Dial: dial,
 		ConfigSeen: func(id fleet.DeviceID) {
 			w.mu.Lock()
 			w.configs[id]++

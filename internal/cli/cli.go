@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"muster/client"
+	"muster/internal/agent"
 	"muster/internal/fleet"
 )
 
@@ -85,7 +86,7 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		kong.Description(description),
 		kong.Writers(streams.Out, streams.Err),
 		kong.DefaultEnvars("MUSTER"),
-		kong.Vars{"home": defaultHome(), "syncthingHome": defaultSyncthingHome()},
+		kong.Vars{"home": defaultHome(), "syncthingHome": agent.DefaultHome()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(c int) { exited, code = true, c }),
 	)

@@ -11,6 +11,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/agent"
 	"muster/internal/fleet"
 )
 
@@ -28,7 +29,7 @@ type enrollCommand struct {
 // Run registers the daemon whose home it reads with the certificate that its API has to show, tags it, and waits until
 // the server has seen it. Run again it mends the pin of a daemon that made itself another certificate.
 func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
-	daemon, err := readSyncthingHome(c.Home)
+	daemon, err := agent.ReadHome(c.Home)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 
 // register tells the server, and says what becomes of the pin.
 func (c *enrollCommand) register(
-	ctx context.Context, env *environment, server *client.Client, daemon *localDaemon, body api.PutDevice,
+	ctx context.Context, env *environment, server *client.Client, daemon *agent.Home, body api.PutDevice,
 ) (stored api.Device, created bool, err error) {
 	id := string(daemon.ID)
 	if c.NoPin {
@@ -104,7 +105,7 @@ func (c *enrollCommand) register(
 
 // registration is what the server is told. An address that the server cannot reach is refused here, where the person
 // can still do something about it.
-func (c *enrollCommand) registration(daemon *localDaemon) (api.PutDevice, error) {
+func (c *enrollCommand) registration(daemon *agent.Home) (api.PutDevice, error) {
 	key, host, port := daemon.APIKey.Reveal(), c.Address, int64(daemon.Port)
 	switch {
 	case !daemon.Enabled:
@@ -113,6 +114,11 @@ func (c *enrollCommand) registration(daemon *localDaemon) (api.PutDevice, error)
 	case daemon.APIKey.IsZero():
 		return api.PutDevice{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "the daemon has no API key",
 			Hint: "Start it once: it then makes one. Or make one under Actions > Settings > GUI."}
+	}
+	if daemon.Socket != "" && (c.Address == "" || c.Port == 0) {
+		return api.PutDevice{}, &fleet.Error{Code: fleet.CodeInvalid,
+			Message: "the daemon's API listens on the unix socket " + daemon.Socket,
+			Hint:    "Say how the server reaches it: --address HOST and --port PORT; or let `muster agent` reach it."}
 	}
 	if c.Port != 0 {
 		port = int64(c.Port)
@@ -127,7 +133,7 @@ func (c *enrollCommand) registration(daemon *localDaemon) (api.PutDevice, error)
 }
 
 // host is where the server reaches the daemon: on this machine's loopback when the server runs here too.
-func (c *enrollCommand) host(daemon *localDaemon) (string, error) {
+func (c *enrollCommand) host(daemon *agent.Home) (string, error) {
 	ip, err := netip.ParseAddr(daemon.Host)
 	everywhere := daemon.Host == "" || err == nil && ip.IsUnspecified()
 	at, err := c.resolved()
@@ -159,7 +165,7 @@ func isLoopbackHost(host string) bool {
 }
 
 // label is the stored one where the device is registered already, else the daemon's own name, else this machine's.
-func (c *enrollCommand) label(ctx context.Context, server *client.Client, daemon *localDaemon) (*string, error) {
+func (c *enrollCommand) label(ctx context.Context, server *client.Client, daemon *agent.Home) (*string, error) {
 	stored, err := server.Device(ctx, string(daemon.ID))
 	switch {
 	case err == nil:

@@ -202,3 +202,10 @@ func defaultHome() string {
 	}
 	return filepath.Join(envOr("XDG_DATA_HOME", filepath.Join(user, ".local/share")), "muster")
 }
+
+func envOr(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+
+	"muster/internal/fleet"
+)
+
+// proxyHeaderBytes bounds a proxy's answer to CONNECT.
+const proxyHeaderBytes = 16 << 10
+
+// dial opens a connection to the server, through the proxy of the environment where there is one.
+func (s *server) dial(ctx context.Context, proxyOf func(*http.Request) (*url.URL, error)) (net.Conn, error) {
+	proxy, err := proxyOf(&http.Request{URL: &url.URL{Scheme: "https", Host: s.address()}})
+	if err != nil {
+		return nil, badProxy("the environment names no usable proxy", err)
+	}
+	var dialer net.Dialer
+	if proxy == nil {
+		return dialer.DialContext(ctx, "tcp", s.address())
+	}
+	port := proxy.Port()
+	switch {
+	case proxy.Scheme != "http" && proxy.Scheme != "https":
+		return nil, badProxy(fmt.Sprintf("the proxy is of the kind %q", proxy.Scheme), nil)
+	case port == "" && proxy.Scheme == "https":
+		port = "443"
+	case port == "":
+		port = "80"
+	}
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(proxy.Hostname(), port))
+	if err != nil {
+		return nil, fmt.Errorf("reach the proxy: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	if proxy.Scheme == "https" {
+		conn = tls.Client(conn, &tls.Config{ServerName: proxy.Hostname(), MinVersion: tls.VersionTLS12})
+	}
+	if err := connectThrough(conn, proxy, s.address()); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// connectThrough has a proxy connect to the server. What comes after its answer is the server's.
+func connectThrough(conn net.Conn, proxy *url.URL, to string) error {
+	ask := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: to}, Host: to, Header: http.Header{}}
+	if user := proxy.User; user != nil {
+		password, _ := user.Password()
+		ask.Header.Set("Proxy-Authorization",
+			"Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+	}
+	if err := ask.Write(conn); err != nil {
+		return fmt.Errorf("ask the proxy: %w", err)
+	}
+	reader := bufio.NewReader(&bounded{conn, proxyHeaderBytes})
+	answer, err := http.ReadResponse(reader, ask)
+	if err != nil {
+		return fmt.Errorf("read the proxy's answer: %w", err)
+	}
+	defer answer.Body.Close()
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		return badProxy(fmt.Sprintf("the proxy refuses to connect to %s: %s", to, shortened(answer.Status)), nil)
+	case reader.Buffered() > 0:
+		return badProxy("the proxy sends more than its answer", nil)
+	}
+	return nil
+}
+
+// bounded gives up after so many bytes.
+type bounded struct {
+	net.Conn
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errors.New("the proxy's answer is too long")
+	}
+	n, err := b.Conn.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+func badProxy(why string, err error) error {
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: why, Err: err,
+		Hint: "HTTPS_PROXY names an http:// or https:// proxy that allows CONNECT to the server's port; NO_PROXY names what " +
+			"is reached without it."}
+}

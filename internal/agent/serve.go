@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"muster/internal/logkey"
+	"muster/internal/tunnel"
+)
+
+const (
+	pingEvery    = 30 * time.Second // of silence, give or take a sixth
+	pingTimeout  = 10 * time.Second
+	maxStreams   = 32
+	streamBuffer = 256 << 10 // of a request's body
+	connBuffer   = 1 << 20   // of all bodies together
+	maxHeader    = 16 << 10
+	prefaceTime  = 30 * time.Second
+)
+
+// serve answers HTTP/2 requests on one connection until that ends.
+func serve(conn net.Conn, handler http.Handler, log *slog.Logger) {
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true) // the connection is TLS already, with the agents' own protocol name
+	server := &http.Server{
+		Handler: handler, Protocols: &protocols, ReadHeaderTimeout: prefaceTime, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: streamBuffer,
+			MaxReceiveBufferPerConnection: connBuffer, MaxReadFrameSize: 16 << 10,
+			SendPingTimeout: pingEvery - pingEvery/6 + rand.N(pingEvery/3), PingTimeout: pingTimeout,
+			WriteByteTimeout: pingTimeout,
+		},
+	}
+	one := &once{conn: conn, ended: make(chan struct{})}
+	_ = server.Serve(one) // ends with the connection
+	_ = server.Close()
+}
+
+// once is a listener that has one connection, and ends with it.
+type once struct {
+	conn  net.Conn
+	given bool
+	ended chan struct{}
+	end   sync.Once
+}
+
+func (o *once) Accept() (net.Conn, error) {
+	if o.given {
+		<-o.ended
+		return nil, net.ErrClosed
+	}
+	o.given = true
+	return endingConn{o.conn, o}, nil
+}
+
+func (o *once) Close() error   { return nil }
+func (o *once) Addr() net.Addr { return o.conn.LocalAddr() }
+
+// endingConn tells its listener when it is closed. It hides that it is TLS, which http.Server would set up by itself.
+type endingConn struct {
+	net.Conn
+	listener *once
+}
+
+func (c endingConn) Close() error {
+	c.listener.end.Do(func() { close(c.listener.ended) })
+	return c.Conn.Close()
+}
+
+// handler is all that the manager can ask.
+func (a *Agent) handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method + " " + r.RequestURI {
+		case http.MethodGet + " " + tunnel.HelloPath:
+			a.hello(w)
+		case http.MethodPut + " " + tunnel.StatusPath:
+			a.status(w, r)
+		default:
+			a.forwarder.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (a *Agent) hello(w http.ResponseWriter) {
+	hello := tunnel.Hello{Name: machine(), System: runtime.GOOS + "/" + runtime.GOARCH, Version: a.o.Version,
+		Observe: a.o.Observe}
+	if way, err := a.daemon.reach(); err == nil {
+		hello.APIPort = way.home.Port
+	}
+	if !a.record.accepted() {
+		hello.Key = a.o.Key.Reveal()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(hello)
+}
+
+// status takes what the manager tells of this device. It is for people: nothing is let through because of it.
+func (a *Agent) status(w http.ResponseWriter, r *http.Request) {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, tunnel.MaxMessageBytes))
+	var status tunnel.Status
+	if err == nil {
+		err = json.Unmarshal(text, &status)
+	}
+	if err != nil {
+		a.forwarder.refuse(w, r, refusal{http.StatusBadRequest, tunnel.ErrorForbidden, "the status is not understood"})
+		return
+	}
+	a.record.told(status)
+	level := slog.LevelInfo
+	if status.State == tunnel.Refused || status.State == tunnel.Cloned {
+		level = slog.LevelError
+	}
+	a.log.Log(r.Context(), level, "the server tells how it stands with this device", logkey.Step, string(status.State),
+		logkey.Reason, status.Message, logkey.Next, status.Hint)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// machine is the name of this machine, without its domain.
+func machine() string {
+	name, _ := os.Hostname()
+	name, _, _ = strings.Cut(name, ".")
+	return name
+}

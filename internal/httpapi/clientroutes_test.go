@@ -124,6 +124,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"acceptPending":  func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },
 	"dismissPending": func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },
 	"getInventory":   func(c *client.Client, ctx context.Context) { _, _ = c.Inventory(ctx, client.InventoryQuery{}) },
+	"listWaiting":    func(c *client.Client, ctx context.Context) { _, _ = c.Waiting(ctx, "") },
 	"getOverview":    func(c *client.Client, ctx context.Context) { _, _ = c.Overview(ctx) },
 	"getMetrics":     func(c *client.Client, ctx context.Context) { _, _ = c.Metrics(ctx) },
 	"healthz":        func(c *client.Client, ctx context.Context) { _ = c.Healthy(ctx) },

@@ -132,6 +132,15 @@ func (v *Inventory) answer(ctx context.Context, registry *fleet.Registry, q inve
 	return made, nil
 }
 
+// allRows are the rows of the caller's scope now, by label. registry is the one of that scope.
+func (v *Inventory) allRows(ctx context.Context, registry *fleet.Registry) ([]*inventoryRow, error) {
+	p := v.part(fleet.ScopeIn(ctx))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := v.refresh(ctx, p, registry)
+	return p.order, err
+}
+
 // etag names the rows of a part, as they are now. Two scopes that a caller goes through have different ones.
 func (v *Inventory) etag(p *inventoryPart) string {
 	text, _ := encode([]any{v.start, p.version, p.scope.Tags()}) // plain values: cannot fail

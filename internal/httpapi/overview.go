@@ -102,17 +102,23 @@ func (s *server) getOverview(r *request) (reply, error) {
 		}
 	}
 	for _, i := range s.impairments() {
-		wire := api.Impairment{Part: string(i.Part), Blocking: i.Blocking, Reason: i.Reason, Next: i.Next}
-		if !r.who.Scope.Whole() { // both may count devices
-			wire.Reason, wire.Next = "it does not work as it should", "Tell those who run this server."
-		}
-		out.Impairments = append(out.Impairments, wire)
+		out.Impairments = append(out.Impairments, wireImpairment(i, r.who.Scope.Whole()))
 	}
 	out.Restored = wireRestored(registry.Restored, out.Configurations)
 	if r.who.Scope.Whole() {
 		s.addServerParts(&out)
 	}
 	return show(out)
+}
+
+// wireImpairment is an impairment as a caller may know it who has the whole fleet in scope or not: its texts may count
+// devices.
+func wireImpairment(i fleet.Impairment, whole bool) api.Impairment {
+	wire := api.Impairment{Part: string(i.Part), Blocking: i.Blocking, Reason: i.Reason, Next: i.Next}
+	if !whole {
+		wire.Reason, wire.Next = "it does not work as it should", "Tell those who run this server."
+	}
+	return wire
 }
 
 // addServerParts adds numbers that are about the whole fleet.

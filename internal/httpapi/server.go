@@ -155,7 +155,8 @@ func (s *server) allRoutes() []route {
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
 		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes,
-		s.pendingRoutes, s.inventoryRoutes, s.overviewRoutes, s.stopRoutes, s.metricRoutes,
+		s.pendingRoutes, s.inventoryRoutes, s.waitingRoutes,
+		s.overviewRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {
 		all = append(all, of()...)

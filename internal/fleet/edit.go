@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
-// Edit is a change of templates and tags that is only considered.
+// Edit is a change of templates and tags, which is planned, or made in one generation.
 type Edit struct {
 	New     []TaggedTemplate // without ID
 	Changed []Template       // as a whole
@@ -20,6 +21,66 @@ type Tagging struct {
 	Tag      Tag
 	Device   DeviceID
 	Template int64
+}
+
+// Cause says what the edit changes, as the history of generations has it.
+func (e Edit) Cause() string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{
+		{len(e.New), "templates created"}, {len(e.Changed), "templates changed"}, {len(e.Deleted), "templates deleted"},
+		{len(e.Tag), "tags added"}, {len(e.Untag), "tags removed"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %d", part.what, part.n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Check refuses an edit that names one thing twice: which of the two would count is not to be guessed.
+func (e Edit) Check() error {
+	ids := map[int64]bool{}
+	for _, changed := range e.Changed {
+		if ids[changed.ID] {
+			return Invalidf("templates", "template %d is named twice", changed.ID)
+		}
+		ids[changed.ID] = true
+	}
+	for _, id := range e.Deleted {
+		if ids[id] {
+			return Invalidf("templates", "template %d is named twice", id)
+		}
+		ids[id] = true
+	}
+	tags := map[Tagging]bool{}
+	for _, tagging := range slices.Concat(e.Tag, e.Untag) {
+		if tags[tagging] {
+			return Invalidf("tags", "the tag %q is named twice for the same device or template", tagging.Tag)
+		}
+		tags[tagging] = true
+	}
+	return nil
+}
+
+// SavedBy is the edit with its templates saved by one person or token. The edit itself stays as it is.
+func (e Edit) SavedBy(name string, role Role) Edit {
+	e.New, e.Changed = slices.Clone(e.New), slices.Clone(e.Changed)
+	for i := range e.New {
+		e.New[i].SavedBy, e.New[i].SavedRole = name, role
+	}
+	for i := range e.Changed {
+		e.Changed[i].SavedBy, e.Changed[i].SavedRole = name, role
+	}
+	return e
+}
+
+// Applied is what became of an edit.
+type Applied struct {
+	Generation int64      // in force then; the one before where the edit changed nothing
+	New        []Template // in the order of the edit, with their IDs
 }
 
 // Edited is the registry as the edit would leave it, and the IDs that the new templates have in it, in order: they

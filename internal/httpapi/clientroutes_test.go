@@ -36,6 +36,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	},
 	"listGivenConsents": func(c *client.Client, ctx context.Context) { _, _ = c.GivenConsents(ctx) },
 	"planWhatIf":        func(c *client.Client, ctx context.Context) { _, _ = c.WhatIf(ctx, api.WhatIf{}) },
+	"applyChanges":      func(c *client.Client, ctx context.Context) { _, _ = c.ApplyChanges(ctx, api.ApplyChanges{}) },
 	"listRollouts":      func(c *client.Client, ctx context.Context) { _, _ = c.Rollouts(ctx, client.List{}) },
 	"getRollout":        func(c *client.Client, ctx context.Context) { _, _ = c.Rollout(ctx, 1) },
 	"pauseRollout":      func(c *client.Client, ctx context.Context) { _, _ = c.PauseRollout(ctx, 1) },

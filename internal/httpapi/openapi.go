@@ -129,7 +129,7 @@ func (rt route) failures() []int {
 	if params || rt.body != nil || len(rt.query) > 0 {
 		all = append(all, http.StatusUnprocessableEntity)
 	}
-	if rt.conditional {
+	if rt.conditional || rt.based {
 		all = append(all, http.StatusPreconditionFailed)
 	}
 	if rt.conflicts {

@@ -32,6 +32,7 @@ type route struct {
 	volatile     bool         // the reply is made for this request: no ETag
 	pins         bool         // heeds api.PinHeader
 	conflicts    bool         // may answer 409
+	based        bool         // may answer 412 for the generation in its body
 	looksUp      bool         // may answer 404 although its path names nothing
 	warns        bool         // may carry api.WarningHeader
 	off          bool         // this server was made without what the route stands on

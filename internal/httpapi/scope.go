@@ -43,7 +43,7 @@ var reaches = map[string]reach{
 	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
 	"tagTemplate": shared, "untagTemplate": shared, "listTagTemplates": shared, "deleteTag": shared,
 	"putTagSettings": shared, "getConfigurator": shared, "putConfigurator": shared, "getFolderRoots": shared,
-	"getOpenAPI": shared,
+	"getOpenAPI": shared, "applyChanges": shared,
 
 	"logout": own, "whoami": own, "listSessions": own, "endSession": own, "changePassword": own,
 

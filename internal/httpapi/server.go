@@ -44,6 +44,7 @@ type Options struct {
 	Registry      Registry
 	Devices       Devices
 	Templates     Templates
+	Edits         Edits
 	Tags          Tags
 	Settings      Settings
 	Mirror        Mirror
@@ -151,7 +152,7 @@ func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.consentRoutes, s.whatIfRoutes,
-		s.rolloutRoutes, s.revisionRoutes,
+		s.changeRoutes, s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
 		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes,

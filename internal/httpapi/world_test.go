@@ -81,9 +81,9 @@ func newWorld(t *testing.T) *world {
 	})
 	w.people = people
 	w.api = newServer(Options{
-		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Tags: kept,
-		Settings: kept,
-		Mirror:   w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes,
+		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Edits: kept,
+		Tags: kept, Settings: kept,
+		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes,
 		Evaluator: w.fakes,
 		Auth:      auth.NewAuthenticator(tokens, people), Tokens: tokens, AllowedHosts: []string{"muster.example"},
 		Users: people, Sessions: people, LoginLinks: people,

@@ -53,9 +53,7 @@ func (s *Store) changeDeviceTag(ctx context.Context, id fleet.DeviceID, tag flee
 		if there, err := t.exists(id); err != nil || !there {
 			return nil, orElse(err, noDevice(id))
 		}
-		return t.changeTag(deviceTags, string(id), string(id), tag, carried, check, func(c *contents, tags []fleet.Tag) {
-			c.device(id, func(r *fleet.Registered) { r.Tags = tags })
-		})
+		return t.changeTag(tagging{deviceTags, string(id), string(id), tag, carried}, check)
 	})
 }
 
@@ -65,10 +63,7 @@ func (s *Store) changeTemplateTag(ctx context.Context, id int64, tag fleet.Tag, 
 		if _, err := t.checkedTemplate(id, nil); err != nil {
 			return nil, err
 		}
-		return t.changeTag(templateTags, id, strconv.FormatInt(id, 10), tag, carried, check,
-			func(c *contents, tags []fleet.Tag) {
-				c.template(id, func(tagged *fleet.TaggedTemplate) { tagged.Tags = tags })
-			})
+		return t.changeTag(tagging{templateTags, id, strconv.FormatInt(id, 10), tag, carried}, check)
 	})
 }
 
@@ -79,39 +74,70 @@ func orElse(err, otherwise error) error {
 	return otherwise
 }
 
-// changeTag makes one tag carried, or no longer, by the thing with this ID.
-func (t *tx) changeTag(of carriers, id any, name string, tag fleet.Tag, carried bool, check func(*[]fleet.Tag) error,
-	set func(*contents, []fleet.Tag)) ([]fleet.Tag, error) {
-	if _, err := fleet.ParseTag(string(tag)); err != nil {
+// changeTag makes one tag carried, or no longer, by one thing, in a generation of its own.
+func (t *tx) changeTag(c tagging, check func(*[]fleet.Tag) error) ([]fleet.Tag, error) {
+	if _, err := fleet.ParseTag(string(c.tag)); err != nil {
 		return nil, err
 	}
-	before, err := t.tagsOf(of, id)
+	before, err := t.tagsOf(c.of, c.id)
 	if err != nil {
 		return nil, err
 	}
 	if err := ask(check, &before); err != nil {
 		return nil, err
 	}
-	if slices.Contains(before, tag) == carried {
+	if slices.Contains(before, c.tag) == c.carried {
 		return before, nil
 	}
-	if err := t.mayChangeTag(of, tag, before); err != nil {
-		return nil, err
-	}
-	verb, text, after := "tag", `INSERT INTO `+of.table+` (`+of.column+`, tag) VALUES ($1, $2)`, addTag(before, tag)
-	if !carried {
-		verb, text, after = "untag", `DELETE FROM `+of.table+` WHERE `+of.column+` = $1 AND tag = $2`, dropTag(before, tag)
-	}
-	if err := t.exec(text, id, string(tag)); err != nil {
-		return nil, err
-	}
-	generation, err := t.generation(fmt.Sprintf("%s %s: %s %q", of.noun, name, verb, tag))
+	generation, err := t.generation(c.cause())
 	if err != nil {
 		return nil, err
 	}
-	t.record(of.noun+"."+verb, name, string(tag))
-	t.register(func(c *contents) { set(c, after) })
-	return after, t.rememberTag(of, generation, id, tag, carried)
+	return t.setTag(c, before, generation)
+}
+
+// tagging is a tag that a thing is to carry, or no longer.
+type tagging struct {
+	of      carriers
+	id      any    // of the thing: a string, or the int64 of a template
+	name    string // the ID as a text
+	tag     fleet.Tag
+	carried bool
+}
+
+func (c tagging) verb() string {
+	if c.carried {
+		return "tag"
+	}
+	return "untag"
+}
+
+func (c tagging) cause() string {
+	return fmt.Sprintf("%s %s: %s %q", c.of.noun, c.name, c.verb(), c.tag)
+}
+
+// setTag makes a tag carried, or no longer, in a generation, and gives the resulting set. before is the set that the
+// thing carries now, which differs.
+func (t *tx) setTag(c tagging, before []fleet.Tag, generation int64) ([]fleet.Tag, error) {
+	if err := t.mayChangeTag(c.of, c.tag, before); err != nil {
+		return nil, err
+	}
+	text, after := `INSERT INTO `+c.of.table+` (`+c.of.column+`, tag) VALUES ($1, $2)`, addTag(before, c.tag)
+	if !c.carried {
+		text, after = `DELETE FROM `+c.of.table+` WHERE `+c.of.column+` = $1 AND tag = $2`, dropTag(before, c.tag)
+	}
+	if err := t.exec(text, c.id, string(c.tag)); err != nil {
+		return nil, err
+	}
+	t.record(c.of.noun+"."+c.verb(), c.name, string(c.tag))
+	t.register(func(now *contents) {
+		if number, ok := c.id.(int64); ok {
+			now.template(number, func(tagged *fleet.TaggedTemplate) { tagged.Tags = after })
+		} else {
+			now.device(fleet.DeviceID(c.name), func(r *fleet.Registered) { r.Tags = after })
+		}
+	})
+	return after, t.rememberTag(c.of, generation, c.id, c.tag, c.carried)
 }
 
 // tagsOf is the sorted set as the transaction sees it.

@@ -16,31 +16,39 @@ func noTemplate(id int64) error { return fleet.NotFoundf("there is no template %
 func (s *Store) CreateTemplate(ctx context.Context, template fleet.Template) (fleet.Template, error) {
 	template.SavedBy, template.SavedRole = fleet.ActorOf(ctx), fleet.RoleOf(ctx)
 	return write(ctx, s, "create template", func(t *tx) (fleet.Template, error) {
-		v := template
-		if err := v.Validate(); err != nil {
-			return v, err
-		}
-		v.CreatedAt, v.UpdatedAt = t.now, t.now
-		err := t.row(`
-			INSERT INTO templates (`+templateColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
-			v.Label, v.Priority, string(v.Op), v.Key, []byte{}, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
-			millis(v.CreatedAt),
-			millis(v.UpdatedAt)).
-			Scan(&v.ID)
+		v, err := t.insertTemplate(template)
 		if err != nil {
 			return v, err
 		}
-		// The place of what is sealed has the ID in it, which the first statement only gives.
-		if err := t.exec(`UPDATE templates SET text = $2 WHERE id = $1`, v.ID, t.store.sealTemplate(v)); err != nil {
-			return v, err
-		}
-		t.record("template.create", strconv.FormatInt(v.ID, 10), v.Label)
-		t.register(func(c *contents) {
-			c.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
-		})
 		return v, t.remember(v, "created", false)
 	})
+}
+
+// insertTemplate stores a new template and gives it with its ID. Its generation is the caller's.
+func (t *tx) insertTemplate(v fleet.Template) (fleet.Template, error) {
+	if err := v.Validate(); err != nil {
+		return v, err
+	}
+	v.CreatedAt, v.UpdatedAt = t.now, t.now
+	err := t.row(`
+		INSERT INTO templates (`+templateColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`,
+		v.Label, v.Priority, string(v.Op), v.Key, []byte{}, v.Reads.Text(), v.SavedBy, string(v.SavedRole),
+		millis(v.CreatedAt),
+		millis(v.UpdatedAt)).
+		Scan(&v.ID)
+	if err != nil {
+		return v, err
+	}
+	// The place of what is sealed has the ID in it, which the first statement only gives.
+	if err := t.exec(`UPDATE templates SET text = $2 WHERE id = $1`, v.ID, t.store.sealTemplate(v)); err != nil {
+		return v, err
+	}
+	t.record("template.create", strconv.FormatInt(v.ID, 10), v.Label)
+	t.register(func(c *contents) {
+		c.templates[v.ID] = &fleet.TaggedTemplate{Template: v, Tags: []fleet.Tag{}}
+	})
+	return v, nil
 }
 
 // PutTemplate replaces a template that is there. createdAt and tags survive, updatedAt always moves forward. Putting
@@ -54,23 +62,29 @@ func (s *Store) PutTemplate(ctx context.Context, template fleet.Template,
 		if err != nil {
 			return v, err
 		}
-		if err := v.Validate(); err != nil {
+		v, err = t.replaceTemplate(*current, v)
+		if err != nil || sameTemplate(*current, v) {
 			return v, err
-		}
-		v = v.SavedOver(*current)
-		v.CreatedAt, v.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
-		if err := t.updateTemplate(v); err != nil {
-			return v, err
-		}
-		t.record("template.replace", strconv.FormatInt(v.ID, 10), v.Label)
-		t.register(func(c *contents) {
-			c.template(v.ID, func(tagged *fleet.TaggedTemplate) { tagged.Template = v })
-		})
-		if same := *current; sameTemplate(same, v) {
-			return v, nil
 		}
 		return v, t.remember(v, "changed", false)
 	})
+}
+
+// replaceTemplate stores what a template says now. Its generation is the caller's, where something differs.
+func (t *tx) replaceTemplate(current, v fleet.Template) (fleet.Template, error) {
+	if err := v.Validate(); err != nil {
+		return v, err
+	}
+	v = v.SavedOver(current)
+	v.CreatedAt, v.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
+	if err := t.updateTemplate(v); err != nil {
+		return v, err
+	}
+	t.record("template.replace", strconv.FormatInt(v.ID, 10), v.Label)
+	t.register(func(c *contents) {
+		c.template(v.ID, func(tagged *fleet.TaggedTemplate) { tagged.Template = v })
+	})
+	return v, nil
 }
 
 func (t *tx) updateTemplate(v fleet.Template) error {

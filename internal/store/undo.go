@@ -266,25 +266,8 @@ func (t *tx) tagBack(of carriers, id any, name string, tag fleet.Tag, carried bo
 	if err != nil || slices.Contains(before, tag) == carried {
 		return err
 	}
-	if err := t.mayChangeTag(of, tag, before); err != nil {
-		return err
-	}
-	verb, text, after := "tag", `INSERT INTO `+of.table+` (`+of.column+`, tag) VALUES ($1, $2)`, addTag(before, tag)
-	if !carried {
-		verb, text, after = "untag", `DELETE FROM `+of.table+` WHERE `+of.column+` = $1 AND tag = $2`, dropTag(before, tag)
-	}
-	if err := t.exec(text, id, string(tag)); err != nil {
-		return err
-	}
-	t.record(of.noun+"."+verb, name, string(tag))
-	t.register(func(c *contents) {
-		if number, ok := id.(int64); ok {
-			c.template(number, func(tagged *fleet.TaggedTemplate) { tagged.Tags = after })
-		} else {
-			c.device(fleet.DeviceID(name), func(r *fleet.Registered) { r.Tags = after })
-		}
-	})
-	return t.rememberTag(of, now, id, tag, carried)
+	_, err = t.setTag(tagging{of, id, name, tag, carried}, before, now)
+	return err
 }
 
 func (t *tx) dropTemplate(id, now int64) error {

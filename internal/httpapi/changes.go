@@ -1,0 +1,76 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+)
+
+// Edits makes all changes of an edit at once. When templates or tags were changed since the generation that it is based
+// on, it answers precondition.
+type Edits interface {
+	ApplyEdit(ctx context.Context, edit fleet.Edit, based int64) (fleet.Applied, error)
+}
+
+// maxEditAttempts bounds how often changes without a generation are checked anew because another one came in between.
+const maxEditAttempts = 5
+
+func (s *server) changeRoutes() []route {
+	return []route{
+		{method: http.MethodPost, path: Prefix + "/changes", name: "applyChanges",
+			summary: "Change templates and tags, all in one generation and one rollout; the body is that of a what-if plan. " +
+				"Changes of templates need the role author",
+			permission: auth.WriteTags, body: reflect.TypeFor[api.ApplyChanges](), reply: reflect.TypeFor[api.AppliedChanges](),
+			volatile: true, based: true, handle: s.applyChanges},
+	}
+}
+
+func (s *server) applyChanges(r *request) (reply, error) {
+	body, err := decode[api.ApplyChanges](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if needed := auth.WriteTemplates; body.Templates != nil && len(body.Templates.Deleted) > 0 && !r.who.May(needed) {
+		return reply{}, roleMissing(r.who, needed, "may not delete templates")
+	}
+	edit, done, err := s.tryChanges(r, body)
+	for range maxEditAttempts - 1 {
+		if body.Generation != nil || fleet.CodeOf(err) != fleet.CodePrecondition {
+			break
+		}
+		edit, done, err = s.tryChanges(r, body)
+	}
+	if err != nil {
+		return reply{}, err
+	}
+	out := api.AppliedChanges{Generation: done.Generation, NewTemplates: []int64{},
+		Warnings: s.warningsOf(r.Context(), edit)}
+	for _, template := range done.New {
+		out.NewTemplates = append(out.NewTemplates, template.ID)
+	}
+	return show(out)
+}
+
+// tryChanges reads the body against the present templates, because what it leaves out of one stays, and makes the
+// changes only while those are the present ones.
+func (s *server) tryChanges(r *request, body api.ApplyChanges) (edit fleet.Edit, done fleet.Applied, err error) {
+	now, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return edit, done, err
+	}
+	if edit, err = s.readEdit(r, now, body.WhatIf); err != nil {
+		return edit, done, err
+	}
+	if err := edit.Check(); err != nil {
+		return edit, done, err
+	}
+	if _, _, err := now.Edited(edit); err != nil {
+		return edit, done, err
+	}
+	done, err = s.Edits.ApplyEdit(r.Context(), edit, or(body.Generation, now.Generation))
+	return edit, done, err
+}

@@ -20,6 +20,7 @@ import (
 	"muster/internal/backup"
 	"muster/internal/budget"
 	"muster/internal/discovery"
+	"muster/internal/enrollment"
 	"muster/internal/fleet"
 	"muster/internal/health"
 	"muster/internal/httpapi"
@@ -103,6 +104,7 @@ type App struct {
 	inventory *httpapi.Inventory
 	notifier  *notify.Notifier
 	people    *auth.People
+	enrolled  *enrollment.Enrollments
 	provider  *signon.Provider // nil: there is no single sign-on
 	public    *url.URL         // that people reach the server by; nil: it is not known
 	health    *health.Health
@@ -266,6 +268,9 @@ func (a *App) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.enrolled, err = a.newEnrollments(ctx); err != nil {
+		return err
+	}
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Edits: a.store, Tags: a.store, Settings: a.store,
 		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup}, States: states{a}, Inventory: a.inventory,
@@ -287,8 +292,9 @@ func (a *App) wire(ctx context.Context) error {
 			*reconcile.Engine
 		}{run, a.engine},
 		Audit: a.store, Events: a.feed.Hub, Memory: memory, Evaluator: a.engine,
-		Auth: auth.NewAuthenticator(tokens, a.people), Tokens: tokens, Users: a.people, Sessions: a.people,
+		Auth: auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled), Tokens: tokens, Users: a.people, Sessions: a.people,
 		LoginLinks: a.people, SignOn: signOn, PublicURL: a.public,
+		Enrollments:  a.enrolled,
 		AllowedHosts: a.o.AllowHosts, TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
 			masked

@@ -27,6 +27,12 @@ const (
 type Authenticator struct {
 	tokens *Tokens
 	people *People
+	keys   EnrollKeys // nil: there are none
+}
+
+// EnrollKeys recognises enrol keys. Recognise answers forbidden for a key that is not known, or registers no device.
+type EnrollKeys interface {
+	Recognise(ctx context.Context, text string) (fleet.EnrollKey, error)
 }
 
 // ErrAltered is the cause where a token is refused because its row in the database was not written by Muster.
@@ -35,6 +41,12 @@ var ErrAltered = errors.New("the row of the token was not written by Muster")
 // NewAuthenticator recognises these tokens, and the sessions of these people.
 func NewAuthenticator(tokens *Tokens, people *People) *Authenticator {
 	return &Authenticator{tokens: tokens, people: people}
+}
+
+// WithEnrollKeys has the authenticator recognise enrol keys too.
+func (a *Authenticator) WithEnrollKeys(keys EnrollKeys) *Authenticator {
+	a.keys = keys
+	return a
 }
 
 // Authenticate is who sends the request. The error is unauthorized without a credential or with one that is not known.
@@ -52,6 +64,9 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	if kind == CredentialCookie {
 		return Principal{}, unauthorized("this cookie holds no session")
 	}
+	if strings.HasPrefix(secret, fleet.EnrollKeyPrefix) && a.keys != nil {
+		return a.enrollKey(r.Context(), secret)
+	}
 	p, ok, err := a.tokens.Principal(r.Context(), secret)
 	if err != nil {
 		return p, err
@@ -61,6 +76,18 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 		return p, nil
 	}
 	return Principal{}, unauthorized("this token is not known: it is mistyped, or it was deleted")
+}
+
+// enrollKey is the principal of an enrol key. One that is known, and registers no device any more, is unauthorized too.
+func (a *Authenticator) enrollKey(ctx context.Context, text string) (Principal, error) {
+	key, err := a.keys.Recognise(ctx, text)
+	if e := (*fleet.Error)(nil); errors.As(err, &e) && e.Code == fleet.CodeForbidden {
+		return Principal{}, &fleet.Error{Code: fleet.CodeUnauthorized, Message: e.Message, Hint: e.Hint}
+	}
+	if err != nil {
+		return Principal{}, err
+	}
+	return Principal{Name: key.Actor(), Credential: CredentialEnrollKey, EnrollKey: key.Hash}, nil
 }
 
 func (a *Authenticator) session(ctx context.Context, token string, kind Credential) (Principal, error) {
@@ -114,7 +141,7 @@ func CookieOf(r *http.Request, name string) string {
 // TLS, perhaps to a proxy: a browser drops the cookie where it does not. A session that came under the name with
 // __Host- keeps that name, whatever the rest of the request looks like.
 func PlainCookies(r *http.Request) bool {
-	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https:") || forwarded(r) {
+	if r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https:") || Forwarded(r) {
 		return false
 	}
 	if kept, err := r.Cookie(HostPrefix + SessionCookie); err == nil && kept.Value != "" {
@@ -123,8 +150,8 @@ func PlainCookies(r *http.Request) bool {
 	return LoopbackHost(r.Host) && LoopbackHost(r.RemoteAddr)
 }
 
-// forwarded tells whether a proxy says that it sent the request.
-func forwarded(r *http.Request) bool {
+// Forwarded tells whether a proxy says that it sent the request.
+func Forwarded(r *http.Request) bool {
 	for name := range r.Header {
 		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
 			return true

@@ -12,45 +12,48 @@ import (
 type Permission string
 
 const (
-	Public         Permission = "public"          // without authentication: health, logging in
-	Self           Permission = "self"            // what people do about their own sessions and password
-	Read           Permission = "read"            // everything that is shown, secrets masked
-	WriteTags      Permission = "tags.write"      // tags of devices and templates
-	Apply          Permission = "apply"           // apply, pause, consent to removals
-	Consent        Permission = "consent"         // to every other held change
-	WriteTemplates Permission = "templates.write" // templates, evaluating new ones
-	Approve        Permission = "approve"         // rollouts over many devices
-	WriteDevices   Permission = "devices.write"   // devices and their API keys
-	Stop           Permission = "stop"            // have Muster write, or watch, no more: modes other than on
-	WriteSettings  Permission = "settings.write"  // modes, pins
-	ManageTokens   Permission = "tokens.manage"
-	ListSecrets    Permission = "secrets.list" // their names
-	WriteSecrets   Permission = "secrets.write"
-	ManageSeal     Permission = "seal.manage" // the key that seals the database
-	ReadAudit      Permission = "audit.read"
-	ReadMetrics    Permission = "metrics.read"
-	ManageUsers    Permission = "users.manage"
+	Public           Permission = "public"          // without authentication: health, logging in
+	Self             Permission = "self"            // what people do about their own sessions and password
+	Read             Permission = "read"            // everything that is shown, secrets masked
+	WriteTags        Permission = "tags.write"      // tags of devices and templates
+	Apply            Permission = "apply"           // apply, pause, consent to removals
+	Consent          Permission = "consent"         // to every other held change
+	WriteTemplates   Permission = "templates.write" // templates, evaluating new ones
+	Approve          Permission = "approve"         // rollouts over many devices
+	WriteDevices     Permission = "devices.write"   // devices and their API keys
+	Stop             Permission = "stop"            // have Muster write, or watch, no more: modes other than on
+	WriteSettings    Permission = "settings.write"  // modes, pins
+	ManageTokens     Permission = "tokens.manage"
+	ListSecrets      Permission = "secrets.list" // their names
+	WriteSecrets     Permission = "secrets.write"
+	ManageSeal       Permission = "seal.manage" // the key that seals the database
+	ReadAudit        Permission = "audit.read"
+	ReadMetrics      Permission = "metrics.read"
+	ManageUsers      Permission = "users.manage"
+	ManageEnrollment Permission = "enrollment.manage" // enrol keys, devices that ask to be registered
+	Enroll           Permission = "enroll"            // of enrol keys alone: to register a device that is not registered
 )
 
 // needs is the smallest role that holds a permission. A permission that is not here no role has.
 var needs = map[Permission]fleet.Role{
-	Self:           fleet.RoleViewer,
-	Read:           fleet.RoleViewer,
-	WriteTags:      fleet.RoleOperator,
-	Apply:          fleet.RoleOperator,
-	Consent:        fleet.RoleAdmin,
-	WriteTemplates: fleet.RoleAuthor,
-	Approve:        fleet.RoleAdmin,
-	WriteDevices:   fleet.RoleAdmin,
-	Stop:           fleet.RoleOperator, // who is there at night; to go on is for those who decide
-	WriteSettings:  fleet.RoleAdmin,
-	ManageTokens:   fleet.RoleAdmin,
-	ListSecrets:    fleet.RoleAuthor, // who writes templates has to know them
-	WriteSecrets:   fleet.RoleAdmin,
-	ManageSeal:     fleet.RoleAdmin,
-	ReadAudit:      fleet.RoleOperator,
-	ReadMetrics:    fleet.RoleViewer,
-	ManageUsers:    fleet.RoleAdmin,
+	Self:             fleet.RoleViewer,
+	Read:             fleet.RoleViewer,
+	WriteTags:        fleet.RoleOperator,
+	Apply:            fleet.RoleOperator,
+	Consent:          fleet.RoleAdmin,
+	WriteTemplates:   fleet.RoleAuthor,
+	Approve:          fleet.RoleAdmin,
+	WriteDevices:     fleet.RoleAdmin,
+	Stop:             fleet.RoleOperator, // who is there at night; to go on is for those who decide
+	WriteSettings:    fleet.RoleAdmin,
+	ManageTokens:     fleet.RoleAdmin,
+	ListSecrets:      fleet.RoleAuthor, // who writes templates has to know them
+	WriteSecrets:     fleet.RoleAdmin,
+	ManageSeal:       fleet.RoleAdmin,
+	ReadAudit:        fleet.RoleOperator,
+	ReadMetrics:      fleet.RoleViewer,
+	ManageUsers:      fleet.RoleAdmin,
+	ManageEnrollment: fleet.RoleAdmin,
 }
 
 // Needs is the smallest role that holds the permission, "" when no role does.
@@ -60,9 +63,10 @@ func (p Permission) Needs() fleet.Role { return needs[p] }
 type Credential string
 
 const (
-	CredentialToken   Credential = "token"   // of a program
-	CredentialSession Credential = "session" // token of a session, in a header
-	CredentialCookie  Credential = "cookie"  // token of a session, in a cookie
+	CredentialToken     Credential = "token"      // of a program
+	CredentialSession   Credential = "session"    // token of a session, in a header
+	CredentialCookie    Credential = "cookie"     // token of a session, in a cookie
+	CredentialEnrollKey Credential = "enroll-key" // registers devices and has no role
 )
 
 // Principal is who sends a request: a program with its token, or a user with a session.
@@ -74,6 +78,7 @@ type Principal struct {
 	Session    string    // its ID; "": the credential is a token
 	ExpiresAt  time.Time // of the session; zero: the credential is a token
 	SignedOn   bool      // the session was begun by single sign-on
+	EnrollKey  string    // hash of the enrol key; "": the credential is another one
 
 	issued   string // hash of the newest token of the session
 	issuedAt time.Time
@@ -83,6 +88,9 @@ type Principal struct {
 func (p Principal) May(permission Permission) bool {
 	if permission == Public {
 		return true
+	}
+	if p.Credential == CredentialEnrollKey {
+		return permission == Enroll
 	}
 	role, known := needs[permission]
 	return known && p.Role.Includes(role)

@@ -77,7 +77,7 @@ func parseHost(host, scheme string, source netip.Addr, allowLocal bool) (string,
 		return parseName(host, allowLocal)
 	}
 	ip = ip.Unmap()
-	if why := refuseIP(ip, allowLocal); why != "" {
+	if why := RefuseIP(ip, allowLocal); why != "" {
 		return "", why
 	}
 	if scheme == "tcp4" && !ip.Is4() || scheme == "tcp6" && ip.Is4() {
@@ -142,9 +142,9 @@ var (
 	}
 )
 
-// refuseIP says why a device cannot be at an IP, "" when it can. Unspecified and multicast addresses and the metadata
+// RefuseIP says why a device cannot be at an IP, "" when it can. Unspecified and multicast addresses and the metadata
 // services of clouds are never a device, loopback and link-local ones only where local ones are allowed.
-func refuseIP(ip netip.Addr, allowLocal bool) string {
+func RefuseIP(ip netip.Addr, allowLocal bool) string {
 	ip = ip.Unmap()
 	switch {
 	case !ip.IsValid():
@@ -164,7 +164,7 @@ func refuseIP(ip netip.Addr, allowLocal bool) string {
 		return unlessLocal("link-local", allowLocal)
 	}
 	if inner, ok := embedded(ip); ok {
-		return refuseIP(inner, allowLocal)
+		return RefuseIP(inner, allowLocal)
 	}
 	return ""
 }

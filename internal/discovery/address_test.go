@@ -193,7 +193,7 @@ func FuzzParseAddress(f *testing.F) {
 			if err != nil || u.Hostname() != a.host || strings.ContainsAny(a.host, "/@?#<> ") {
 				t.Errorf("%q became %q: %v", text, a, err)
 			}
-			if ip, err := netip.ParseAddr(a.host); err == nil && refuseIP(ip, local) != "" {
+			if ip, err := netip.ParseAddr(a.host); err == nil && RefuseIP(ip, local) != "" {
 				t.Errorf("%q leads to %s", text, ip)
 			}
 		}

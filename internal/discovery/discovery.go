@@ -163,7 +163,7 @@ func (d *Discovery) Control(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	why := refuseIP(at.Addr(), d.allowLocal)
+	why := RefuseIP(at.Addr(), d.allowLocal)
 	if why == "" && isOwn(at, d.listener) {
 		why = "Muster itself"
 	}

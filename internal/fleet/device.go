@@ -46,6 +46,14 @@ func (d Device) Validate() error {
 	return &Error{Code: CodeInvalid, Message: details[0].Message, Details: details}
 }
 
+// ValidateKeyless is Validate for a device that may have no API key yet: its agent has it.
+func (d Device) ValidateKeyless() error {
+	if d.APIKey.IsZero() {
+		d.APIKey = NewSecret("the agent's")
+	}
+	return d.Validate()
+}
+
 // ValidateLabel checks length and characters of a label.
 func ValidateLabel(label string) error {
 	if len(label) > MaxLabelBytes {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -148,11 +149,13 @@ type Committed struct {
 
 	Admitted  []DeviceID // are planned from another generation now
 	Consented []DeviceID // an undo gave them a consent
+
+	Decided map[DeviceID]bool // are not registered, and were rejected, or may ask again
 }
 
 // Empty tells whether nothing changed.
 func (c Committed) Empty() bool {
-	return !c.Registry && !c.Secrets && len(c.Devices)+len(c.Admitted)+len(c.Consented) == 0
+	return !c.Registry && !c.Secrets && len(c.Devices)+len(c.Admitted)+len(c.Consented)+len(c.Decided) == 0
 }
 
 // Merge adds what another transaction changed.
@@ -164,10 +167,15 @@ func (c *Committed) Merge(other Committed) {
 	c.Secrets = c.Secrets || other.Secrets
 	c.Admitted = append(c.Admitted, other.Admitted...)
 	c.Consented = append(c.Consented, other.Consented...)
-	for id := range other.Devices {
-		if c.Devices == nil {
-			c.Devices = map[DeviceID]bool{}
-		}
-		c.Devices[id] = true
+	c.Devices = union(c.Devices, other.Devices)
+	c.Decided = union(c.Decided, other.Decided)
+}
+
+// union adds the second set to the first, which may be nil.
+func union(all, more map[DeviceID]bool) map[DeviceID]bool {
+	if all == nil && len(more) > 0 {
+		all = map[DeviceID]bool{}
 	}
+	maps.Copy(all, more)
+	return all
 }

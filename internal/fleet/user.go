@@ -20,7 +20,8 @@ const Anonymous = "anonymous"
 
 // ReservedName tells whether no user and no token may have this name.
 func ReservedName(name string) bool {
-	return slices.ContainsFunc(reservedNames, func(reserved string) bool { return strings.EqualFold(reserved, name) })
+	return strings.HasPrefix(strings.ToLower(name), enrollKeyActor) ||
+		slices.ContainsFunc(reservedNames, func(reserved string) bool { return strings.EqualFold(reserved, name) })
 }
 
 // ReservedNameError says which names are not possible.

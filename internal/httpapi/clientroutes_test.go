@@ -119,18 +119,31 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listAudit": func(c *client.Client, ctx context.Context) {
 		_, _ = c.Audit(ctx, client.AuditSearch{Who: "x", Oldest: true})
 	},
-	"verifyAudit":    func(c *client.Client, ctx context.Context) { _, _ = c.VerifyAudit(ctx, nil) },
-	"signAudit":      func(c *client.Client, ctx context.Context) { _, _ = c.SignAudit(ctx) },
-	"listPending":    func(c *client.Client, ctx context.Context) { _, _ = c.Pending(ctx, client.List{}) },
-	"acceptPending":  func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },
-	"dismissPending": func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },
-	"getInventory":   func(c *client.Client, ctx context.Context) { _, _ = c.Inventory(ctx, client.InventoryQuery{}) },
-	"listWaiting":    func(c *client.Client, ctx context.Context) { _, _ = c.Waiting(ctx, "") },
-	"getOverview":    func(c *client.Client, ctx context.Context) { _, _ = c.Overview(ctx) },
-	"getMetrics":     func(c *client.Client, ctx context.Context) { _, _ = c.Metrics(ctx) },
-	"healthz":        func(c *client.Client, ctx context.Context) { _ = c.Healthy(ctx) },
-	"readyz":         func(c *client.Client, ctx context.Context) { _ = c.Ready(ctx) },
-	"getOpenAPI":     func(c *client.Client, ctx context.Context) { _, _ = c.OpenAPI(ctx) },
+	"verifyAudit":      func(c *client.Client, ctx context.Context) { _, _ = c.VerifyAudit(ctx, nil) },
+	"signAudit":        func(c *client.Client, ctx context.Context) { _, _ = c.SignAudit(ctx) },
+	"listPending":      func(c *client.Client, ctx context.Context) { _, _ = c.Pending(ctx, client.List{}) },
+	"acceptPending":    func(c *client.Client, ctx context.Context) { _ = c.AcceptPending(ctx, "p", api.AcceptPending{}) },
+	"dismissPending":   func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },
+	"getInventory":     func(c *client.Client, ctx context.Context) { _, _ = c.Inventory(ctx, client.InventoryQuery{}) },
+	"listWaiting":      func(c *client.Client, ctx context.Context) { _, _ = c.Waiting(ctx, "") },
+	"getOverview":      func(c *client.Client, ctx context.Context) { _, _ = c.Overview(ctx) },
+	"getMetrics":       func(c *client.Client, ctx context.Context) { _, _ = c.Metrics(ctx) },
+	"healthz":          func(c *client.Client, ctx context.Context) { _ = c.Healthy(ctx) },
+	"readyz":           func(c *client.Client, ctx context.Context) { _ = c.Ready(ctx) },
+	"getOpenAPI":       func(c *client.Client, ctx context.Context) { _, _ = c.OpenAPI(ctx) },
+	"listEnrollments":  func(c *client.Client, ctx context.Context) { _, _ = c.Enrollments(ctx, client.List{}) },
+	"countEnrollments": func(c *client.Client, ctx context.Context) { _, _ = c.EnrollmentCounts(ctx) },
+	"acceptEnrollment": func(c *client.Client, ctx context.Context) {
+		_, _ = c.AcceptEnrollment(ctx, "x", api.AcceptEnrollment{})
+	},
+	"rejectEnrollment": func(c *client.Client, ctx context.Context) { _ = c.RejectEnrollment(ctx, "x") },
+	"forgetEnrollment": func(c *client.Client, ctx context.Context) { _ = c.ForgetEnrollment(ctx, "x") },
+	"listEnrollKeys":   func(c *client.Client, ctx context.Context) { _, _ = c.EnrollKeys(ctx) },
+	"createEnrollKey":  func(c *client.Client, ctx context.Context) { _, _ = c.CreateEnrollKey(ctx, api.CreateEnrollKey{}) },
+	"deleteEnrollKey":  func(c *client.Client, ctx context.Context) { _ = c.DeleteEnrollKey(ctx, "k") },
+	"enrollChallenge":  func(c *client.Client, ctx context.Context) { _, _ = c.EnrollChallenge(ctx) },
+	"enroll":           func(c *client.Client, ctx context.Context) { _, _ = c.Enroll(ctx, api.DeviceClaim{}) },
+	"renewEnrollment":  func(c *client.Client, ctx context.Context) { _, _ = c.RenewEnrollment(ctx, api.DeviceClaim{}) },
 }
 
 // wire answers nothing and keeps the last request.

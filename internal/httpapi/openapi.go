@@ -59,9 +59,13 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 		Parameters: append(pathParams(rt.path), rt.query...),
 		Responses:  map[string]*huma.Response{},
 	}
-	if rt.permission == auth.Public {
+	switch rt.permission {
+	case auth.Public:
 		op.Security = []map[string][]string{}
-	} else {
+	case auth.Enroll:
+		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
+		op.Description = "Needs an enrol key in the place of a token."
+	default:
 		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}, {"session": {}}}
 		op.Description = "Needs the role " + string(rt.permission.Needs()) + "."
 	}

@@ -163,6 +163,14 @@ func howToGet(who auth.Principal) string {
 }
 
 func roleMissing(who auth.Principal, permission auth.Permission, what string) error {
+	switch {
+	case who.Credential == auth.CredentialEnrollKey:
+		return &fleet.Error{Code: fleet.CodeForbidden, Message: "an enrol key registers devices and does nothing else",
+			Hint: "Use a token, or log in with `muster login`."}
+	case permission == auth.Enroll:
+		return &fleet.Error{Code: fleet.CodeForbidden, Message: "only an enrol key may do that",
+			Hint: "Register the device with PUT " + Prefix + "/devices/{deviceID}, or make an enrol key."}
+	}
 	hint := howToGet(who) + string(permission.Needs())
 	if permission.Needs() != fleet.RoleAdmin { // there is none higher
 		hint += " or higher"

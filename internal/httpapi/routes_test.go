@@ -14,13 +14,14 @@ import (
 func TestEveryRouteDeclaresAPermission(t *testing.T) {
 	w := newWorld(t)
 	public := []string{"/healthz", "/readyz", Prefix + "/login", Prefix + "/login/device",
-		Prefix + "/login/device/session"}
+		Prefix + "/login/device/session", Prefix + "/enroll/challenge", Prefix + "/enroll/renew"}
 	for _, rt := range w.api.routes {
 		switch {
 		case rt.permission == auth.Public:
 			if !slices.Contains(public, rt.path) {
 				t.Errorf("%s %s is open to everybody", rt.method, rt.path)
 			}
+		case rt.permission == auth.Enroll: // of enrol keys, and of no role
 		case rt.permission.Needs() == "":
 			t.Errorf("%s %s asks for %q, which nobody holds", rt.method, rt.path, rt.permission)
 		case rt.method != http.MethodGet && rt.permission == auth.Read:
@@ -37,7 +38,7 @@ func fill(pattern string) string {
 	return strings.NewReplacer("{deviceID}", string(idA), "{templateID}", "1", "{tag}", "x", "{folderID}", "f", "{name}",
 		"n",
 		"{rolloutID}", "1", "{number}", "1", "{other}", "2", "{secret}", "s", "{pendingID}", "p", "{user}", "n",
-		"{session}", "s").Replace(pattern)
+		"{session}", "s", "{enrollKey}", "k").Replace(pattern)
 }
 
 func TestEveryRouteHoldsToItsPermission(t *testing.T) {

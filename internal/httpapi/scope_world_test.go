@@ -30,6 +30,7 @@ type roomy struct {
 	sessions  map[fleet.Role]*http.Cookie
 	visitors  map[fleet.Role]string // tokens of sessions of users with the same scope
 	refused   map[string]string     // texts that are no credential, by what they are
+	enrollKey string
 	consents  *consents
 	rollouts  *rollouts
 	pendings  *pendings
@@ -111,6 +112,7 @@ func (w *roomy) issue(t *testing.T) {
 	if _, _, err := tokens.Rotate(t.Context(), "rotated", auth.Rotation{}); err != nil {
 		t.Fatal(err)
 	}
+	w.issueEnrollKeys(t)
 	for _, role := range everyRole {
 		w.user(string(role)+"-user", role)
 		w.enter(role)
@@ -121,6 +123,37 @@ func (w *roomy) issue(t *testing.T) {
 	w.refused["a session that ended"], _ = w.login("admin-user")
 	w.want(http.StatusNoContent, call{method: http.MethodPost, path: Prefix + "/logout",
 		token: w.refused["a session that ended"]})
+}
+
+// issueEnrollKeys makes one that registers a device, and those that do not any more.
+func (w *roomy) issueEnrollKeys(t *testing.T) {
+	t.Helper()
+	create := func(change func(*fleet.EnrollKey)) (text string, key fleet.EnrollKey) {
+		wanted := fleet.EnrollKey{Uses: 1, ExpiresAt: time.Now().Add(time.Hour)}
+		change(&wanted)
+		text, key, err := w.enrollments.CreateKey(t.Context(), wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text, key
+	}
+	w.enrollKey, _ = create(func(*fleet.EnrollKey) {})
+	w.refused["an unknown enrol key"] = fleet.EnrollKeyPrefix + strings.Repeat("x", 52)
+	w.refused["the prefix of an enrol key"] = fleet.EnrollKeyPrefix
+	text, revoked := create(func(*fleet.EnrollKey) {})
+	if err := w.enrollments.RevokeKey(t.Context(), revoked.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.refused["a revoked enrol key"] = text
+	text, used := create(func(*fleet.EnrollKey) {})
+	if _, err := w.store.EnrollDevice(t.Context(), fleet.Enrollment{KeyHash: used.Hash,
+		Device: fleet.Device{ID: fleet.DeviceIDOf([32]byte{99}), APIPort: 8384}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.store.DeleteDevice(t.Context(), fleet.DeviceIDOf([32]byte{99}), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.refused["a used enrol key"] = text
 }
 
 // visit gives the user with a role and the scope a session.

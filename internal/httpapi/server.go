@@ -77,6 +77,7 @@ type Options struct {
 	Users         Users
 	Sessions      Sessions
 	LoginLinks    LoginLinks
+	Enrollments   Enrollments
 	SignOn        SignOn   // nil: there is no single sign-on
 	PublicURL     *url.URL // that people reach the server by; nil: it is not known
 
@@ -155,7 +156,7 @@ func (s *server) allRoutes() []route {
 		s.changeRoutes, s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
-		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes,
+		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes, s.enrollmentRoutes,
 		s.pendingRoutes, s.inventoryRoutes, s.waitingRoutes,
 		s.overviewRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,

@@ -47,7 +47,7 @@ func TestWhoMayUseWhichRoute(t *testing.T) {
 	w := newRoomy(t)
 	var table bytes.Buffer
 	fmt.Fprintf(&table, "# %-62s viewer operator author admin | with a tag scope: %s\n", "route",
-		"viewer inside, outside; operator inside, outside")
+		"viewer inside, outside; operator inside, outside | enrol key")
 	for _, rt := range w.api.routes {
 		w.wantRefused(rt)
 		line := fmt.Sprintf("%-7s%-58s", rt.method, rt.path)
@@ -58,7 +58,8 @@ func TestWhoMayUseWhichRoute(t *testing.T) {
 		for _, role := range []fleet.Role{fleet.RoleViewer, fleet.RoleOperator} {
 			line += fmt.Sprintf(" %-5s%-4s", w.scopedVerdict(rt, role, idA), w.scopedVerdict(rt, role, idB))
 		}
-		table.WriteString(strings.TrimRight(line, " ") + "\n")
+		line += "| " + w.enrollKeyVerdict(rt)
+		table.WriteString(line + "\n")
 	}
 	if *update {
 		if err := os.WriteFile(tableFile, table.Bytes(), 0o600); err != nil {
@@ -111,6 +112,15 @@ func (w *roomy) verdictFor(rt route, role fleet.Role) string {
 			w.enter(role)
 		}
 	}
+	return verdict(status)
+}
+
+// enrollKeyVerdict calls a route with an enrol key that registers a device.
+func (w *roomy) enrollKeyVerdict(rt route) string {
+	w.t.Helper()
+	c := callOn(rt, idA)
+	c.token = w.enrollKey
+	status, _, _ := w.ask(c)
 	return verdict(status)
 }
 
@@ -173,7 +183,8 @@ func TestEveryRouteThatScopedCallersReachSaysHow(t *testing.T) {
 	named := map[string]bool{}
 	for _, rt := range w.api.routes {
 		named[rt.name] = true
-		scopable := !rt.permission.Needs().Includes(fleet.RoleAuthor) && rt.permission != auth.Public
+		scopable := !rt.permission.Needs().Includes(fleet.RoleAuthor) && rt.permission != auth.Public &&
+			rt.permission != auth.Enroll
 		at, says := reaches[rt.name]
 		switch {
 		case scopable && !says:

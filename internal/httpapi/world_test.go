@@ -14,6 +14,8 @@ import (
 
 	"muster/api"
 	"muster/internal/auth"
+	"muster/internal/discovery"
+	"muster/internal/enrollment"
 	"muster/internal/fleet"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
@@ -38,6 +40,8 @@ type world struct {
 	log    *bytes.Buffer
 	people *auth.People
 	clock  *movedClock // of sessions
+
+	enrollments *enrollment.Enrollments
 }
 
 // preparedHome has the tables already: to make them for each test took half of the time of all.
@@ -80,13 +84,16 @@ func newWorld(t *testing.T) *world {
 		Cost: auth.PasswordCost{MemoryKiB: 64, Passes: 1, Lanes: 1},
 	})
 	w.people = people
+	enrollments := enrollment.New(enrollment.Options{Store: kept, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		ChallengeKey: []byte("challenges"), RefuseIP: discovery.RefuseIP})
+	w.enrollments = enrollments
 	w.api = newServer(Options{
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Edits: kept,
 		Tags: kept, Settings: kept,
 		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes,
 		Evaluator: w.fakes,
-		Auth:      auth.NewAuthenticator(tokens, people), Tokens: tokens, AllowedHosts: []string{"muster.example"},
-		Users: people, Sessions: people, LoginLinks: people,
+		Auth:      auth.NewAuthenticator(tokens, people).WithEnrollKeys(enrollments), Tokens: tokens, AllowedHosts: []string{"muster.example"},
+		Users: people, Sessions: people, LoginLinks: people, Enrollments: enrollments,
 	})
 	return w
 }

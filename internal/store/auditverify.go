@@ -18,7 +18,7 @@ func (s *Store) VerifyAudit(ctx context.Context, given []fleet.AuditHead) (fleet
 		return report, failure("verify audit", err)
 	}
 	for _, verify := range []func(context.Context) ([]string, error){s.verifyTokens, s.verifyUsers,
-		s.verifySecrets, s.verifyDevices, s.verifySessions, s.verifySealed} {
+		s.verifySecrets, s.verifyEnrollKeys, s.verifyDevices, s.verifySessions, s.verifySealed} {
 		rows, err := verify(ctx)
 		if err != nil {
 			return report, failure("verify audit", err)
@@ -135,6 +135,12 @@ func (s *Store) verifyUsers(ctx context.Context) ([]string, error) {
 	return verifyRoster(ctx, s, rosterOf[fleet.User]{userRows, "user", givesNoRole, func() ([]fleet.User, error) {
 		return collect(ctx, pool{s.reads}, scanUser, selectUsers)
 	}, func(user fleet.User) (name, sum string) { return user.Name, userSum(user) }})
+}
+
+func (s *Store) verifyEnrollKeys(ctx context.Context) ([]string, error) {
+	return verifyRoster(ctx, s, rosterOf[fleet.EnrollKey]{enrollKeyRows, "enrol key", "it registers no device", func() ([]fleet.EnrollKey, error) {
+		return collect(ctx, pool{s.reads}, scanEnrollKey, selectEnrollKeys)
+	}, func(key fleet.EnrollKey) (name, sum string) { return key.ID, enrollKeySum(key) }})
 }
 
 const givesNoRole = "it gives no role"

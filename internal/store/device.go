@@ -110,6 +110,14 @@ func (t *tx) createDevice(d fleet.Device) (fleet.Device, error) {
 	if err := d.Validate(); err != nil {
 		return d, err
 	}
+	return t.insertDevice(d)
+}
+
+// insertDevice keeps a device whose fields were checked. What was decided about it before is forgotten.
+func (t *tx) insertDevice(d fleet.Device) (fleet.Device, error) {
+	if err := t.forgetDecision(d.ID); err != nil {
+		return d, err
+	}
 	d.CreatedAt, d.UpdatedAt = t.now, t.now
 	r := fleet.Registered{Device: d, Tags: []fleet.Tag{}, Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}}
 	proof, err := t.proveDevice(deviceMark{}, &r)
@@ -136,7 +144,11 @@ func (t *tx) replaceDevice(current *deviceRow, d fleet.Device) (fleet.Device, er
 	if key := d.APIKey.Reveal(); key == "" || key == fleet.MaskedAPIKey {
 		d.APIKey = current.APIKey
 	}
-	if err := d.Validate(); err != nil {
+	check := d.Validate
+	if current.keyless {
+		check = d.ValidateKeyless
+	}
+	if err := check(); err != nil {
 		return d, err
 	}
 	d.CreatedAt, d.UpdatedAt = current.CreatedAt, t.after(current.UpdatedAt)
@@ -186,6 +198,9 @@ func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(
 			return none, err
 		}
 		if err := t.exec(`DELETE FROM devices WHERE id = $1`, string(id)); err != nil { // the rest goes by cascade
+			return none, err
+		}
+		if err := t.rememberRemoved(id); err != nil {
 			return none, err
 		}
 		t.effects.marks = t.effects.marks.with(current.mark)
@@ -238,7 +253,7 @@ func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
 		return nil, err
 	}
 	if key, err := s.seal.Open("devices", id, "api_key", sealed); err == nil {
-		r.APIKey = fleet.NewSecret(string(key))
+		r.APIKey, r.keyless = fleet.NewSecret(string(key)), len(key) == 0
 	}
 	r.ID, r.Settings.Mode = fleet.DeviceID(id), fleet.Mode(mode)
 	r.CreatedAt, r.UpdatedAt = fromMillis(created), fromMillis(updated)

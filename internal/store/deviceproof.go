@@ -51,8 +51,9 @@ func deviceSum(r *fleet.Registered) string {
 // deviceRow is a device with what its row says about itself.
 type deviceRow struct {
 	fleet.Registered
-	mark   deviceMark // none where the proof does not open
-	proved bool       // the row has a proof, whether or not it is of what the row means
+	mark    deviceMark // none where the proof does not open
+	proved  bool       // the row has a proof, whether or not it is of what the row means
+	keyless bool       // Muster has no API key of the device yet: its agent has it
 }
 
 // readProof finds out whether the row is as Muster wrote it.
@@ -66,7 +67,7 @@ func (s *Store) readProof(r *deviceRow, sealed []byte) {
 	if err == nil {
 		r.mark = parseMark(proof.Mark)
 	}
-	r.Altered = err != nil || r.APIKey.IsZero() || proof.Sum != deviceSum(&r.Registered)
+	r.Altered = err != nil || r.APIKey.IsZero() && !r.keyless || proof.Sum != deviceSum(&r.Registered)
 }
 
 // proveDevice is the proof of a device for its row, in the place of the one that has the mark before.

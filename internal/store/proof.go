@@ -24,6 +24,8 @@ const (
 	userRows  = "users"             // a roster
 	// secretRows is a roster, too: where a secret may go is decided by its row.
 	secretRows = "secrets"
+
+	enrollKeyRows = "enroll_keys" // a roster, of databases that had an enrol key
 )
 
 // proof opens a proof and keeps its row for this transaction: what follows from it is decided by one transaction at a
@@ -127,13 +129,17 @@ func (t *tx) putRoster(table string, rows roster, ends fleet.AuditEnds) error {
 	return errors.Join(t.putProof(table, rows), t.putProof(auditEnds, ends))
 }
 
-// roster opens the roster of a table. It is not ok, and empty, where it is not the one that Muster wrote last.
+// roster opens the roster of a table. It is not ok, and empty, where it is not the one that Muster wrote last. A table
+// whose roster was never begun has an empty one: the ends of the audit know those that were.
 func (t *tx) roster(table string) (rows roster, ok bool, err error) {
 	opened, err := t.proof(table, &rows)
 	if err != nil {
 		return nil, false, err
 	}
-	ends, _, err := t.auditEnds()
+	ends, proven, err := t.auditEnds()
+	if err == nil && !opened && proven && ends.Rosters[table] == "" {
+		return roster{}, true, nil
+	}
 	if err != nil || !opened || ends.Rosters[table] != rows.sum() {
 		return roster{}, false, err
 	}
@@ -187,7 +193,11 @@ func (s *Store) sealedRoster(ctx context.Context, table string) (rows, ends []by
 func (s *Store) openRoster(table string, sealed, sealedEnds []byte, known fleet.AuditEnds) roster {
 	var rows roster
 	var ends fleet.AuditEnds
-	err := errors.Join(s.openProof(table, sealed, &rows), s.openProof(auditEnds, sealedEnds, &ends))
+	err := s.openProof(auditEnds, sealedEnds, &ends)
+	if err == nil && sealed == nil && ends.Rosters[table] == "" && !putBack(known, ends) {
+		return roster{} // never begun
+	}
+	err = errors.Join(err, s.openProof(table, sealed, &rows))
 	if err == nil && !putBack(known, ends) && ends.Rosters[table] == rows.sum() {
 		return rows
 	}

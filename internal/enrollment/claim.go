@@ -1,0 +1,135 @@
+package enrollment
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// challengeLife is how long a claim may take after its challenge.
+const challengeLife = 2 * time.Minute
+
+const (
+	challengeBytes = 8 + 16 // its end, and what makes it another one than all others
+	sumBytes       = sha256.Size
+)
+
+// Challenge is what a device has to sign with its claim. It takes no memory: the server recognises it.
+func (e *Enrollments) Challenge() (text string, until time.Time) {
+	until = e.now().Add(challengeLife)
+	challenge := make([]byte, challengeBytes, challengeBytes+sumBytes)
+	binary.BigEndian.PutUint64(challenge, uint64(until.UnixMilli())) //nolint:gosec // after 1970
+	_, _ = rand.Read(challenge[8:])                                  // never fails: it ends the process instead
+	return base64.RawURLEncoding.EncodeToString(append(challenge, e.sumOf(challenge)...)), until
+}
+
+func (e *Enrollments) sumOf(challenge []byte) []byte {
+	mac := hmac.New(sha256.New, e.o.ChallengeKey)
+	mac.Write(challenge)
+	return mac.Sum(nil)
+}
+
+func (e *Enrollments) checkChallenge(text string) error {
+	const again = "Run `muster enroll` again; if it stays, compare the clocks of server and proxies."
+	all, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(all) != challengeBytes+sumBytes ||
+		!hmac.Equal(all[challengeBytes:], e.sumOf(all[:challengeBytes])) {
+		return &fleet.Error{Code: fleet.CodeForbidden, Message: "the challenge is not of this server", Hint: again}
+	}
+	if until := int64(binary.BigEndian.Uint64(all)); e.o.Now().UnixMilli() >= until { //nolint:gosec // made here
+		return &fleet.Error{Code: fleet.CodeForbidden,
+			Message: fmt.Sprintf("the challenge is older than %v", challengeLife), Hint: again}
+	}
+	return nil
+}
+
+// Source is where a claim came from.
+type Source struct {
+	IP    netip.Addr // invalid: not known
+	Local bool       // from this machine
+}
+
+// Enroll registers the device that signed a claim, by an enrol key.
+func (e *Enrollments) Enroll(ctx context.Context, keyHash string, claim fleet.DeviceClaim, proof fleet.DeviceProof,
+	from Source) (fleet.Device, error) {
+	id, err := e.verify(fleet.ClaimEnroll, claim, proof)
+	if err != nil {
+		return fleet.Device{}, err
+	}
+	address, err := e.address(claim.Address, from)
+	if err != nil {
+		return fleet.Device{}, err
+	}
+	device := fleet.Device{ID: id, Label: claim.Label, APIKey: claim.APIKey, APIPort: claim.APIPort, APIAddress: address}
+	if err := device.Validate(); err != nil {
+		return device, err
+	}
+	stored, err := e.o.Store.EnrollDevice(ctx, fleet.Enrollment{Device: device, Pin: claim.Pin, KeyHash: keyHash,
+		Detail: fmt.Sprintf("by muster enroll on its machine, from %s", from.IP)})
+	if err == nil {
+		e.forget(id)
+	}
+	return stored, err
+}
+
+// Renew gives the registered device that signed a claim the access that the claim says. A claim without address leaves
+// the stored one.
+func (e *Enrollments) Renew(ctx context.Context, claim fleet.DeviceClaim, proof fleet.DeviceProof,
+	from Source) (fleet.Device, error) {
+	id, err := e.verify(fleet.ClaimRenew, claim, proof)
+	if err != nil {
+		return fleet.Device{}, err
+	}
+	renewal := fleet.Renewal{Device: id, APIKey: claim.APIKey, APIPort: claim.APIPort, Pin: claim.Pin}
+	if claim.Address != nil {
+		address, err := e.address(claim.Address, from)
+		if err != nil {
+			return fleet.Device{}, err
+		}
+		renewal.APIAddress = &address
+	}
+	checked := fleet.Device{ID: id, APIKey: claim.APIKey, APIPort: claim.APIPort}
+	if err := checked.Validate(); err != nil {
+		return fleet.Device{}, err
+	}
+	return e.o.Store.RenewDevice(ctx, renewal)
+}
+
+func (e *Enrollments) verify(purpose fleet.ClaimPurpose, claim fleet.DeviceClaim, proof fleet.DeviceProof) (
+	fleet.DeviceID, error) {
+	if err := e.checkChallenge(claim.Challenge); err != nil {
+		return "", err
+	}
+	return proof.Verify(claim.Statement(purpose))
+}
+
+// address is where the server reaches the daemon of a claim. A host name is for administrators: it could lead to this
+// machine, or to services in its network, later.
+func (e *Enrollments) address(given *string, from Source) (string, error) {
+	ip := from.IP
+	switch {
+	case given != nil && *given == "":
+		return "", nil // discovery
+	case given != nil:
+		var err error
+		if ip, err = netip.ParseAddr(*given); err != nil {
+			return "", &fleet.Error{Code: fleet.CodeInvalid, Message: "with an enrol key apiAddress is an IP address",
+				Hint:    "Give the IP address of the daemon's machine; an administrator can put a host name in its place.",
+				Details: []fleet.Detail{{Field: "apiAddress", Message: "is an IP address"}}}
+		}
+	}
+	ip = ip.Unmap()
+	if why := e.o.RefuseIP(ip, from.Local); why != "" {
+		return "", fleet.Invalidf("apiAddress", "no daemon can be reached at %s: it is %s. Give the IP address by which "+
+			"the server reaches the machine", ip, why)
+	}
+	return ip.String(), nil
+}

@@ -1,0 +1,56 @@
+package enrollment
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"slices"
+	"strings"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// CreateKey makes a key with the tags, uses and end of wanted. Its text is in this answer and nowhere else.
+func (e *Enrollments) CreateKey(ctx context.Context, wanted fleet.EnrollKey) (text string, key fleet.EnrollKey,
+	err error) {
+	text = fleet.EnrollKeyPrefix + strings.ToLower(rand.Text()+rand.Text())
+	id, _ := fleet.EnrollKeyID(text)
+	key = fleet.EnrollKey{ID: id, Hash: fleet.EnrollKeyHash(text), Uses: wanted.Uses,
+		Tags:      slices.Compact(slices.Sorted(slices.Values(wanted.Tags))),
+		CreatedBy: fleet.ActorOf(ctx), CreatedAt: e.now(), ExpiresAt: wanted.ExpiresAt.UTC().Truncate(time.Millisecond)}
+	if err := key.Validate(e.o.Now()); err != nil {
+		return "", key, err
+	}
+	if err := e.o.Store.CreateEnrollKey(ctx, key); err != nil {
+		return "", key, err
+	}
+	return text, key, nil
+}
+
+// Keys are all of them, without their texts.
+func (e *Enrollments) Keys(ctx context.Context) ([]fleet.EnrollKey, error) {
+	return e.o.Store.EnrollKeys(ctx)
+}
+
+// RevokeKey withdraws a key at once.
+func (e *Enrollments) RevokeKey(ctx context.Context, id string) error {
+	return e.o.Store.DeleteEnrollKey(ctx, id)
+}
+
+// Recognise is the key with a text, where it registers another device. It changes nothing: EnrollDevice counts.
+func (e *Enrollments) Recognise(ctx context.Context, text string) (fleet.EnrollKey, error) {
+	id, ok := fleet.EnrollKeyID(text)
+	if !ok {
+		return fleet.EnrollKey{}, fleet.UnknownEnrollKey()
+	}
+	keys, err := e.o.Store.EnrollKeys(ctx)
+	if err != nil {
+		return fleet.EnrollKey{}, err
+	}
+	i := slices.IndexFunc(keys, func(key fleet.EnrollKey) bool { return key.ID == id })
+	if i < 0 || subtle.ConstantTimeCompare([]byte(keys[i].Hash), []byte(fleet.EnrollKeyHash(text))) != 1 {
+		return fleet.EnrollKey{}, fleet.UnknownEnrollKey()
+	}
+	return keys[i], keys[i].Usable(e.o.Now())
+}

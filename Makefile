@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-daemons test-cases soak fuzz bench lint release need-test
+.PHONY: help build run dev test test-daemons test-cases test-console shots soak fuzz bench lint release need-test
 
 GO_FILES := $(shell git ls-files -co --exclude-standard '*.go' '*.sql' '*.json' 2>/dev/null) go.mod go.sum
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -29,9 +29,39 @@ PROPERTY  = $(shell grep -rl 'pgregory.net/rapid' --include='*_test.go' . | xarg
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-build: bin/muster ## build bin/muster
+# The console is built with Node and embedded. What is built is not committed: without it Go builds a binary with the
+# log-in pages only.
+CONSOLE   := web/dist/console/index.html
+WEB_FILES := $(shell git ls-files -co --exclude-standard web ':!web/embed.go' ':!web/test' 2>/dev/null)
+API_FILES := $(shell git ls-files -co --exclude-standard api internal/httpapi cmd/openapi ':!*_test.go' 2>/dev/null)
 
-bin/muster: $(GO_FILES)
+build: bin/muster ## build the console and bin/muster
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	@tools/need node=nodejs npm=npm
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The document is replaced only when it differs, so that a change of a handler does not build the console anew.
+web/.openapi: $(API_FILES)
+	go run ./cmd/openapi >web/openapi.new
+	@cmp -s web/openapi.new web/openapi.json && rm web/openapi.new || mv web/openapi.new web/openapi.json
+	@touch $@
+
+web/openapi.json: web/.openapi
+	@:
+
+$(CONSOLE): web/node_modules/.package-lock.json web/openapi.json $(WEB_FILES)
+	cd web && npm run --silent build
+
+dev: web/node_modules/.package-lock.json web/openapi.json bin/muster ## Muster with ten simulated daemons, and the console with hot reload
+	cd web && npm run --silent types
+	@trap 'kill 0' EXIT; bin/muster serve --demo 10 $(ARGS) & cd web && npm run --silent dev
+
+shots: bin/muster ## screenshots of every page of the console, into web/shots
+	cd web && npm run --silent shots
+
+bin/muster: $(GO_FILES) $(CONSOLE)
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $@ ./cmd/muster
 
 run: build ## build everything and start Muster; further flags in ARGS
@@ -52,6 +82,11 @@ need-test: $(PROVIDER)/node_modules/.package-lock.json
 # and give way.
 test: need-test build ## run every suite in its short form
 	@$(MAKE) --no-print-directory -j 2 test-daemons test-cases
+	@$(MAKE) --no-print-directory test-console
+
+# What computes, and a browser against a server with simulated daemons.
+test-console: need-test build
+	cd web && npm run --silent test
 
 test-daemons:
 	$(GO_TEST) $(RACE) -p 4 -parallel 4 -timeout 14m $(LONG) $(filter-out $(LONG) $(PROPERTY),$(RACED))
@@ -84,7 +119,8 @@ bench: need-test build ## print ratios against yardsticks measured in the same r
 release: ## check dependencies and history, and build dist/ reproducibly; takes minutes
 	tools/release $(VERSION)
 
-lint: ## formatting, generated files and the linters
+lint: web/node_modules/.package-lock.json web/openapi.json ## formatting, generated files and the linters
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod tidy -diff
 	go tool -modfile=tools/go.mod golangci-lint run ./...
+	cd web && npm run --silent types && npm run --silent lint

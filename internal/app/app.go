@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -79,6 +80,7 @@ type Options struct {
 	Demo    int      // simulated daemons to start and manage
 	Worker  []string // command that evaluates templates, see sandbox.Options
 	Version string
+	Console fs.FS // see httpapi.Options
 	Log     *slog.Logger
 	Out     io.Writer         // for the line that says where the server is
 	Step    func(name string) // see reconcile.Options; for tests
@@ -295,6 +297,7 @@ func (a *App) wire(ctx context.Context) error {
 		Auth: auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled), Tokens: tokens, Users: a.people, Sessions: a.people,
 		LoginLinks: a.people, SignOn: signOn, PublicURL: a.public,
 		Enrollments:  a.enrolled,
+		Console:      a.o.Console,
 		AllowedHosts: a.o.AllowHosts, TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
 			masked

@@ -17,6 +17,7 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/notify"
 	"muster/internal/sandbox"
+	"muster/web"
 )
 
 type serveCommand struct {
@@ -110,7 +111,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		TrustedProxies: proxies, SessionIdle: c.SessionIdle, SessionLife: c.SessionLife,
 		SignOn: signOn, PublicURL: c.PublicURL,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
-		Worker: []string{executable, "worker"}, Version: env.version,
+		Worker: []string{executable, "worker"}, Version: env.version, Console: web.Console(),
 		Log: slog.New(slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: level})), Out: env.Out,
 	})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

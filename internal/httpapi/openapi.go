@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -20,6 +21,11 @@ func (s *server) openAPIRoutes() []route {
 			permission: auth.Read,
 			reply:      reflect.TypeFor[map[string]any](), handle: func(*request) (reply, error) { return s.openAPI(), nil }},
 	}
+}
+
+// OpenAPIDocument is the OpenAPI document of a server that has everything.
+func OpenAPIDocument() []byte {
+	return newServer(Options{Log: slog.New(slog.DiscardHandler)}).openAPI().body
 }
 
 // newSpec leaves out everything that huma would add by itself: $schema members, links, documentation pages.

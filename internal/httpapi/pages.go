@@ -59,7 +59,11 @@ func (s *server) handlePages() {
 	if s.Sessions == nil || s.LoginLinks == nil {
 		return
 	}
-	s.mux.HandleFunc("GET "+homePage+"{$}", s.homePage)
+	if s.Console != nil {
+		s.handleConsole()
+	} else {
+		s.mux.HandleFunc("GET "+homePage+"{$}", s.homePage)
+	}
 	s.mux.HandleFunc("GET "+loginPage, s.loginPage)
 	s.mux.HandleFunc("POST "+loginPage, s.form(s.loginForm))
 	s.mux.HandleFunc("POST /ui/logout", s.form(s.logoutForm))

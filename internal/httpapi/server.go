@@ -5,6 +5,7 @@ package httpapi
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -80,6 +81,7 @@ type Options struct {
 	Enrollments   Enrollments
 	SignOn        SignOn   // nil: there is no single sign-on
 	PublicURL     *url.URL // that people reach the server by; nil: it is not known
+	Console       fs.FS    // the browser console; nil: the pages log people in and out, and nothing more
 
 	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
 	// Nil: it is not measured.

@@ -1,0 +1,14 @@
+// Command openapi writes the OpenAPI document of the REST API, from which the console's types are made.
+package main
+
+import (
+	"os"
+
+	"muster/internal/httpapi"
+)
+
+func main() {
+	if _, err := os.Stdout.Write(httpapi.OpenAPIDocument()); err != nil {
+		os.Exit(1)
+	}
+}

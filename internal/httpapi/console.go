@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// consolePolicy lets the console load its own files and talk to this server. Scripts are files of the console only;
+// Mantine and CodeMirror add style elements, which carry the nonce of the reply.
+const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-NONCE'; img-src 'self' data:; " +
+	"font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'"
+
+// What index.html says in the places that every reply fills in for itself.
+const (
+	baseMark  = `<base href="./" />`
+	nonceMark = "MUSTER_NONCE"
+)
+
+// console serves the files of the browser console. They hold no data: the console asks the API for everything, with
+// the session of the person.
+type console struct {
+	files fs.FS
+	index string
+}
+
+// handleConsole adds the console to the mux, below the pages that work without a script.
+func (s *server) handleConsole() {
+	index, err := fs.ReadFile(s.Console, "index.html")
+	if err != nil {
+		s.log.Error("the console cannot be read", "err", err)
+		return
+	}
+	c := &console{files: s.Console, index: string(index)}
+	s.mux.HandleFunc("GET /ui/assets/{file}", func(w http.ResponseWriter, r *http.Request) {
+		if !c.asset(w, r) {
+			s.fail(w, r, unknownPath())
+		}
+	})
+	s.mux.HandleFunc("GET "+homePage+"{path...}", c.page)
+}
+
+// page answers every route of the console with its one page. The base is relative, so that it holds behind any path
+// prefix: one step up for every slash after /ui/.
+func (c *console) page(w http.ResponseWriter, r *http.Request) {
+	base := "./"
+	if depth := strings.Count(strings.TrimPrefix(r.URL.EscapedPath(), homePage), "/"); depth > 0 {
+		base = strings.Repeat("../", depth)
+	}
+	nonce := rand.Text()
+	text := strings.NewReplacer(baseMark, `<base href="`+base+`">`, nonceMark, nonce).Replace(c.index)
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(len(text)))
+	header.Set("Content-Security-Policy", strings.Replace(consolePolicy, "NONCE", nonce, 1))
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodHead {
+		_, _ = w.Write([]byte(text)) // a client that is gone needs no answer
+	}
+}
+
+// encodings are the forms in which the build wrote a file, best first.
+var encodings = []struct{ name, suffix string }{{"br", ".br"}, {"gzip", ".gz"}, {"", ""}}
+
+// asset answers with a file of the build. Its name has its digest, so that browsers never ask for it twice.
+func (c *console) asset(w http.ResponseWriter, r *http.Request) bool {
+	file := r.PathValue("file")
+	if file != path.Base(file) || file == ".." {
+		return false
+	}
+	name := "assets/" + file
+	for _, encoding := range encodings {
+		if encoding.name != "" && !accepts(r, encoding.name) {
+			continue
+		}
+		text, err := fs.ReadFile(c.files, name+encoding.suffix)
+		if err != nil {
+			continue
+		}
+		header := w.Header()
+		header.Set("Content-Type", mediaOf(name))
+		header.Set("Content-Length", strconv.Itoa(len(text)))
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+		header.Set("Vary", "Accept-Encoding")
+		if encoding.name != "" {
+			header.Set("Content-Encoding", encoding.name)
+		}
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(text)
+		}
+		return true
+	}
+	return false
+}
+
+// mediaOf does not depend on what the machine knows of types.
+func mediaOf(name string) string {
+	switch path.Ext(name) {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".woff2":
+		return "font/woff2"
+	}
+	if media := mime.TypeByExtension(path.Ext(name)); media != "" {
+		return media
+	}
+	return "application/octet-stream"
+}
+
+// accepts tells whether a browser takes an encoding. Browsers that refuse one leave it out.
+func accepts(r *http.Request, encoding string) bool {
+	for _, one := range strings.Split(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, quality, _ := strings.Cut(strings.TrimSpace(one), ";")
+		if strings.EqualFold(strings.TrimSpace(name), encoding) && strings.ReplaceAll(quality, " ", "") != "q=0" {
+			return true
+		}
+	}
+	return false
+}

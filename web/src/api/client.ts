@@ -1,0 +1,70 @@
+import createClient from "openapi-fetch";
+import { waitForLogIn } from "../session/gate";
+import { Problem, problemOf } from "./problem";
+import type { components, paths } from "./schema";
+
+export type Schemas = components["schemas"];
+
+/** root is where the server's paths begin: one above the console, whatever prefix a proxy puts before it. */
+export const root = new URL("../", document.baseURI).href.replace(/\/$/, "");
+
+const logInPath = "/api/v1/login";
+
+/**
+ * fetchWithSession sends a request. Where the session has ended it waits until the person has logged in again, and
+ * sends the request once more: what the person typed or clicked is not lost.
+ */
+async function fetchWithSession(request: Request): Promise<Response> {
+  for (;;) {
+    const attempt = request.clone();
+    let response: Response;
+    try {
+      response = await fetch(attempt);
+    } catch (error) {
+      if (request.signal.aborted) throw error;
+      throw new Problem({
+        title: "No connection",
+        status: 0,
+        detail: "the server does not answer",
+        hint: "The page goes on by itself once it does.",
+      });
+    }
+    if (response.status !== 401 || new URL(request.url).pathname.endsWith(logInPath)) return response;
+    await waitForLogIn();
+  }
+}
+
+export const api = createClient<paths>({ baseUrl: root, fetch: fetchWithSession, credentials: "same-origin" });
+
+interface Answer<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+/** ask gives what the server answers; an error is thrown as a Problem. */
+export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await answer;
+  if (!response.ok) throw problemOf(error, response);
+  return data as T;
+}
+
+/** send is ask with the headers that belong to what was read or stored. */
+export async function send<T>(answer: Promise<Answer<T>>): Promise<{ data: T; etag: string; warning: string }> {
+  const { data, error, response } = await answer;
+  if (!response.ok) throw problemOf(error, response);
+  return {
+    data: data as T,
+    etag: response.headers.get("ETag") ?? "",
+    warning: unescaped(response.headers.get("Muster-Warning") ?? ""),
+  };
+}
+
+/** unescaped reads the JSON escapes of a header's text. */
+export function unescaped(text: string): string {
+  try {
+    return JSON.parse(`"${text.replaceAll('"', '\\"').replaceAll('\\\\"', '\\"')}"`) as string;
+  } catch {
+    return text;
+  }
+}

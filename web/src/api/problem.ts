@@ -1,0 +1,43 @@
+import type { components } from "./schema";
+
+type Body = components["schemas"]["Problem"];
+
+/** Problem is an error that the server explained, or that the network caused. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly hint: string;
+  readonly traceback: string;
+  readonly errors: NonNullable<Body["errors"]>;
+
+  constructor(body: Partial<Body> & { detail: string }) {
+    super(body.detail);
+    this.name = "Problem";
+    this.status = body.status ?? 0;
+    this.hint = body.hint ?? "";
+    this.traceback = body.traceback ?? "";
+    this.errors = body.errors ?? [];
+  }
+}
+
+function isBody(value: unknown): value is Body {
+  return typeof value === "object" && value !== null && "detail" in value && "status" in value;
+}
+
+/** problemOf reads the body of an answer that is no success. */
+export function problemOf(body: unknown, response: Response): Problem {
+  if (isBody(body)) return new Problem(body);
+  return new Problem({
+    status: response.status,
+    detail: `the server answers ${response.status} ${response.statusText}`.trim(),
+    hint: "A proxy in between may have answered. Try again.",
+  });
+}
+
+/** asProblem gives any error as one that can be shown. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return new Problem({
+    detail: error instanceof Error ? error.message : String(error),
+    hint: "Load the page again. If it comes back, the browser's console has more.",
+  });
+}

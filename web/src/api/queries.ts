@@ -1,0 +1,165 @@
+import { queryOptions } from "@tanstack/react-query";
+import { api, ask, send, type Schemas } from "./client";
+
+/** Every question that pages ask. The first word of a key is what live events name. */
+export const queries = {
+  whoami: () =>
+    queryOptions({
+      queryKey: ["whoami"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/whoami", { signal })),
+      staleTime: Infinity,
+    }),
+  overview: () =>
+    queryOptions({
+      queryKey: ["overview"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/overview", { signal })),
+      refetchInterval: 60_000,
+    }),
+  consents: () =>
+    queryOptions({
+      queryKey: ["consents"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/consents", { signal })),
+    }),
+  pending: () =>
+    queryOptions({
+      queryKey: ["pending"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/pending", { signal })),
+    }),
+  audit: (query: { limit: number; after?: string; who?: string; what?: string }) =>
+    queryOptions({
+      queryKey: ["audit", query],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/audit", { signal, params: { query } })),
+    }),
+  device: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "state"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/state", { signal, params: { path: { deviceID } } })),
+      refetchInterval: 60_000,
+    }),
+  deviceStatus: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "status"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/status", { signal, params: { path: { deviceID } } })),
+      retry: false,
+    }),
+  plan: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "plan"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/plan", { signal, params: { path: { deviceID } } })),
+      retry: false,
+    }),
+  config: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "config"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/config", { signal, params: { path: { deviceID } } })),
+      retry: false,
+    }),
+  deviceSettings: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "settings"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/settings", { signal, params: { path: { deviceID } } })),
+    }),
+  deviceTrust: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "trust"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/trust", { signal, params: { path: { deviceID } } })),
+    }),
+  revisions: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "revisions"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/revisions", { signal, params: { path: { deviceID } } })),
+    }),
+  revisionDiff: (deviceID: string, number: number, other: number) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "diff", number, other],
+      queryFn: ({ signal }) =>
+        ask(
+          api.GET("/api/v1/devices/{deviceID}/revisions/{number}/diff/{other}", {
+            signal,
+            params: { path: { deviceID, number, other } },
+          }),
+        ),
+      staleTime: Infinity,
+    }),
+  templates: () =>
+    queryOptions({
+      queryKey: ["templates"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/templates", { signal })),
+    }),
+  template: (templateID: number) =>
+    queryOptions({
+      queryKey: ["templates", templateID],
+      queryFn: ({ signal }) =>
+        send(api.GET("/api/v1/templates/{templateID}", { signal, params: { path: { templateID } } })),
+      refetchOnWindowFocus: false,
+    }),
+  templateTags: (templateID: number) =>
+    queryOptions({
+      queryKey: ["templates", templateID, "tags"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/templates/{templateID}/tags", { signal, params: { path: { templateID } } })),
+    }),
+  templateSaver: (templateID: number) =>
+    queryOptions({
+      queryKey: ["templates", templateID, "saver"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/templates/{templateID}/saver", { signal, params: { path: { templateID } } })),
+    }),
+  tags: () =>
+    queryOptions({ queryKey: ["tags"], queryFn: ({ signal }) => ask(api.GET("/api/v1/tags", { signal })) }),
+  tagTemplates: (tag: string) =>
+    queryOptions({
+      queryKey: ["templates", "of", tag],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/templates", { signal, params: { path: { tag } } })),
+    }),
+  tagSettings: (tag: string) =>
+    queryOptions({
+      queryKey: ["tags", tag, "settings"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/settings", { signal, params: { path: { tag } } })),
+    }),
+  folders: () =>
+    queryOptions({ queryKey: ["folders"], queryFn: ({ signal }) => ask(api.GET("/api/v1/folders", { signal })) }),
+  folder: (folderID: string) =>
+    queryOptions({
+      queryKey: ["folders", folderID],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/folders/{folderID}", { signal, params: { path: { folderID } } })),
+    }),
+  rollouts: () =>
+    queryOptions({
+      queryKey: ["rollouts"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/rollouts", { signal })),
+    }),
+  rollout: (rolloutID: number) =>
+    queryOptions({
+      queryKey: ["rollouts", rolloutID],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/rollouts/{rolloutID}", { signal, params: { path: { rolloutID } } })),
+    }),
+  users: () =>
+    queryOptions({ queryKey: ["users"], queryFn: ({ signal }) => ask(api.GET("/api/v1/users", { signal })) }),
+  tokens: () =>
+    queryOptions({ queryKey: ["tokens"], queryFn: ({ signal }) => ask(api.GET("/api/v1/tokens", { signal })) }),
+  secrets: () =>
+    queryOptions({ queryKey: ["secrets"], queryFn: ({ signal }) => ask(api.GET("/api/v1/secrets", { signal })) }),
+  folderRoots: () =>
+    queryOptions({
+      queryKey: ["folder-roots"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/folder-roots", { signal })),
+    }),
+  configurator: () =>
+    queryOptions({
+      queryKey: ["configurator"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/configurator", { signal })),
+    }),
+};
+
+export type Rollout = Schemas["Rollout"];
+export type PlannedChange = Schemas["PlannedChange"];

@@ -1,0 +1,192 @@
+import { Button, Modal, NumberInput, PasswordInput, Tabs, TagsInput, Textarea, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask, root } from "../api/client";
+import { each } from "../api/each";
+import { queries } from "../api/queries";
+import { Act, done } from "../ui/act";
+import { plural, sentence } from "../ui/format";
+import { Columns, Row, Rows, Stack } from "../ui/layout";
+import { Note } from "../ui/page";
+import { Command, Faint, Mono, Strong, Text } from "../ui/text";
+import { readPaste, type NewDevice } from "./paste";
+
+/** register puts one device into the registry, then its tags on it. */
+async function register(device: NewDevice, tags: string[]) {
+  const { deviceID, label, apiAddress, apiPort, apiKey } = device;
+  const made = await ask(
+    api.PUT("/api/v1/devices/{deviceID}", {
+      params: { path: { deviceID }, header: { "If-None-Match": "*" } },
+      body: { label, apiAddress, apiPort, apiKey },
+    }),
+  );
+  for (const tag of [...tags, ...device.tags]) {
+    await ask(
+      api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", { params: { path: { deviceID: made.deviceID, tag } } }),
+    );
+  }
+}
+
+const empty: NewDevice = { deviceID: "", label: "", apiAddress: "", apiPort: 8384, apiKey: "", tags: [] };
+
+export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose: () => void; may: boolean }) {
+  return (
+    <Modal opened={opened} onClose={onClose} size="xl" title="Add devices">
+      <Tabs defaultValue="one">
+        <Tabs.List>
+          <Tabs.Tab value="one">One, by address</Tabs.Tab>
+          <Tabs.Tab value="many">Many, pasted</Tabs.Tab>
+          <Tabs.Tab value="enroll">From its machine</Tabs.Tab>
+        </Tabs.List>
+        {!may && <Note>Your role may not add devices. Ask an administrator.</Note>}
+        <Tabs.Panel value="one" pt="md">
+          <One onClose={onClose} />
+        </Tabs.Panel>
+        <Tabs.Panel value="many" pt="md">
+          <Many onClose={onClose} />
+        </Tabs.Panel>
+        <Tabs.Panel value="enroll" pt="md">
+          <Stack>
+            <Text>
+              Type this on the machine of the daemon. It reads the daemon’s ID, API key and certificate, and registers
+              them here. Nothing has to be copied by hand.
+            </Text>
+            <Command text={`muster enroll --server ${root} --token TOKEN`} />
+            <Faint>
+              TOKEN is one of an administrator. Settings, Tokens makes one that ends by itself.
+            </Faint>
+          </Stack>
+        </Tabs.Panel>
+      </Tabs>
+    </Modal>
+  );
+}
+
+function One({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const known = useQuery(queries.tags());
+  const [device, setDevice] = useState(empty);
+  const [tags, setTags] = useState<string[]>([]);
+  const set = (part: Partial<NewDevice>) => setDevice({ ...device, ...part });
+  return (
+    <Stack>
+      <TextInput
+        label="Device ID"
+        description="In Syncthing: Actions, Show ID"
+        value={device.deviceID}
+        onChange={(event) => set({ deviceID: event.currentTarget.value })}
+        data-autofocus
+      />
+      <Columns>
+        <TextInput label="Label" value={device.label} onChange={(event) => set({ label: event.currentTarget.value })} />
+        <TextInput
+          label="Address of its GUI"
+          description="Blank: it is discovered"
+          placeholder="10.0.0.7"
+          value={device.apiAddress}
+          onChange={(event) => set({ apiAddress: event.currentTarget.value })}
+        />
+        <NumberInput
+          size="xs"
+          label="Port"
+          description="8384 unless it was changed"
+          min={1}
+          max={65535}
+          value={device.apiPort}
+          onChange={(value) => set({ apiPort: Number(value) || 8384 })}
+        />
+      </Columns>
+      <PasswordInput
+        label="API key"
+        description="In Syncthing: Actions, Settings, General"
+        autoComplete="off"
+        value={device.apiKey}
+        onChange={(event) => set({ apiKey: event.currentTarget.value })}
+      />
+      <TagsInput size="xs" label="Tags" data={known.data ?? []} value={tags} onChange={setTags} maxLength={128} />
+      <Row end>
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Act
+          needs="admin"
+          variant="filled"
+          disabled={device.deviceID.trim() === "" || device.apiKey === ""}
+          why="Device ID and API key are needed."
+          says={`${device.label || "The device"} is registered`}
+          run={async () => {
+            await register({ ...device, deviceID: device.deviceID.trim() }, tags);
+            setDevice(empty);
+            void client.invalidateQueries();
+            onClose();
+          }}
+        >
+          Add
+        </Act>
+      </Row>
+    </Stack>
+  );
+}
+
+function Many({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const [text, setText] = useState("");
+  const [failures, setFailures] = useState<{ item: NewDevice; reason: string }[]>([]);
+  const { devices, errors } = readPaste(text);
+  return (
+    <Stack>
+      <Textarea
+        size="xs"
+        label="One device on each line"
+        description="ID, label, address, port, API key, tags with spaces between; separated by commas or tabs"
+        minRows={8}
+        autosize
+        maxRows={16}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      {text.trim() !== "" && (
+        <Text>
+          {plural(devices.length, "device")} can be added{errors.length > 0 && `, ${plural(errors.length, "line")} cannot be read`}.
+        </Text>
+      )}
+      <Rows>
+        {errors.slice(0, 10).map((error) => (
+          <li key={error.line}>
+            <Mono>line {error.line}</Mono>
+            <Text>{error.message}</Text>
+          </li>
+        ))}
+        {failures.slice(0, 50).map(({ item, reason }) => (
+          <li key={item.deviceID}>
+            <Strong>{item.label || item.deviceID}</Strong>
+            <Text>{sentence(reason)}</Text>
+          </li>
+        ))}
+      </Rows>
+      <Row end>
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Act
+          needs="admin"
+          variant="filled"
+          disabled={devices.length === 0}
+          why="Paste at least one device."
+          run={async () => {
+            const outcome = await each(devices, (device) => register(device, []), () => undefined);
+            setFailures(outcome.failed);
+            void client.invalidateQueries();
+            if (outcome.done.length > 0) done(`${plural(outcome.done.length, "device")} added`);
+            if (outcome.failed.length === 0) {
+              setText("");
+              onClose();
+            }
+          }}
+        >
+          Add {plural(devices.length, "device")}
+        </Act>
+      </Row>
+    </Stack>
+  );
+}

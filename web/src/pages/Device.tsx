@@ -1,0 +1,135 @@
+import { Button, Menu, Tabs } from "@mantine/core";
+import { IconDots } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { useLocation } from "wouter";
+import { api, ask, type Schemas } from "../api/client";
+import { inventory } from "../api/inventory";
+import { queries } from "../api/queries";
+import { Act } from "../ui/act";
+import { sentence, shortID } from "../ui/format";
+import { Grow, Panel, Row, Stack } from "../ui/layout";
+import { Ghosts, Loads, Page } from "../ui/page";
+import { configurations, connections, lookOf, modes, State } from "../ui/state";
+import { Ago, Muted, ShortID, Strong, Text } from "../ui/text";
+import { applyNow } from "./Bulk";
+import { Overview } from "./device/Overview";
+
+const Plan = lazy(() => import("./device/Plan"));
+const Templates = lazy(() => import("./device/Templates"));
+const History = lazy(() => import("./device/History"));
+const Settings = lazy(() => import("./device/Settings"));
+
+const tabs = { overview: "Overview", plan: "Plan", templates: "Templates", history: "History", settings: "Settings" };
+
+/** Device is everything about one daemon: how it stands, why, and what to do. */
+export function Device({ id, tab }: { id: string; tab: string }) {
+  const [, navigate] = useLocation();
+  const client = useQueryClient();
+  const state = useQuery(queries.device(id));
+  const fleet = useQuery(inventory());
+  const row = fleet.data?.devices.find((one) => one.deviceID === id);
+  const name = row?.label || shortID(id);
+  const setMode = (mode: "on" | "observe" | "paused") => async () => {
+    await ask(api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body: { mode } }));
+    void client.invalidateQueries();
+  };
+  return (
+    <Page
+      title={name}
+      crumb={{ href: "/devices", text: "Devices" }}
+      updatedAt={state.dataUpdatedAt}
+      sub={
+        <>
+          {state.data && <State looks={connections} state={state.data.connection} filled />}
+          {state.data && <State looks={configurations} state={state.data.configuration} filled />}
+          {row && row.mode !== "on" && <State looks={modes} state={row.mode} filled />}
+          <ShortID id={id} />
+        </>
+      }
+      actions={
+        <>
+          <Act
+            needs="operator"
+            says="Applied"
+            disabled={state.data?.connection !== "online"}
+            why="The device is not online."
+            run={async () => {
+              await applyNow(id);
+              void client.invalidateQueries({ queryKey: ["device", id] });
+            }}
+          >
+            Apply now
+          </Act>
+          {row?.mode === "on" ? (
+            <Act
+              needs="operator"
+              says="Muster writes nothing to this device any more"
+              run={setMode("observe")}
+              confirm={{
+                title: `Stop writing to ${name.slice(0, 60)}?`,
+                verb: "Stop writing",
+                body: <Text>Muster goes on watching and planning. Only an administrator has it write again.</Text>,
+              }}
+            >
+              Stop writing
+            </Act>
+          ) : (
+            <Act needs="admin" says="Muster writes to this device again" run={setMode("on")}>
+              Resume
+            </Act>
+          )}
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <Button variant="default" aria-label="More">
+                <IconDots size={14} aria-hidden />
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => navigate(`/devices/${id}/settings`)}>Settings and removal</Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+        </>
+      }
+    >
+      <Loads query={state}>{(data) => <Stands state={data} />}</Loads>
+      <Tabs value={tab} onChange={(to) => navigate(`/devices/${id}${to === "overview" ? "" : `/${to ?? ""}`}`)}>
+        <Tabs.List>
+          {Object.entries(tabs).map(([value, title]) => (
+            <Tabs.Tab key={value} value={value}>
+              {title}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={tab} pt="lg">
+          <Suspense fallback={<Ghosts />}>
+            {tab === "overview" && <Overview id={id} row={row} />}
+            {tab === "plan" && <Plan id={id} />}
+            {tab === "templates" && <Templates id={id} tags={row?.tags ?? []} />}
+            {tab === "history" && <History id={id} />}
+            {tab === "settings" && <Settings id={id} name={name} />}
+          </Suspense>
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+/** Stands is how the device stands, in one sentence, and what to do. */
+function Stands({ state }: { state: Schemas["DeviceState"] }) {
+  const worst = lookOf(state.connection === "online" ? configurations : connections, state.connection === "online" ? state.configuration : state.connection);
+  return (
+    <Panel tone={worst.tone}>
+      <Row spread>
+        <Stack tight>
+          <Strong>{sentence(state.reason || worst.word)}</Strong>
+          {state.next && <Muted>{sentence(state.next)}</Muted>}
+        </Stack>
+        <Grow />
+        <Muted>
+          Since <Ago at={state.since} />
+        </Muted>
+      </Row>
+    </Panel>
+  );
+}

@@ -1,0 +1,351 @@
+import { Button, Menu, TextInput } from "@mantine/core";
+import { useLocalStorage } from "@mantine/hooks";
+import { IconColumns3, IconDeviceLaptop, IconFilter, IconPlus, IconSearch, IconX } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useDeferredValue, useMemo, useState } from "react";
+import { useLocation, useSearchParams } from "wouter";
+import { inventory, type InventoryDevice } from "../api/inventory";
+import { useMay } from "../session/me";
+import { count, plural, shortID, size } from "../ui/format";
+import { Panel, Row } from "../ui/layout";
+import { Loads, Nothing, Page } from "../ui/page";
+import { configurations, connections, lookOf, State } from "../ui/state";
+import { Ago, Chip, Clip, Faint, Muted, ShortID, To } from "../ui/text";
+import { VirtualTable, type VColumn } from "../ui/vtable";
+import { AddDevices } from "./AddDevices";
+import { Bulk } from "./Bulk";
+import { Differences } from "./Differences";
+import { counted, isFiltered, ordered, readFilter, writeFilter, type Filter } from "./filter";
+
+const columns: VColumn<InventoryDevice>[] = [
+  {
+    id: "label",
+    title: "Device",
+    min: 200,
+    grow: 2,
+    sorts: true,
+    cell: (row) => (
+      <Row nowrap>
+        <To href={`/devices/${row.deviceID}`}>
+          <Clip>{row.label || shortID(row.deviceID)}</Clip>
+        </To>
+        <ShortID id={row.deviceID} />
+      </Row>
+    ),
+  },
+  {
+    id: "connection",
+    title: "Connection",
+    min: 130,
+    grow: 1,
+    sorts: true,
+    cell: (row) => <State looks={connections} state={row.connection} />,
+  },
+  {
+    id: "configuration",
+    title: "Configuration",
+    min: 130,
+    grow: 1,
+    sorts: true,
+    cell: (row) => <State looks={configurations} state={row.configuration} hint={row.reason} />,
+  },
+  {
+    id: "folders",
+    title: "Folders",
+    min: 120,
+    grow: 1,
+    sorts: true,
+    cell: (row) => <FolderCount row={row} />,
+  },
+  {
+    id: "need",
+    title: "To go",
+    min: 90,
+    right: true,
+    sorts: true,
+    cell: (row) => (row.needBytes > 0 ? size(row.needBytes) : <Muted>0</Muted>),
+  },
+  {
+    id: "tags",
+    title: "Tags",
+    min: 150,
+    grow: 1.4,
+    cell: (row) => (
+      <Row nowrap>
+        {row.tags.slice(0, 4).map((tag) => (
+          <Chip key={tag}>{tag}</Chip>
+        ))}
+        {row.tags.length > 4 && <Faint>+{row.tags.length - 4}</Faint>}
+      </Row>
+    ),
+  },
+  { id: "version", title: "Version", min: 90, sorts: true, cell: (row) => <Clip>{row.version || "not known"}</Clip> },
+  { id: "os", title: "System", min: 110, sorts: true, cell: (row) => <Clip>{[row.os, row.arch].join(" ")}</Clip> },
+  { id: "since", title: "Since", min: 110, sorts: true, cell: (row) => <Ago at={row.since} /> },
+  { id: "lastSeen", title: "Last seen", min: 110, sorts: true, cell: (row) => <Ago at={row.lastSeen} /> },
+  {
+    id: "address",
+    title: "Address",
+    min: 170,
+    cell: (row) => <Clip>{row.address ? `${row.address} (${row.foundBy})` : "none"}</Clip>,
+  },
+];
+const usual = ["label", "connection", "configuration", "folders", "need", "tags", "version", "since"];
+
+function FolderCount({ row }: { row: InventoryDevice }) {
+  const { all, inError, outOfSync, unknown } = row.folders;
+  if (all === 0) return <Muted>none</Muted>;
+  if (inError > 0) return <State looks={folderLooks} state="inError" hint={`${inError} of ${all} in error`} />;
+  if (outOfSync > 0) return <span>{`${all - outOfSync - unknown} of ${all} in sync`}</span>;
+  if (unknown > 0) return <Muted>{`${unknown} of ${all} unknown`}</Muted>;
+  return <span>{`${all} in sync`}</span>;
+}
+
+const folderLooks = { inError: { ...lookOf(configurations, "failed"), word: "In error" } };
+
+/** Devices is the whole fleet in one table. Search and filters are in the address, so that they can be sent to others. */
+export function Devices() {
+  const [, navigate] = useLocation();
+  const [params, setParams] = useSearchParams();
+  const filter = useMemo(() => readFilter(params), [params]);
+  const fleet = useQuery(inventory());
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [shown, setShown] = useLocalStorage({ key: "muster.devices.columns", defaultValue: usual });
+  const [view, setView] = useState<"table" | "differences">("table");
+  const [adding, setAdding] = useState(false);
+  const mayAdd = useMay("admin");
+
+  const change = (next: Partial<Filter>) => setParams(writeFilter({ ...filter, ...next }), { replace: true });
+  const data = fleet.data?.devices;
+  const late = useDeferredValue(filter);
+  const rows = useSteadyRows(data, late);
+  const chosen = rows.filter((row) => selected.has(row.deviceID));
+
+  const sortBy = (by: string) => change({ sort: by, descending: filter.sort === by ? !filter.descending : false });
+
+  return (
+    <Page
+      wide
+      title="Devices"
+      updatedAt={fleet.dataUpdatedAt}
+      sub={
+        data && (
+          <span>
+            {isFiltered(filter) ? `${count(rows.length)} of ${plural(data.length, "device")}` : plural(data.length, "device")}
+          </span>
+        )
+      }
+      actions={
+        <>
+          <Button variant="default" onClick={() => setView(view === "table" ? "differences" : "table")}>
+            {view === "table" ? "Show differences" : "Show the table"}
+          </Button>
+          <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setAdding(true)}>
+            Add devices
+          </Button>
+        </>
+      }
+    >
+      <Toolbar filter={filter} change={change} data={data ?? []} shown={shown} setShown={setShown} />
+      {chosen.length > 0 && <Bulk devices={chosen} onDone={() => setSelected(new Set())} />}
+      <Loads query={fleet} rows={10}>
+        {(all) =>
+          all.devices.length === 0 ? (
+            <Panel>
+              <Nothing
+                icon={IconDeviceLaptop}
+                title="No device yet"
+                actions={<Button onClick={() => setAdding(true)}>Add the first device</Button>}
+              >
+                A device is one Syncthing daemon. Muster needs its ID, its address and the API key of its GUI.
+              </Nothing>
+            </Panel>
+          ) : view === "differences" ? (
+            <Differences devices={chosen.length > 0 ? chosen : rows} />
+          ) : rows.length === 0 ? (
+            <Panel>
+              <Nothing
+                icon={IconFilter}
+                title="No device matches"
+                actions={
+                  <Button variant="default" onClick={() => setParams(new URLSearchParams())}>
+                    Show all devices
+                  </Button>
+                }
+              >
+                Nothing in the fleet fits this search and these filters.
+              </Nothing>
+            </Panel>
+          ) : (
+            <Panel flush>
+              <VirtualTable
+                label="Devices"
+                rows={rows}
+                columns={columns.filter((column) => column.id === "label" || shown.includes(column.id))}
+                id={(row) => row.deviceID}
+                name={(row) => row.label || shortID(row.deviceID)}
+                sort={{ by: filter.sort, descending: filter.descending }}
+                onSort={sortBy}
+                selected={selected}
+                onSelect={setSelected}
+                onOpen={(row) => navigate(`/devices/${row.deviceID}`)}
+              />
+            </Panel>
+          )
+        }
+      </Loads>
+      <AddDevices opened={adding} onClose={() => setAdding(false)} may={mayAdd} />
+    </Page>
+  );
+}
+
+/**
+ * useSteadyRows gives the rows in the order in which they were when the filter or the number of devices changed last:
+ * what events change shows in its row, and no row moves below the pointer.
+ */
+function useSteadyRows(data: InventoryDevice[] | undefined, filter: Filter): InventoryDevice[] {
+  const number = data?.length ?? 0;
+  const key = writeFilter(filter).toString();
+  const [steady, setSteady] = useState<{ key: string; number: number; order: string[] }>();
+  let order = steady?.order;
+  if (data && (!steady || steady.key !== key || steady.number !== number)) {
+    order = ordered(data, filter).map((row) => row.deviceID);
+    setSteady({ key, number, order });
+  }
+  return useMemo(() => {
+    const byID = new Map((data ?? []).map((row) => [row.deviceID, row]));
+    return (order ?? []).flatMap((id) => byID.get(id) ?? []);
+  }, [data, order]);
+}
+
+function Toolbar({
+  filter,
+  change,
+  data,
+  shown,
+  setShown,
+}: {
+  filter: Filter;
+  change: (next: Partial<Filter>) => void;
+  data: InventoryDevice[];
+  shown: string[];
+  setShown: (shown: string[]) => void;
+}) {
+  const toggled = (list: string[], value: string) =>
+    list.includes(value) ? list.filter((one) => one !== value) : [...list, value];
+  const chosen: { text: string; remove: () => void }[] = [
+    ...filter.tags.map((tag) => ({ text: `Tag ${tag}`, remove: () => change({ tags: toggled(filter.tags, tag) }) })),
+    ...filter.states.map((state) => ({
+      text: lookOf({ ...connections, ...configurations }, state).word,
+      remove: () => change({ states: toggled(filter.states, state) }),
+    })),
+    ...filter.versions.map((one) => ({ text: one, remove: () => change({ versions: toggled(filter.versions, one) }) })),
+    ...filter.systems.map((one) => ({ text: one, remove: () => change({ systems: toggled(filter.systems, one) }) })),
+  ];
+  const menus: { name: string; values: [string, number][]; has: string[]; pick: (v: string) => void; word?: (v: string) => string }[] = [
+    {
+      name: "State",
+      values: counted(data, (row) => [row.configuration, ...(row.connection === "online" ? [] : [row.connection])]),
+      has: filter.states,
+      pick: (value) => change({ states: toggled(filter.states, value) }),
+      word: (value) => lookOf({ ...connections, ...configurations }, value).word,
+    },
+    {
+      name: "Tag",
+      values: counted(data, (row) => row.tags),
+      has: filter.tags,
+      pick: (value) => change({ tags: toggled(filter.tags, value) }),
+    },
+    {
+      name: "Version",
+      values: counted(data, (row) => (row.version ? [row.version] : [])),
+      has: filter.versions,
+      pick: (value) => change({ versions: toggled(filter.versions, value) }),
+    },
+    {
+      name: "System",
+      values: counted(data, (row) => (row.os ? [row.os] : [])),
+      has: filter.systems,
+      pick: (value) => change({ systems: toggled(filter.systems, value) }),
+    },
+  ];
+  return (
+    <div className="u-toolbar" role="search">
+      <TextInput
+        data-search
+        placeholder="Search by label, ID, address or tag"
+        aria-label="Search devices"
+        w={280}
+        leftSection={<IconSearch size={14} aria-hidden />}
+        rightSection={<kbd className="u-kbd">/</kbd>}
+        value={filter.q}
+        onChange={(event) => change({ q: event.currentTarget.value })}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") change({ q: "" });
+        }}
+      />
+      {menus.map((menu) => (
+        <Menu key={menu.name} closeOnItemClick={false} position="bottom-start" width={230}>
+          <Menu.Target>
+            <Button variant={menu.has.length > 0 ? "light" : "default"}>
+              {menu.name}
+              {menu.has.length > 0 && ` · ${menu.has.length}`}
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown mah={340} style={{ overflow: "auto" }}>
+            {menu.values.length === 0 && <Menu.Label>No device has one</Menu.Label>}
+            {menu.values.slice(0, 100).map(([value, n]) => (
+              <Menu.Item
+                key={value}
+                role="menuitemcheckbox"
+                aria-checked={menu.has.includes(value)}
+                fw={menu.has.includes(value) ? 650 : undefined}
+                rightSection={<Faint>{count(n)}</Faint>}
+                onClick={() => menu.pick(value)}
+              >
+                {(menu.word?.(value) ?? value).slice(0, 60)}
+              </Menu.Item>
+            ))}
+          </Menu.Dropdown>
+        </Menu>
+      ))}
+      <button
+        type="button"
+        className="u-chip"
+        aria-pressed={filter.waiting}
+        onClick={() => change({ waiting: !filter.waiting })}
+      >
+        <span>Waits for a person</span>
+      </button>
+      {chosen.map((one) => (
+        <span key={one.text} className="u-chip">
+          <span>{one.text}</span>
+          <button type="button" aria-label={`Remove the filter ${one.text}`} onClick={one.remove}>
+            <IconX size={12} aria-hidden />
+          </button>
+        </span>
+      ))}
+      <Menu closeOnItemClick={false} position="bottom-end">
+        <Menu.Target>
+          <Button variant="subtle" color="gray" aria-label="Columns" ml="auto">
+            <IconColumns3 size={16} aria-hidden />
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {columns.slice(1).map((column) => (
+            <Menu.Item
+              key={column.id}
+              role="menuitemcheckbox"
+              aria-checked={shown.includes(column.id)}
+              fw={shown.includes(column.id) ? 650 : undefined}
+              onClick={() => setShown(toggled(shown, column.id))}
+            >
+              {column.title}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+    </div>
+  );
+}
+

@@ -1,0 +1,187 @@
+import { Select } from "@mantine/core";
+import { IconHistory } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask, type Schemas } from "../../api/client";
+import { useLabels } from "../../api/labels";
+import { queries } from "../../api/queries";
+import { Act, done, warn } from "../../ui/act";
+import { Change } from "../../ui/change";
+import { plural } from "../../ui/format";
+import { Panel, Row, Rows, Split, Stack } from "../../ui/layout";
+import { Loads, Nothing } from "../../ui/page";
+import { Ago, Chip, Faint, Strong, Text } from "../../ui/text";
+
+type Revision = Schemas["Revision"];
+
+const causes: Record<string, string> = {
+  template: "Muster applied templates",
+  daemon: "Changed at the daemon",
+  restore: "Restored",
+  accept: "Something was let in",
+};
+
+/** History is every configuration that the device was seen with: compare any two, restore any one. */
+export default function History({ id }: { id: string }) {
+  const revisions = useQuery(queries.revisions(id));
+  return (
+    <Loads query={revisions}>
+      {(all) => {
+        const newestFirst = [...all].sort((a, b) => b.number - a.number);
+        const newest = newestFirst[0];
+        return newest ? (
+          <Compare id={id} revisions={newestFirst} newest={newest} />
+        ) : (
+          <Panel>
+            <Nothing icon={IconHistory} title="No configuration was seen yet">
+              The first contact with the daemon makes the first revision.
+            </Nothing>
+          </Panel>
+        );
+      }}
+    </Loads>
+  );
+}
+
+function Compare({ id, revisions, newest }: { id: string; revisions: Revision[]; newest: Revision }) {
+  const [from, setFrom] = useState(revisions[1]?.number ?? newest.number);
+  const [to, setTo] = useState(newest.number);
+  return (
+    <Split>
+      <Difference id={id} from={from} to={to} revisions={revisions} setFrom={setFrom} setTo={setTo} />
+      <Panel title={plural(revisions.length, "revision")} flush>
+        <Rows>
+          {revisions.map((revision, i) => (
+            <li key={revision.number}>
+              <Stack tight>
+                <Row>
+                  <button
+                    type="button"
+                    className="u-link"
+                    aria-pressed={to === revision.number}
+                    onClick={() => {
+                      setTo(revision.number);
+                      setFrom(revisions[i + 1]?.number ?? revision.number);
+                    }}
+                  >
+                    Revision {revision.number}
+                  </button>
+                  {revision.number === newest.number && <Chip>now</Chip>}
+                </Row>
+                <Faint>
+                  {causes[revision.cause] ?? "First seen, or the cause is not known"} · <Ago at={revision.seenAt} />
+                </Faint>
+              </Stack>
+            </li>
+          ))}
+        </Rows>
+      </Panel>
+    </Split>
+  );
+}
+
+function Difference({
+  id,
+  from,
+  to,
+  revisions,
+  setFrom,
+  setTo,
+}: {
+  id: string;
+  from: number;
+  to: number;
+  revisions: Revision[];
+  setFrom: (n: number) => void;
+  setTo: (n: number) => void;
+}) {
+  const labels = useLabels();
+  const diff = useQuery({ ...queries.revisionDiff(id, from, to), enabled: from !== to });
+  const options = revisions.map((one) => ({ value: String(one.number), label: `Revision ${one.number}` }));
+  const newest = revisions[0]?.number ?? to;
+  return (
+    <Panel
+      flush
+      title={
+        <Row>
+          <Select
+            aria-label="From"
+            w={150}
+            data={options}
+            value={String(from)}
+            onChange={(value) => setFrom(Number(value))}
+            allowDeselect={false}
+          />
+          <Text>to</Text>
+          <Select
+            aria-label="To"
+            w={150}
+            data={options}
+            value={String(to)}
+            onChange={(value) => setTo(Number(value))}
+            allowDeselect={false}
+          />
+        </Row>
+      }
+      actions={from !== newest && <RestoreAct id={id} number={from} />}
+    >
+      {from === to ? (
+        <Nothing title="Choose two revisions">They are the same now.</Nothing>
+      ) : (
+        <Loads query={diff}>
+          {({ changes }) =>
+            changes.length === 0 ? (
+              <Nothing title="No difference">Both hold the same configuration.</Nothing>
+            ) : (
+              <Rows>
+                {changes.map((change) => (
+                  <li key={change.key}>
+                    <Change change={change} labels={labels} />
+                  </li>
+                ))}
+              </Rows>
+            )
+          }
+        </Loads>
+      )}
+    </Panel>
+  );
+}
+
+function RestoreAct({ id, number }: { id: string; number: number }) {
+  const client = useQueryClient();
+  const restore = async () => {
+    const out = await ask(
+      api.POST("/api/v1/devices/{deviceID}/revisions/{number}/restore", {
+        params: { path: { deviceID: id, number } },
+        body: {},
+      }),
+    );
+    void client.invalidateQueries();
+    if (out.done) done(`Revision ${number} is restored`);
+    else warn([out.reason, out.next].filter(Boolean).join(". "));
+    if (out.done && out.left.length > 0) {
+      warn(`${plural(out.left.length, "change")} left out: ${out.left[0]?.reason ?? ""}`);
+    }
+  };
+  return (
+    <Act
+      needs="operator"
+      run={restore}
+      confirm={{
+        title: `Restore revision ${number}?`,
+        verb: "Restore",
+        body: (
+          <Stack>
+            <Text>
+              The daemon gets the configuration of revision <Strong>{number}</Strong>, as far as no template says
+              otherwise. What is there now stays in the history, so that you can come back.
+            </Text>
+          </Stack>
+        ),
+      }}
+    >
+      Restore revision {number}
+    </Act>
+  );
+}

@@ -1,0 +1,117 @@
+import { Button, type ButtonProps, Group, Modal, Tooltip } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { useState, type ReactNode } from "react";
+import { asProblem } from "../api/problem";
+import { useMe } from "../session/me";
+import { includes, refusal, type Role } from "../session/roles";
+import { sentence } from "./format";
+import { Wrong } from "./page";
+
+/** done tells in a corner what came of an act. */
+export function done(message: string) {
+  notifications.show({ message: sentence(message), icon: <IconCheck size={14} />, color: "green", autoClose: 6000 });
+}
+
+/** warn tells of something that was done and may not be meant so; it stays until it is closed. */
+export function warn(message: string) {
+  notifications.show({ message: sentence(message), icon: <IconAlertTriangle size={14} />, color: "yellow", autoClose: false });
+}
+
+export function failed(error: unknown) {
+  const problem = asProblem(error);
+  const details = problem.errors.map((one) => sentence(one.message)).join(" ");
+  notifications.show({
+    title: sentence(problem.message),
+    message: [details, problem.hint].filter(Boolean).join(" "),
+    icon: <IconAlertTriangle size={14} />,
+    color: "red",
+    autoClose: false,
+  });
+}
+
+/** Act is a button that does something, for those who may. What it removes or stops it asks for first. */
+export function Act({
+  needs,
+  run,
+  says,
+  confirm,
+  children,
+  disabled,
+  why,
+  ...button
+}: {
+  needs: Role;
+  run: () => Promise<unknown>;
+  says?: string;
+  confirm?: { title: string; body: ReactNode; verb: string };
+  children: ReactNode;
+  why?: string; // it is disabled
+} & Omit<ButtonProps, "onClick">) {
+  const me = useMe();
+  const [asking, setAsking] = useState(false);
+  const act = useMutation({
+    mutationFn: run,
+    onSuccess: () => {
+      setAsking(false);
+      if (says) done(says);
+    },
+    onError: (error) => {
+      if (!asking) failed(error);
+    },
+  });
+  const may = includes(me.role, needs);
+  const reason = may ? (disabled ? why : undefined) : refusal(me.role, needs);
+  const off = !may || disabled;
+  const click = () => {
+    if (off) return;
+    act.reset();
+    if (confirm) setAsking(true);
+    else act.mutate();
+  };
+  const shown = (
+    <Button
+      variant="default"
+      loading={act.isPending && !asking}
+      {...button}
+      onClick={click}
+      aria-disabled={off || undefined}
+      data-disabled={off || undefined}
+    >
+      {children}
+    </Button>
+  );
+  return (
+    <>
+      {reason ? (
+        <Tooltip label={reason} maw={300}>
+          {shown}
+        </Tooltip>
+      ) : (
+        shown
+      )}
+      {confirm && (
+        <Modal opened={asking} onClose={() => setAsking(false)} title={confirm.title} size="lg">
+          <div className="u-stack">
+            {confirm.body}
+            {act.error && <Wrong error={act.error} />}
+            <Group justify="flex-end" gap="sm">
+              <Button variant="default" onClick={() => setAsking(false)}>
+                Cancel
+              </Button>
+              <Button
+                color={button.color ?? "iris"}
+                loading={act.isPending}
+                onClick={() => act.mutate()}
+                data-autofocus
+              >
+                {confirm.verb}
+              </Button>
+            </Group>
+          </div>
+        </Modal>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+import type { ReactNode } from "react";
+import { action, isLarge, valueText, withLabels, type ChangeLike } from "./difference";
+import { sentence } from "./format";
+import { classes, State } from "./state";
+
+const mostText = 4000; // characters of a value: the rest is cut, and said so
+
+function Value({ value, side, labels }: { value: unknown; side: "from" | "to"; labels: ReadonlyMap<string, string> }) {
+  const text = withLabels(valueText(value), labels);
+  const shown = text.length > mostText ? `${text.slice(0, mostText)}\n… ${text.length - mostText} more characters` : text;
+  const name = side === "from" ? "was" : "becomes";
+  return (
+    <pre className={side === "from" ? "u-from" : "u-to"} aria-label={name} tabIndex={isLarge(value) ? 0 : undefined}>
+      {shown}
+    </pre>
+  );
+}
+
+/** Change shows what a change does at a key: devices by label, removed and added apart by sign and colour. */
+export function Change({
+  change,
+  labels,
+  children,
+}: {
+  change: ChangeLike;
+  labels: ReadonlyMap<string, string>;
+  children?: ReactNode;
+}) {
+  const what = action(change);
+  return (
+    <div className="u-change">
+      <div className="u-row">
+        <span className="u-change-key">{withLabels(change.key || "(whole configuration)", labels)}</span>
+        {change.class && change.class !== "free" && <State looks={classes} state={change.class} />}
+      </div>
+      <div className="u-values">
+        {what !== "add" && (
+          <>
+            <span aria-hidden>−</span>
+            <Value value={change.from} side="from" labels={labels} />
+          </>
+        )}
+        {what !== "remove" && (
+          <>
+            <span aria-hidden>+</span>
+            <Value value={change.to} side="to" labels={labels} />
+          </>
+        )}
+      </div>
+      {change.reason && <span className="u-faint u-clamp">{sentence(withLabels(change.reason, labels))}</span>}
+      {children}
+    </div>
+  );
+}

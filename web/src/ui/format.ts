@@ -1,0 +1,81 @@
+/** What turns values of the API into text for people. Nothing here touches the page. */
+
+const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/** size writes bytes with three digits that count: 1.5 GiB, 23.4 MiB, 812 B. */
+export function size(bytes: number): string {
+  let value = Math.max(0, bytes);
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  const digits = unit === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return `${value.toFixed(digits)} ${units[unit]}`;
+}
+
+/** count writes a number with separators. */
+export function count(n: number): string {
+  return n.toLocaleString("en-US");
+}
+
+/** plural writes a number with its noun: 1 device, 12 devices. */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+const steps: [seconds: number, unit: string][] = [
+  [60, "s"],
+  [3600, "min"],
+  [86_400, "h"],
+  [86_400 * 30, "d"],
+  [86_400 * 365, "mo"],
+  [Infinity, "y"],
+];
+const lengths: Record<string, number> = { s: 1, min: 60, h: 3600, d: 86_400, mo: 86_400 * 30, y: 86_400 * 365 };
+
+/** span writes a time in its largest unit: 42 s, 5 min, 3 h, 12 d. */
+export function span(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  for (const [limit, unit] of steps) {
+    if (seconds < limit) return `${Math.floor(seconds / (lengths[unit] ?? 1))} ${unit}`;
+  }
+  return "";
+}
+
+/** ago writes how long ago a moment is, or how far ahead. */
+export function ago(at: Date, now: Date): string {
+  const ms = now.getTime() - at.getTime();
+  if (ms < -5000) return `in ${span(-ms)}`;
+  if (ms < 5000) return "just now";
+  return `${span(ms)} ago`;
+}
+
+/** exactly writes a moment in the person's own time zone. */
+export function exactly(at: Date): string {
+  return at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
+}
+
+/** shortID is the first group of a device ID, which people know it by. */
+export function shortID(id: string): string {
+  return id.split("-")[0] ?? id;
+}
+
+/** percent rounds down, so that 100 % means all of it. */
+export function percent(part: number, whole: number): number {
+  if (whole <= 0) return 100;
+  return Math.max(0, Math.min(100, Math.floor((part / whole) * 100)));
+}
+
+/** sentence begins with a capital and ends with a full stop. */
+export function sentence(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed === "") return "";
+  const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
+  return /[.!?:)]$/.test(first) ? first : `${first}.`;
+}
+
+/** brief cuts a text that is too long for one line, and says so. */
+export function brief(text: string, most = 200): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}

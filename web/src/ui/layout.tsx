@@ -1,0 +1,130 @@
+import type { ReactNode } from "react";
+import type { Tone } from "./state";
+
+export function Row({
+  children,
+  end,
+  nowrap,
+  spread,
+}: {
+  children: ReactNode;
+  end?: boolean;
+  nowrap?: boolean;
+  spread?: boolean;
+}) {
+  return (
+    <div className="u-row" data-end={end || undefined} data-nowrap={nowrap || undefined} data-spread={spread || undefined}>
+      {children}
+    </div>
+  );
+}
+
+export function Stack({ children, tight }: { children: ReactNode; tight?: boolean }) {
+  return (
+    <div className="u-stack" data-tight={tight || undefined}>
+      {children}
+    </div>
+  );
+}
+
+export function Columns({ children, wide }: { children: ReactNode; wide?: boolean }) {
+  return (
+    <div className="u-columns" data-wide={wide || undefined}>
+      {children}
+    </div>
+  );
+}
+
+/** Split is a main part and a smaller one beside it. */
+export function Split({ children }: { children: ReactNode }) {
+  return <div className="u-split">{children}</div>;
+}
+
+export function Grow({ children }: { children?: ReactNode }) {
+  return <div className="u-grow">{children}</div>;
+}
+
+export function Panel({
+  title,
+  actions,
+  children,
+  flush,
+  tone,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  flush?: boolean;
+  tone?: Tone;
+}) {
+  return (
+    <section className="u-panel" data-tone={tone} aria-label={typeof title === "string" ? title : undefined}>
+      {title !== undefined && (
+        <div className="u-panel-head">
+          <h2 className="u-panel-title u-grow">{title}</h2>
+          {actions}
+        </div>
+      )}
+      <div className="u-panel-body" data-flush={flush || undefined}>
+        {children}
+      </div>
+    </section>
+  );
+}
+
+export function Rows({ children, dense }: { children: ReactNode; dense?: boolean }) {
+  return (
+    <ul className="u-list" data-dense={dense || undefined}>
+      {children}
+    </ul>
+  );
+}
+
+export function Facts({ children }: { children: ReactNode }) {
+  return <dl className="u-facts">{children}</dl>;
+}
+
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+export interface Column<T> {
+  title: string;
+  cell: (row: T) => ReactNode;
+  right?: boolean;
+}
+
+/** List is a plain table for tens of rows; see VirtualTable for thousands. */
+export function List<T>({ rows, columns, id }: { rows: T[]; columns: Column<T>[]; id: (row: T) => string | number }) {
+  return (
+    <div className="u-scroll" tabIndex={0} role="group" aria-label="Table">
+      <table className="u-table">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.title} scope="col" data-right={column.right || undefined}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={id(row)}>
+              {columns.map((column) => (
+                <td key={column.title} data-right={column.right || undefined}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

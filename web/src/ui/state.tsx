@@ -1,0 +1,121 @@
+import { Tooltip } from "@mantine/core";
+import {
+  IconAlertTriangle,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCircleX,
+  IconClock,
+  IconClockPause,
+  IconCopy,
+  IconEyeOff,
+  IconFingerprint,
+  IconHandStop,
+  IconHelpCircle,
+  IconKey,
+  IconPlayerPause,
+  IconPlugConnected,
+  IconPlugConnectedX,
+  IconRefresh,
+  IconRotate,
+  IconSearch,
+  IconShieldQuestion,
+  type Icon,
+} from "@tabler/icons-react";
+
+export type Tone = "good" | "busy" | "wait" | "bad" | "quiet";
+
+export interface Look {
+  word: string;
+  tone: Tone;
+  icon: Icon;
+}
+
+/** What every state is called, with its icon. Colour never says anything alone. */
+export const connections: Record<string, Look> = {
+  online: { word: "Online", tone: "good", icon: IconPlugConnected },
+  unreachable: { word: "Unreachable", tone: "bad", icon: IconPlugConnectedX },
+  neverSeen: { word: "Never reached", tone: "quiet", icon: IconCircleDashed },
+  keyRefused: { word: "Key refused", tone: "bad", icon: IconKey },
+  identityMismatch: { word: "Wrong identity", tone: "bad", icon: IconFingerprint },
+  pinMismatch: { word: "Certificate changed", tone: "wait", icon: IconFingerprint },
+  notFound: { word: "No address found", tone: "bad", icon: IconSearch },
+  unconfirmed: { word: "Unconfirmed address", tone: "wait", icon: IconShieldQuestion },
+  cloned: { word: "Cloned", tone: "bad", icon: IconCopy },
+};
+
+export const configurations: Record<string, Look> = {
+  inSync: { word: "In sync", tone: "good", icon: IconCircleCheck },
+  pending: { word: "Pending", tone: "busy", icon: IconClock },
+  applying: { word: "Applying", tone: "busy", icon: IconRefresh },
+  held: { word: "Held", tone: "wait", icon: IconHandStop },
+  contended: { word: "Contended", tone: "wait", icon: IconRotate },
+  unstable: { word: "Unstable", tone: "wait", icon: IconRotate },
+  failed: { word: "Failed", tone: "bad", icon: IconCircleX },
+  unmanaged: { word: "Unmanaged", tone: "quiet", icon: IconEyeOff },
+  unknown: { word: "Unknown", tone: "quiet", icon: IconHelpCircle },
+};
+
+export const rollouts: Record<string, Look> = {
+  waiting: { word: "Needs approval", tone: "wait", icon: IconHandStop },
+  running: { word: "Running", tone: "busy", icon: IconRefresh },
+  paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
+  halted: { word: "Halted", tone: "bad", icon: IconAlertTriangle },
+  undone: { word: "Undone", tone: "quiet", icon: IconRotate },
+  succeeded: { word: "Succeeded", tone: "good", icon: IconCircleCheck },
+  superseded: { word: "Superseded", tone: "quiet", icon: IconClockPause },
+};
+
+export const members: Record<string, Look> = {
+  later: { word: "Later", tone: "quiet", icon: IconClock },
+  absent: { word: "Not reachable", tone: "quiet", icon: IconPlugConnectedX },
+  admitted: { word: "Under way", tone: "busy", icon: IconRefresh },
+  held: { word: "Held", tone: "wait", icon: IconHandStop },
+  good: { word: "Done", tone: "good", icon: IconCircleCheck },
+  failed: { word: "Failed", tone: "bad", icon: IconCircleX },
+};
+
+export const classes: Record<string, Look> = {
+  free: { word: "Is applied", tone: "busy", icon: IconRefresh },
+  implied: { word: "Comes with another change", tone: "busy", icon: IconRefresh },
+  skipped: { word: "Skipped", tone: "quiet", icon: IconEyeOff },
+  held: { word: "Held", tone: "wait", icon: IconHandStop },
+  refused: { word: "Refused", tone: "bad", icon: IconCircleX },
+};
+
+export const modes: Record<string, Look> = {
+  on: { word: "On", tone: "good", icon: IconCircleCheck },
+  observe: { word: "Observe", tone: "wait", icon: IconEyeOff },
+  paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
+};
+
+/** lookOf tolerates a state that this console does not know yet: its own name is shown. */
+export function lookOf(looks: Record<string, Look>, state: string): Look {
+  return looks[state] ?? { word: state || "Unknown", tone: "quiet", icon: IconHelpCircle };
+}
+
+export function State({
+  looks,
+  state,
+  filled,
+  hint,
+}: {
+  looks: Record<string, Look>;
+  state: string;
+  filled?: boolean;
+  hint?: string;
+}) {
+  const { word, tone, icon: Sign } = lookOf(looks, state);
+  const badge = (
+    <span className="u-state" data-tone={tone} data-filled={filled || undefined}>
+      <Sign size={14} stroke={2} aria-hidden />
+      {word}
+    </span>
+  );
+  return hint ? (
+    <Tooltip label={hint.slice(0, 400)} maw={360}>
+      {badge}
+    </Tooltip>
+  ) : (
+    badge
+  );
+}

@@ -1,0 +1,129 @@
+import { CopyButton, Tooltip } from "@mantine/core";
+import { IconCheck, IconCopy } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { ago, exactly, shortID } from "./format";
+import { useNow } from "./now";
+
+/** Ago is a relative time; the exact one shows on hover and on focus. */
+export function Ago({ at, before = "" }: { at: string | null | undefined; before?: string }) {
+  const now = useNow();
+  if (!at) return <span className="u-muted">never</span>;
+  const moment = new Date(at);
+  return (
+    <Tooltip label={exactly(moment)}>
+      <time dateTime={at}>
+        {before}
+        {ago(moment, now)}
+      </time>
+    </Tooltip>
+  );
+}
+
+/** ShortID shows the first group of a device ID, and copies all of it. */
+export function ShortID({ id }: { id: string }) {
+  return (
+    <CopyButton value={id} timeout={1500}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? "Copied" : `${id} · click to copy`}>
+          <button type="button" className="u-id" onClick={copy} aria-label={`Copy device ID ${id}`}>
+            {shortID(id)}
+            {copied ? <IconCheck size={12} aria-hidden /> : <IconCopy size={12} aria-hidden />}
+          </button>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}
+
+/** Command is a line to type in a terminal, with a button that copies it. */
+export function Command({ text }: { text: string }) {
+  return (
+    <div className="u-row" data-nowrap>
+      <pre className="u-code u-grow">{text}</pre>
+      <CopyButton value={text} timeout={1500}>
+        {({ copied, copy }) => (
+          <button type="button" className="u-id" onClick={copy} aria-label="Copy the command">
+            {copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />}
+          </button>
+        )}
+      </CopyButton>
+    </div>
+  );
+}
+
+export function Chip({ children, href, title }: { children: string; href?: string; title?: string }) {
+  const text = <span title={title ?? children}>{children}</span>;
+  if (href === undefined) return <span className="u-chip">{text}</span>;
+  return (
+    <Link href={href} className="u-chip">
+      {text}
+    </Link>
+  );
+}
+
+export function Muted({ children }: { children: ReactNode }) {
+  return <span className="u-muted u-text">{children}</span>;
+}
+
+export function Faint({ children }: { children: ReactNode }) {
+  return <span className="u-faint u-text">{children}</span>;
+}
+
+export function Strong({ children }: { children: ReactNode }) {
+  return <span className="u-strong u-text">{children}</span>;
+}
+
+/** Text is what others wrote: it wraps anywhere, and its direction stays its own. */
+export function Text({ children }: { children: ReactNode }) {
+  return <span className="u-text">{children}</span>;
+}
+
+export function Clip({ children }: { children: string }) {
+  return (
+    <span className="u-clip" title={children.slice(0, 500)}>
+      {children.slice(0, 300)}
+    </span>
+  );
+}
+
+export function Mono({ children }: { children: ReactNode }) {
+  return <span className="u-inline-code">{children}</span>;
+}
+
+export function Code({ children }: { children: string }) {
+  return <pre className="u-code">{children}</pre>;
+}
+
+export function To({ href, children }: { href: string; children: ReactNode }) {
+  return (
+    <Link href={href} className="u-link">
+      {children}
+    </Link>
+  );
+}
+
+export function Bar({ value, tone, label }: { value: number; tone?: "good" | "bad"; label: string }) {
+  return (
+    <div
+      className="u-bar"
+      data-tone={tone ?? (value >= 100 ? "good" : undefined)}
+      role="progressbar"
+      aria-valuenow={value}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-label={label}
+    >
+      <span style={{ width: `${value}%` }} />
+    </div>
+  );
+}
+
+/** Stacked puts lines of one cell below each other. */
+export function Stacked({ children }: { children: ReactNode }) {
+  return (
+    <span className="u-stack" data-tight>
+      {children}
+    </span>
+  );
+}

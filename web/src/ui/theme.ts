@@ -1,0 +1,41 @@
+import { Button, createTheme, type MantineColorsTuple, Modal, PasswordInput, Select, Tabs, TextInput, Tooltip } from "@mantine/core";
+
+const iris: MantineColorsTuple = [
+  "#eef0fd",
+  "#dde1fa",
+  "#bcc4f4",
+  "#98a4ee",
+  "#7a89e8",
+  "#6273e2",
+  "#4c5fd5",
+  "#4253c0",
+  "#3847a6",
+  "#2c3888",
+];
+
+const small = { defaultProps: { size: "xs" } };
+
+/** theme is Mantine's, in Muster's type scale: 11, 12, 13, 15 and 20 px. */
+export const theme = createTheme({
+  primaryColor: "iris",
+  primaryShade: { light: 6, dark: 6 },
+  colors: { iris },
+  fontFamily: '"Inter Variable", system-ui, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, "JetBrains Mono", "SF Mono", "DejaVu Sans Mono", monospace',
+  fontSizes: { xs: "12px", sm: "13px", md: "13px", lg: "15px", xl: "20px" },
+  spacing: { xs: "4px", sm: "8px", md: "12px", lg: "16px", xl: "24px" },
+  radius: { xs: "3px", sm: "5px", md: "7px", lg: "10px", xl: "14px" },
+  defaultRadius: "sm",
+  cursorType: "pointer",
+  components: {
+    Button: Button.extend(small),
+    TextInput: TextInput.extend(small),
+    PasswordInput: PasswordInput.extend(small),
+    Select: Select.extend(small),
+    Tabs: Tabs.extend({}),
+    Modal: Modal.extend({ defaultProps: { radius: "lg", overlayProps: { backgroundOpacity: 0.4 } } }),
+    Tooltip: Tooltip.extend({
+      defaultProps: { openDelay: 250, withArrow: true, multiline: true, events: { hover: true, focus: true, touch: true } },
+    }),
+  },
+});

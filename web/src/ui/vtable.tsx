@@ -1,0 +1,167 @@
+import { Checkbox } from "@mantine/core";
+import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+
+export interface VColumn<T> {
+  id: string;
+  title: string;
+  min: number; // px
+  grow?: number; // share of the room that is left
+  cell: (row: T) => ReactNode;
+  right?: boolean;
+  sorts?: boolean;
+}
+
+const rowHeight = 36; // px, as is boxWidth
+const boxWidth = 36;
+
+/** VirtualTable shows thousands of rows, of which only the visible ones are in the page. Arrow keys move, Enter opens. */
+export function VirtualTable<T>({
+  label,
+  rows,
+  columns,
+  id,
+  name,
+  sort,
+  onSort,
+  selected,
+  onSelect,
+  onOpen,
+}: {
+  label: string;
+  rows: T[];
+  columns: VColumn<T>[];
+  id: (row: T) => string;
+  name: (row: T) => string;
+  sort?: { by: string; descending: boolean };
+  onSort?: (by: string) => void;
+  selected?: ReadonlySet<string>;
+  onSelect?: (selected: Set<string>) => void;
+  onOpen: (row: T) => void;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const prefix = useId();
+  const [current, setCurrent] = useState(-1);
+  // eslint-disable-next-line react-hooks/incompatible-library -- the virtualizer changes by itself while one scrolls
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+  });
+  const widths = columns.map(({ min, grow }) => (grow ? `minmax(${min}px, ${grow}fr)` : `${min}px`));
+  const template = [...(onSelect ? [`${boxWidth}px`] : []), ...widths].join(" ");
+  const minWidth = columns.reduce((sum, { min }) => sum + min, onSelect ? boxWidth : 0);
+  const marked = selected ?? new Set<string>();
+
+  const toggle = (row: T) => {
+    const next = new Set(marked);
+    if (!next.delete(id(row))) next.add(id(row));
+    onSelect?.(next);
+  };
+  const move = (to: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, to));
+    setCurrent(next);
+    virtual.scrollToIndex(next, { align: "auto" });
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.target !== scroller.current) return;
+    const row = rows[current];
+    if (event.key === "ArrowDown") move(current + 1);
+    else if (event.key === "ArrowUp") move(current - 1);
+    else if (event.key === "PageDown") move(current + 15);
+    else if (event.key === "PageUp") move(current - 15);
+    else if (event.key === "Home") move(0);
+    else if (event.key === "End") move(rows.length - 1);
+    else if (event.key === "Enter" && row) onOpen(row);
+    else if (event.key === " " && row && onSelect) toggle(row);
+    else return;
+    event.preventDefault();
+  };
+  const all = rows.length > 0 && marked.size >= rows.length && rows.every((row) => marked.has(id(row)));
+
+  return (
+    <div
+      ref={scroller}
+      className="u-vtable u-fill"
+      role="grid"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      aria-multiselectable={onSelect ? true : undefined}
+      aria-activedescendant={current >= 0 && rows[current] ? `${prefix}-${current}` : undefined}
+      tabIndex={0}
+      onKeyDown={press}
+    >
+      <div className="u-vhead" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template, minWidth }}>
+        {onSelect && (
+          <div role="columnheader">
+            <Checkbox
+              size="xs"
+              aria-label={`Select all ${rows.length} rows`}
+              checked={all}
+              indeterminate={!all && marked.size > 0}
+              onChange={() => onSelect(all ? new Set() : new Set(rows.map(id)))}
+            />
+          </div>
+        )}
+        {columns.map((column) => {
+          const sorted = sort?.by === column.id;
+          const Sign = sort?.descending ? IconArrowDown : IconArrowUp;
+          return (
+            <div
+              key={column.id}
+              role="columnheader"
+              data-right={column.right || undefined}
+              aria-sort={sorted ? (sort.descending ? "descending" : "ascending") : undefined}
+            >
+              {column.sorts && onSort ? (
+                <button type="button" onClick={() => onSort(column.id)}>
+                  {column.title}
+                  {sorted && <Sign size={12} aria-hidden />}
+                </button>
+              ) : (
+                <span className="u-faint">{column.title}</span>
+              )}
+            </div>
+          );
+        })}
+      </div>
+      <div className="u-vbody" role="rowgroup" style={{ height: virtual.getTotalSize(), minWidth }}>
+        {virtual.getVirtualItems().map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={id(row)}
+              id={`${prefix}-${item.index}`}
+              className="u-vrow"
+              role="row"
+              aria-rowindex={item.index + 2}
+              aria-selected={onSelect ? marked.has(id(row)) : undefined}
+              data-current={item.index === current || undefined}
+              style={{ gridTemplateColumns: template, transform: `translateY(${item.start}px)` }}
+              onDoubleClick={() => onOpen(row)}
+            >
+              {onSelect && (
+                <div role="gridcell">
+                  <Checkbox
+                    size="xs"
+                    aria-label={`Select ${name(row)}`}
+                    checked={marked.has(id(row))}
+                    onChange={() => toggle(row)}
+                  />
+                </div>
+              )}
+              {columns.map((column) => (
+                <div key={column.id} role="gridcell" data-right={column.right || undefined}>
+                  {column.cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

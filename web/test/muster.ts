@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export const password = "correct horse battery";
+
+/** Muster is a server with simulated daemons, as `make build` built it. */
+export class Muster {
+  private constructor(
+    readonly url: string,
+    readonly token: string,
+    private readonly home: string,
+    private readonly process: ChildProcess,
+  ) {}
+
+  static async start(...args: string[]): Promise<Muster> {
+    const home = mkdtempSync(join(tmpdir(), "muster-console-"));
+    const folder = join(home, "muster");
+    const { url, process } = await run([
+      "serve",
+      ...["--home", folder, "--listen", "127.0.0.1:0", "--discovery-server", "none", "--soak", "1s"],
+      ...args,
+    ]);
+    const token = readFileSync(join(folder, "admin-token"), "utf8").trim();
+    return new Muster(url, token, home, process);
+  }
+
+  /** call sends a request as the administrator's token. */
+  async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`${this.url}/api/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${this.token}`, "Content-Type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  async user(name: string, role: string): Promise<void> {
+    await this.call("POST", "/users", { name, role, password });
+  }
+
+  /** until waits for a condition of the API. */
+  async until(what: string, holds: () => Promise<boolean>, limit = 60_000): Promise<void> {
+    const end = Date.now() + limit;
+    while (!(await holds())) {
+      if (Date.now() > end) throw new Error(`it did not come to this: ${what}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async stop(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      if (this.process.exitCode !== null) return resolve();
+      this.process.once("exit", () => resolve());
+      this.process.kill("SIGTERM");
+    });
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+function run(args: string[]): Promise<{ url: string; process: ChildProcess }> {
+  const child = spawn(new URL("../../bin/muster", import.meta.url).pathname, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`muster ended with ${code}:\n${out}`)));
+    const read = (text: Buffer) => {
+      out += text.toString();
+      const found = /Muster is ready: (\S+)/.exec(out);
+      if (found?.[1]) resolve({ url: found[1].replace(/\/$/, ""), process: child });
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+  });
+}

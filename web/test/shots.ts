@@ -1,0 +1,82 @@
+import { mkdirSync } from "node:fs";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, test } from "vitest";
+import { launch, logIn } from "./browser";
+import { Muster } from "./muster";
+
+// Screenshots of every page, to be looked at: light and dark, wide and narrow.
+const folder = new URL("../shots/", import.meta.url).pathname;
+const only = process.env.SHOTS?.split(",");
+
+let muster: Muster;
+let browser: Browser;
+
+beforeAll(async () => {
+  mkdirSync(folder, { recursive: true });
+  [muster, browser] = await Promise.all([Muster.start("--demo", "30"), launch()]);
+  await muster.user("anna", "admin");
+  const fleet = await muster.call<{ devices: { deviceID: string }[] }>("GET", "/inventory");
+  await muster.until("all demo devices are in sync", async () => {
+    const { configurations } = await muster.call<{ configurations: Record<string, number> }>("GET", "/overview");
+    return configurations.inSync === fleet.devices.length;
+  });
+});
+
+afterAll(async () => {
+  await browser.close();
+  await muster.stop();
+});
+
+test("shots", async () => {
+  // Something to look at: a held change, a rollout that waits for its waves, a device that nobody reaches.
+  const made = await muster.call<{ id: number }>("POST", "/templates", {
+    label: "Move the price list",
+    priority: 40,
+    op: "set",
+    key: "folders.price-list.path",
+    template: '"~/prices"\n',
+  });
+  await muster.call("PUT", `/templates/${made.id}/tags/price-list`);
+  const fleet = await muster.call<{ devices: { deviceID: string }[] }>("GET", "/inventory");
+  const id = fleet.devices[0]?.deviceID ?? "";
+  const pages: [string, string][] = [
+    ["home", ""],
+    ["devices", "devices"],
+    ["device", `devices/${id}`],
+    ["device-plan", `devices/${id}/plan`],
+    ["device-templates", `devices/${id}/templates`],
+    ["device-history", `devices/${id}/history`],
+    ["device-settings", `devices/${id}/settings`],
+    ["templates", "templates"],
+    ["template", `templates/${made.id}`],
+    ["template-new", "templates/new"],
+    ["folders", "folders"],
+    ["folder", "folders/price-list"],
+    ["rollouts", "rollouts"],
+    ["rollout", "rollouts/1"],
+    ["tags", "tags"],
+    ["events", "events"],
+    ["audit", "audit"],
+    ["settings", "settings"],
+  ];
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of [1440, 390]) {
+      const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
+      const page = await context.newPage();
+      const shot = (name: string) => page.screenshot({ path: `${folder}${name}-${colorScheme}-${width}.png` });
+      await page.goto(`${muster.url}/ui/`);
+      await page.getByLabel("User name").waitFor();
+      await shot("login");
+      await logIn(page, muster, "anna");
+      for (const [name, path] of pages) {
+        if (only && !only.includes(name)) continue;
+        await page.goto(`${muster.url}/ui/${path}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
+        await page.waitForTimeout(400); // tooltips and fades come to rest; a picture needs no more
+        await shot(name);
+      }
+      await context.close();
+    }
+  }
+});

@@ -76,7 +76,7 @@ $(PROVIDER)/node_modules/.package-lock.json: $(PROVIDER)/package-lock.json
 	@touch $@
 
 need-test: $(PROVIDER)/node_modules/.package-lock.json
-	@tools/need gcc=gcc syncthing=syncthing stdiscosrv=syncthing-discosrv sqlite3=sqlite3 '/usr/lib/postgresql/*/bin/initdb=postgresql' chromium=chromium
+	@tools/need gcc=gcc syncthing=syncthing stdiscosrv=syncthing-discosrv sqlite3=sqlite3 ip=iproute2 '/usr/lib/postgresql/*/bin/initdb=postgresql' chromium=chromium
 
 # Most raced suites wait for daemons, and those that measure use one core: the suites that only compute run beside them,
 # and give way.
@@ -119,8 +119,9 @@ bench: need-test build ## print ratios against yardsticks measured in the same r
 release: ## check dependencies and history, and build dist/ reproducibly; takes minutes
 	tools/release $(VERSION)
 
-lint: web/node_modules/.package-lock.json web/openapi.json ## formatting, generated files and the linters
+lint: web/node_modules/.package-lock.json web/openapi.json ## formatting, generated files, the linters, and that it builds for other systems
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod tidy -diff
 	go tool -modfile=tools/go.mod golangci-lint run ./...
 	cd web && npm run --silent types && npm run --silent lint
+	@for system in darwin windows; do echo "building for $$system"; GOOS=$$system CGO_ENABLED=0 go build -o /dev/null ./cmd/muster || exit 1; done

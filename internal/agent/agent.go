@@ -38,7 +38,7 @@ type Options struct {
 	Key          fleet.Secret // enrol key; zero: there is none
 	Observe      bool         // let nothing change the daemon
 	Version      string
-	Log          *slog.Logger
+	Log          *slog.Logger // nil: no log
 
 	// Proxy finds the proxy for a request; nil: that of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
@@ -61,6 +61,9 @@ func New(o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	if o.Proxy == nil {
 		o.Proxy = http.ProxyFromEnvironment
 	}
@@ -73,7 +76,8 @@ func New(o Options) (*Agent, error) {
 	}
 	a := &Agent{o: o, log: o.Log, server: server, daemon: daemon, woke: make(chan struct{}, 1)}
 	a.record = newRecord(Report{
-		Version: o.Version, Server: server.URL(), Home: o.Home, Device: daemon.way.home.ID, Name: machine(), Observe: o.Observe,
+		Version: o.Version, Server: server.URL(), Home: o.Home, Device: daemon.way.home.ID, Name: machine(),
+		Observe: o.Observe,
 	})
 	a.forwarder = &forwarder{daemon: daemon, observe: o.Observe, log: o.Log, changed: a.record.change,
 		refused: rate.NewLimiter(rate.Every(time.Second), 20)}
@@ -106,7 +110,8 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		wait := pause/2 + rand.N(pause)
 		a.record.disconnected(err, time.Now().Add(wait))
-		a.log.Warn("not connected to the server", logkey.Address, a.server.URL(), logkey.Err(err), logkey.Next, wait.String())
+		a.log.Warn("not connected to the server", logkey.Address, a.server.URL(), logkey.Err(err),
+			logkey.Next, wait.String())
 		if a.sleep(ctx, wait) {
 			pause = min(2*pause, lastPause)
 		} else {
@@ -164,7 +169,7 @@ func (a *Agent) connect(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	secured, err := a.server.handshake(ctx, plain, device, tunnel.ALPN)
+	secured, err := a.server.handshake(ctx, plain, device)
 	if err != nil {
 		_ = plain.Close()
 		return nil, explained(err, device.Leaf)

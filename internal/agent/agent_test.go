@@ -78,7 +78,8 @@ func TestAReplacedKeyAndAddressCountForTheNextRequest(t *testing.T) {
 	}
 }
 
-// The manager can write any address into the daemon's configuration. The key must go to the daemon, and to nothing else.
+// The manager can write any address into the daemon's configuration. The key must go to the daemon, and to nothing
+// else.
 func TestTheKeyGoesToNothingButTheDaemonOfTheHome(t *testing.T) {
 	t.Parallel()
 	d, m := newFakeDaemon(t, nil), newFakeManager(t, tunnel.ALPN)
@@ -330,8 +331,9 @@ func TestAddressesOfTheServer(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"muster.example": "https://muster.example:2525", "muster.example:443": "https://muster.example:443",
-		"https://muster.example": "https://muster.example:443", "https://muster.example:2525/": "https://muster.example:2525",
-		"[::1]:2525": "https://[::1]:2525", "10.0.0.1": "https://10.0.0.1:2525",
+		"https://muster.example":       "https://muster.example:443",
+		"https://muster.example:2525/": "https://muster.example:2525",
+		"[::1]:2525":                   "https://[::1]:2525", "10.0.0.1": "https://10.0.0.1:2525",
 		"http://muster.example:2525": "", "": "", "https://": "", "ftp://x": "", "https://a:b@muster.example": "",
 		"https://muster.example/prefix": "", "muster.example/?x": "",
 	} {

@@ -88,8 +88,8 @@ type passage struct {
 	wait  time.Duration // for which the daemon may hold back the answer
 }
 
-// admit finds the rule of a request. The path that goes to the daemon is made anew from the parts that were understood,
-// so that agent and daemon cannot read one text in two ways.
+// admit finds the rule of a request. The path that goes to the daemon is made anew from the parts that were
+// understood, so that agent and daemon cannot read one text in two ways.
 func admit(method, target string) (passage, error) {
 	if len(target) > maxTarget {
 		return passage{}, fmt.Errorf("the path has more than %d bytes", maxTarget)

@@ -52,8 +52,8 @@ func newDaemon(dir string, log *slog.Logger) (*daemon, error) {
 	return d, err
 }
 
-// reach reads the files of the home again when one of them was replaced. Requests call it, so that a new key or address
-// counts for the next one. While the files cannot be read the way of before is kept.
+// reach reads the files of the home again when one of them was replaced. Requests call it, so that a new key or
+// address counts for the next one. While the files cannot be read the way of before is kept.
 func (d *daemon) reach() (*way, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -183,7 +183,8 @@ func (w *way) connectOnce(ctx context.Context) (net.Conn, error) {
 	return secured, nil
 }
 
-// onlyThisMachine refuses addresses of other machines: the manager can write any address into the daemon's configuration.
+// onlyThisMachine refuses addresses of other machines: the manager can write any address into the daemon's
+// configuration.
 func onlyThisMachine(network, address string, _ syscall.RawConn) error {
 	if network == "unix" {
 		return nil

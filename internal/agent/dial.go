@@ -95,6 +95,6 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 func badProxy(why string, err error) error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, Message: why, Err: err,
-		Hint: "HTTPS_PROXY names an http:// or https:// proxy that allows CONNECT to the server's port; NO_PROXY names what " +
-			"is reached without it."}
+		Hint: "HTTPS_PROXY names an http:// or https:// proxy that allows CONNECT to the server's port; NO_PROXY names " +
+			"what is reached without it."}
 }

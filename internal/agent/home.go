@@ -37,8 +37,8 @@ type Home struct {
 	Pin     string // of the certificate of its API; "" when it has none yet
 }
 
-// ReadHome reads config.xml, cert.pem and https-cert.pem: the device ID is the SHA-256 of the device certificate, so it is
-// right even where config.xml lists several devices.
+// ReadHome reads config.xml, cert.pem and https-cert.pem: the device ID is the SHA-256 of the device certificate, so
+// it is right even where config.xml lists several devices.
 func ReadHome(dir string) (*Home, error) {
 	own, err := certificateSum(filepath.Join(dir, certFile))
 	if err != nil {

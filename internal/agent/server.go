@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"muster/internal/fleet"
+	"muster/internal/tunnel"
 )
 
 const defaultPort = "2525"
@@ -87,9 +88,9 @@ func (s *server) URL() string { return "https://" + s.address() }
 func (s *server) address() string { return net.JoinHostPort(s.host, s.port) }
 
 // handshake proves this device, and checks the server before anything is served to it.
-func (s *server) handshake(ctx context.Context, conn net.Conn, device *tls.Certificate, alpn string) (*tls.Conn, error) {
+func (s *server) handshake(ctx context.Context, conn net.Conn, device *tls.Certificate) (*tls.Conn, error) {
 	secured := tls.Client(conn, &tls.Config{
-		ServerName: s.host, MinVersion: tls.VersionTLS13, NextProtos: []string{alpn},
+		ServerName: s.host, MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN},
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return device, nil },
 		InsecureSkipVerify:   true, // VerifyConnection decides, by what the agent was told
 		VerifyConnection:     s.verify,
@@ -97,7 +98,7 @@ func (s *server) handshake(ctx context.Context, conn net.Conn, device *tls.Certi
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}
-	if secured.ConnectionState().NegotiatedProtocol != alpn {
+	if secured.ConnectionState().NegotiatedProtocol != tunnel.ALPN {
 		return nil, notForAgents(nil)
 	}
 	return secured, nil

@@ -10,8 +10,8 @@ const (
 	sleptFor   = 20 * time.Second
 )
 
-// watchSleep notices that the machine slept: the wall clock went on while this program's did not. A connection of before
-// may look alive for long.
+// watchSleep notices that the machine slept: the wall clock went on while this program's did not. A connection of
+// before may look alive for long.
 func (a *Agent) watchSleep(ctx context.Context) {
 	ticker := time.NewTicker(clockEvery)
 	defer ticker.Stop()

@@ -273,8 +273,8 @@ func (c *tunnelled) hello() tunnel.Hello {
 // started is an agent that runs until the test ends.
 func started(t testing.TB, d *fakeDaemon, m *fakeManager, change func(*Options)) *Agent {
 	t.Helper()
-	o := Options{Server: m.listener.Addr().String(), Home: d.home, Fingerprints: []string{m.fingerprint()}, Version: "test",
-		Log: slog.New(slog.DiscardHandler), Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
+	o := Options{Server: m.listener.Addr().String(), Home: d.home, Fingerprints: []string{m.fingerprint()},
+		Version: "test", Log: slog.New(slog.DiscardHandler), Proxy: noProxy}
 	if change != nil {
 		change(&o)
 	}

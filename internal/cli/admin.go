@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"syscall"
 
 	"muster/internal/app"
 	"muster/internal/fleet"
@@ -26,7 +25,7 @@ type stoppedServer struct {
 
 // options are those that open the database. What is made from then on is for the server's user only.
 func (c *stoppedServer) options(env *environment) app.Options {
-	syscall.Umask(0o077)
+	ownOnly()
 	return app.Options{Home: c.Home, Database: c.Database, SealKey: fleet.NewSecret(c.SealKey),
 		Log: slog.New(slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
 }

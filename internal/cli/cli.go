@@ -30,6 +30,7 @@ type commands struct {
 	Backup      backupCommand      `cmd:"" help:"Write everything that a server on this machine keeps into one encrypted file, also while it serves."`
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty home, and an empty database, with what a backup has."`
 	Enroll      enrollCommand      `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
+	Agent       agentCommand       `cmd:"" help:"Connect the Syncthing daemon of this machine with a server, from this side: no port is opened, and no API key is copied. muster agent run --help lists its flags."`
 	Device      deviceCommand      `cmd:"" help:"Show the certificate of a device's API, and trust it."`
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Status      statusCommand      `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`

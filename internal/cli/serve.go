@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"muster/internal/app"
@@ -75,7 +74,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	syscall.Umask(0o077) // what the server makes is for its own user only
+	ownOnly() // what the server makes is for its own user only
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program's file: %w", err)

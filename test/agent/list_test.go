@@ -95,8 +95,8 @@ func TestEveryCallOfTheManagersClientIsOnTheAgentsList(t *testing.T) {
 // What reconcile sends is made in internal/plan, of a section and a method.
 func TestEveryWriteOfTheManagerIsOnTheAgentsList(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"options", "ldap", "gui", "defaults/folder", "defaults/device", "devices/" + string(someone),
-		"folders/a%20b", "folders/%25x", "folders/" + "%C3%BC"} {
+	for _, path := range []string{"options", "ldap", "gui", "defaults/folder", "defaults/device",
+		"devices/" + string(someone), "folders/a%20b", "folders/%25x", "folders/" + "%C3%BC"} {
 		for _, method := range []string{http.MethodPut, http.MethodPatch} {
 			if err := agent.Allowed(method, "/rest/config/"+path); err != nil {
 				t.Errorf("%s %s: %v", method, path, err)

@@ -30,8 +30,8 @@ const (
 // MaxMessageBytes bounds Hello and Status.
 const MaxMessageBytes = 16 << 10
 
-// Hello is what an agent tells of its machine. The manager takes the device ID from the certificate, and believes nothing
-// of this.
+// Hello is what an agent tells of its machine. The manager takes the device ID from the certificate, and believes
+// nothing of this.
 type Hello struct {
 	Name    string `json:"name"`              // host name
 	System  string `json:"system"`            // GOOS/GOARCH

@@ -1,0 +1,34 @@
+package tunnel
+
+import (
+	"strings"
+	"unicode"
+)
+
+const (
+	maxHelloText = 255 // bytes of each text but the key
+	maxKeyBytes  = 1 << 10
+)
+
+// bounded is a hello that can be kept and shown: its texts are short and printable.
+func (h Hello) bounded() Hello {
+	h.Name, h.System, h.Version = printable(h.Name), printable(h.System), printable(h.Version)
+	if h.APIPort < 1 || h.APIPort > 65535 {
+		h.APIPort = 0
+	}
+	if len(h.Key) > maxKeyBytes {
+		h.Key = ""
+	}
+	return h
+}
+
+// printable leaves out what is not shown, and what turns the direction of a line.
+func printable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	return strings.ToValidUTF8(text[:min(len(text), maxHelloText)], "")
+}

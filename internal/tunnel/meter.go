@@ -1,0 +1,79 @@
+package tunnel
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// What an agent may send beside the bodies that are read: frames that nobody asked for cost time.
+const (
+	spareBytes   = 512 << 10                  // at once
+	spareRate    = 4 << 10                    // bytes a second
+	requestBytes = headerBytes + streamWindow // for each request: its header, and what is not read of its body
+	mostCredit   = maxStreams * requestBytes
+)
+
+// meter counts what goes through a connection, and cuts off an agent that sends far more than it was asked for.
+type meter struct {
+	net.Conn // TLS
+	tcp      net.Conn
+	hub      *Hub
+	failed   context.CancelCauseFunc // is told why nothing more can be read
+	spare    *rate.Limiter
+
+	mu     sync.Mutex // guards credit
+	credit int64      // bytes that were asked for
+}
+
+func newMeter(conn *tls.Conn, hub *Hub, failed context.CancelCauseFunc) *meter {
+	return &meter{Conn: conn, tcp: conn.NetConn(), hub: hub, failed: failed,
+		spare: rate.NewLimiter(spareRate, spareBytes)}
+}
+
+// allow says that so many bytes more were asked for.
+func (m *meter) allow(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.credit = min(m.credit+n, mostCredit)
+}
+
+// charge takes what was received from the credit, and gives what goes beyond.
+func (m *meter) charge(n int64) (beyond int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.credit -= n
+	beyond = max(-m.credit, 0)
+	m.credit = max(m.credit, 0)
+	return beyond
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.Conn.Read(p)
+	m.hub.received.Add(int64(n))
+	if beyond := m.charge(int64(n)); beyond > 0 && !m.spare.AllowN(time.Now(), int(beyond)) {
+		m.failed(errFlood)
+		return 0, errFlood
+	}
+	if err != nil {
+		m.failed(fmt.Errorf("%w: %w", errClosed, err))
+	}
+	return n, err
+}
+
+func (m *meter) Write(p []byte) (int, error) {
+	n, err := m.Conn.Write(p)
+	m.hub.sent.Add(int64(n))
+	return n, err
+}
+
+// Close ends the connection without a word: what is at the other end may read nothing.
+func (m *meter) Close() error {
+	m.failed(errClosed)
+	return m.tcp.Close()
+}

@@ -37,6 +37,7 @@ import (
 	"muster/internal/signon"
 	"muster/internal/store"
 	"muster/internal/syncthing"
+	"muster/internal/tunnel"
 )
 
 // stopLimit is how long everything may take to stop.
@@ -47,10 +48,12 @@ const bigAnswers = 2
 
 // Options are what `muster serve` can be told.
 type Options struct {
-	Home     string // folder of the database, keys and tokens; made when missing
-	Listen   string // HOST:PORT
-	Database string // "postgres://..."; "" is SQLite in Home
-	SealKey  fleet.Secret
+	Home   string // folder of the database, keys and tokens; made when missing
+	Listen string // HOST:PORT
+	// AgentListen is a port of its own for agents; "": they connect to Listen, where that is TLS
+	AgentListen string
+	Database    string // "postgres://..."; "" is SQLite in Home
+	SealKey     fleet.Secret
 
 	Configurator        fleet.Mode // on or observe: the strictest of this and what is stored wins
 	DiscoveryServers    []string   // "none" switches discovery off; empty: Syncthing's public ones
@@ -115,6 +118,9 @@ type App struct {
 	rollup    *health.Rollup
 	discovery *discovery.Discovery
 	socket    *listen.Socket
+	forAgents *listen.Socket      // nil: agents connect to socket
+	places    *budget.Connections // to daemons, in both ways
+	hub       *tunnel.Hub
 }
 
 func newApp(o Options) *App {
@@ -141,13 +147,10 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 	if err := a.allowPublic(); err != nil {
 		return nil, err
 	}
-	if a.socket, err = listen.Listen(listen.Options{
-		Address: o.Listen, Home: a.o.Home, TLSOff: o.TLSOff, TLSCert: o.TLSCert, TLSKey: o.TLSKey, Names: a.o.AllowHosts,
-		Log: a.log, Clients: a.budget.API, Reserve: a.budget.APIReserve, Reserved: httpapi.WithoutStreams,
-	}); err != nil {
+	a.places = a.budget.NewConnections()
+	if err := a.listen(); err != nil {
 		return nil, err
 	}
-	a.life.onStop("listener", func(context.Context) error { return ignoreClosed(a.socket.Close()) })
 	if err := a.openStore(ctx); err != nil {
 		return nil, err
 	}
@@ -238,11 +241,12 @@ func (a *App) wire(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	big, places := make(chan struct{}, bigAnswers), a.budget.NewConnections()
+	big := make(chan struct{}, bigAnswers)
+	a.hub = tunnel.New(tunnel.Options{Log: a.log, Admit: a.admit})
 	a.mirror = mirror.New(mirror.Options{
 		Dial: func(t mirror.Target) mirror.Daemon {
 			return client{syncthing.New(t, syncthing.Options{
-				Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: places,
+				Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: a.places,
 			})}
 		},
 		Resolver: a.newResolver(), Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,
@@ -339,6 +343,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("events", a.feed.Run, a.fail)
 	a.life.background("changes", a.forward, a.fail)
 	a.life.background("discovery", a.discovery.Run, a.fail)
+	a.life.background("agents", a.hub.Run, a.fail)
 	a.life.background("mirror", a.mirror.Run, a.fail)
 	a.life.background("old revisions", a.forgetOld, a.fail)
 	a.life.background("rotation of the seal key", a.sealing.Run, a.fail)
@@ -350,6 +355,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("health", a.monitor.Run, a.fail)
 	a.life.background("sessions", a.people.Run, a.fail)
 	a.life.background("certificate", a.socket.Run, a.fail)
+	a.serveAgents()
 	server := listen.Server(handler, a.log)
 	server.RegisterOnShutdown(a.feed.Hub.Close) // ends the event streams, for which Shutdown would wait
 	a.life.onStop("api", func(ctx context.Context) error {

@@ -110,6 +110,7 @@ func (a *App) forwardCommitted() {
 	a.engine.ConsentsGiven(changed.Consented)
 	a.engine.AdmissionChanged(changed.Admitted)
 	for id := range changed.Devices {
+		a.tellAgent(id)
 		a.runner.DevicePut(id)
 	}
 	if changed.Modes {

@@ -24,6 +24,7 @@ type serveCommand struct {
 	signOnFlags
 	Home                string        `help:"Folder for the database, keys and tokens." default:"${home}" type:"path"`
 	Listen              string        `help:"Address of the API." default:"127.0.0.1:2525"`
+	AgentListen         string        `help:"Address for agents alone, always TLS; without it they connect to --listen, where that is TLS." placeholder:"HOST:PORT"`
 	Database            string        `secret:"" help:"postgres://… instead of the SQLite database in --home; with a password in it better --database-file." placeholder:"URL"`
 	DatabaseFile        string        `help:"File with the URL of the database." type:"path" placeholder:"FILE"`
 	Configurator        string        `help:"Whether daemons are written to: on or observe." default:"on" enum:"on,observe"`
@@ -95,7 +96,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	server, err := app.New(ctx, app.Options{
-		Home: c.Home, Listen: c.Listen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
+		Home: c.Home, Listen: c.Listen, AgentListen: c.AgentListen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
 		ApprovalThreshold: cmp.Or(c.ApprovalThreshold, c.BlastLimit), FourEyes: c.FourEyes, Waves: c.Waves, Soak: c.Soak,
 		KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor,

@@ -35,16 +35,17 @@ func (l *clientListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &clientConn{Conn: accepted, listener: l, places: l.regular}
+	regular := func() { <-l.regular }
 	select {
 	case l.regular <- struct{}{}:
-		return c, nil
+		return &clientConn{Conn: accepted, listener: l, place: regular}, nil
 	default:
 	}
+	c := &clientConn{Conn: accepted, listener: l, place: regular}
 	select {
 	case l.regular <- struct{}{}:
 	case l.reserve <- struct{}{}:
-		c.places, c.end = l.reserve, time.Now().Add(reservedLife)
+		c.place, c.end = func() { <-l.reserve }, time.Now().Add(reservedLife)
 		_ = accepted.SetDeadline(c.end)
 	case <-l.closed:
 		_ = accepted.Close()
@@ -65,19 +66,37 @@ func (l *clientListener) crowded() bool { return len(l.regular) > cap(l.regular)
 type clientConn struct {
 	net.Conn
 	listener *clientListener
-	places   chan struct{}
-	end      time.Time // of a connection of the reserve; zero: it has none
-	closing  sync.Once
+
+	mu        sync.Mutex // guards what follows
+	place     func()     // gives it back; nil once the connection is closed
+	end       time.Time  // of a connection of the reserve; zero: it has none
+	handshake func()     // ends that of an agent; nil where there is none under way
 }
 
 func (c *clientConn) Close() error {
 	err := c.Conn.Close()
-	c.closing.Do(func() { <-c.places })
+	c.endHandshake()
+	c.mu.Lock()
+	place := c.place
+	c.place = nil
+	c.mu.Unlock()
+	if place != nil {
+		place()
+	}
 	return err
+}
+
+// isReserved tells whether the connection lasts for a moment only.
+func (c *clientConn) isReserved() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.end.IsZero()
 }
 
 // within keeps a deadline before the end of the connection.
 func (c *clientConn) within(t time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !c.end.IsZero() && (t.IsZero() || t.After(c.end)) {
 		return c.end
 	}
@@ -99,7 +118,7 @@ func withConn(ctx context.Context, conn net.Conn) context.Context {
 	if !ok {
 		return ctx
 	}
-	if !c.end.IsZero() {
+	if c.isReserved() {
 		ctx = c.listener.reserved(ctx)
 	}
 	return context.WithValue(ctx, connKey{}, c)
@@ -108,7 +127,7 @@ func withConn(ctx context.Context, conn net.Conn) context.Context {
 // closeWhenCrowded keeps no connection for further requests while there are few left.
 func closeWhenCrowded(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*clientConn); ok && (!c.end.IsZero() || c.listener.crowded()) {
+		if c, ok := r.Context().Value(connKey{}).(*clientConn); ok && (c.isReserved() || c.listener.crowded()) {
 			w.Header().Set("Connection", "close")
 		}
 		handler.ServeHTTP(w, r)

@@ -29,6 +29,12 @@ type Options struct {
 	Reserve int // more of them, which last for a moment
 	// Reserved marks the requests of a connection of the reserve.
 	Reserved func(context.Context) context.Context
+
+	// AgentPlace gives a place for the connection of an agent, which lasts. It then counts no longer as one of Clients.
+	// Nil: agents are not served here.
+	AgentPlace func() (release func(), ok bool)
+	// OnlyAgents refuses all other clients.
+	OnlyAgents bool
 }
 
 // Socket is what the API listens on.
@@ -37,6 +43,7 @@ type Socket struct {
 	URL string // where a person on this machine reaches the server
 
 	certificate *certificate // nil: it is plain HTTP
+	gate        *gate        // nil: agents are not served here
 }
 
 // Listen opens the API's socket: plain HTTP on loopback or with TLSOff, TLS everywhere else.
@@ -53,7 +60,7 @@ func Listen(o Options) (*Socket, error) {
 			Hint: listenHint(err), Err: err}
 	}
 	plain = boundClients(plain, o)
-	if o.TLSCert == "" && (o.TLSOff || isLoopback(host)) {
+	if o.TLSCert == "" && !o.OnlyAgents && (o.TLSOff || isLoopback(host)) {
 		return &Socket{Listener: plain, URL: urlOf("http", plain.Addr())}, nil
 	}
 	shown, err := newCertificate(o, host)
@@ -61,11 +68,23 @@ func Listen(o Options) (*Socket, error) {
 		plain.Close()
 		return nil, err
 	}
-	secured := tls.NewListener(plain, &tls.Config{
+	config := &tls.Config{
 		GetCertificate: shown.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-	})
-	return &Socket{Listener: secured, URL: urlOf("https", plain.Addr()), certificate: shown}, nil
+	}
+	s := &Socket{URL: urlOf("https", plain.Addr()), certificate: shown}
+	if o.AgentPlace != nil {
+		s.gate = newGate(o, shown)
+		config.GetConfigForClient = s.gate.configFor
+	}
+	s.Listener = tls.NewListener(plain, config)
+	if s.gate != nil {
+		s.Listener = newSplitter(s.Listener, s.gate)
+	}
+	return s, nil
 }
+
+// ServesAgents tells whether agents can connect to this socket.
+func (s *Socket) ServesAgents() bool { return s.gate != nil }
 
 // Run follows the files of the certificate until ctx ends.
 func (s *Socket) Run(ctx context.Context) error {

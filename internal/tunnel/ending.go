@@ -1,9 +1,6 @@
 package tunnel
 
-import (
-	"context"
-	"errors"
-)
+import "errors"
 
 // Why tunnels end.
 var (
@@ -14,6 +11,7 @@ var (
 	errRefused  = errors.New("its device is not admitted")
 	errSilent   = errors.New("it does not answer a ping")
 	errFlood    = errors.New("it sends far more than it was asked for")
+	errStopped  = errors.New("the server stops")
 	errClosed   = errors.New("it closed the connection")
 )
 
@@ -23,7 +21,7 @@ var endings = [...]struct {
 	err  error
 }{
 	{"flood", errFlood}, {"protocol", errProtocol}, {"crowded", errCrowded}, {"cloned", errCloned},
-	{"replaced", errReplaced}, {"refused", errRefused}, {"silent", errSilent}, {"stopped", context.Canceled},
+	{"replaced", errReplaced}, {"refused", errRefused}, {"silent", errSilent}, {"stopped", errStopped},
 	{"closed", errClosed}, {"failed", nil},
 }
 

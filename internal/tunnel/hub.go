@@ -63,8 +63,11 @@ type Hub struct {
 	received, sent atomic.Int64
 	ended          [len(endings)]atomic.Int64 // by reason
 
+	serving sync.WaitGroup
 	mu      sync.Mutex                 // guards what follows, and the status of every tunnel
-	tunnels map[fleet.DeviceID]*Tunnel // those whose Hello was read
+	stopped bool                       // nothing is added to serving any more
+	open    map[*Tunnel]bool           // that are served
+	tunnels map[fleet.DeviceID]*Tunnel // of them, those whose Hello was read
 }
 
 // New makes a Hub without tunnels.
@@ -73,30 +76,63 @@ func New(o Options) *Hub {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Limits = o.Limits.withDefaults()
-	return &Hub{o: o, log: o.Log.With(logkey.Component, "tunnel"), transport: newTransport(o.Limits),
-		crowd: newCrowd(o.Limits), tunnels: map[fleet.DeviceID]*Tunnel{}}
+	return &Hub{o: o, log: o.Log.With(logkey.Component, "tunnel"), transport: newTransport(),
+		crowd: newCrowd(o.Limits), open: map[*Tunnel]bool{}, tunnels: map[fleet.DeviceID]*Tunnel{}}
 }
 
-// Serve takes a connection after its TLS handshake and blocks until the tunnel has ended or ctx ends. The connection is
-// closed then.
-func (h *Hub) Serve(ctx context.Context, conn *tls.Conn) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	t, err := h.newTunnel(conn, cancel)
+// Run ends all tunnels when ctx ends, and waits for that.
+func (h *Hub) Run(ctx context.Context) error {
+	<-ctx.Done()
+	h.mu.Lock()
+	h.stopped = true
+	for t := range h.open {
+		t.end(errStopped)
+	}
+	h.mu.Unlock()
+	h.serving.Wait()
+	return ctx.Err()
+}
+
+// begin counts a tunnel among those that Run waits for.
+func (h *Hub) begin(t *Tunnel) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped {
+		return errStopped
+	}
+	h.open[t] = true
+	h.serving.Add(1)
+	return nil
+}
+
+func (h *Hub) finish(t *Tunnel) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, t)
+	h.serving.Done()
+}
+
+// Serve takes a connection after its TLS handshake and blocks until the tunnel has ended, and the connection is closed.
+// Accepted is called once when the device turns out to be accepted.
+func (h *Hub) Serve(conn *tls.Conn, accepted func()) {
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	t, err := h.newTunnel(conn, end)
 	if err != nil {
 		_ = conn.NetConn().Close()
-	} else {
+		h.count(err)
+		return
+	}
+	if err = h.begin(t); err == nil {
+		defer h.finish(t)
 		stop := context.AfterFunc(ctx, t.close)
 		defer stop()
+		t.isAccepted = sync.OnceFunc(accepted)
 		err = h.attend(ctx, t)
-		t.close()
 	}
+	t.close()
 	h.count(err)
-	device := fleet.DeviceID("")
-	if t != nil {
-		device = t.device
-	}
-	h.log.Debug("connection of an agent ended", logkey.Device, device, logkey.Err(err))
+	h.log.Debug("connection of an agent ended", logkey.Device, t.device, logkey.Err(err))
 }
 
 // deviceOf is the device that the connection's certificate proves. Dates and issuer of the certificate say nothing:
@@ -259,6 +295,7 @@ func (h *Hub) pass(ctx context.Context, t *Tunnel) error {
 	h.mu.Unlock()
 	if status.State == Accepted {
 		t.leaveCrowd()
+		t.isAccepted()
 	}
 	h.changed(t.device)
 	if err := t.tell(ctx, status); err != nil {

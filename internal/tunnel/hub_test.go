@@ -72,6 +72,7 @@ func startManager(t testing.TB, admit func(Request) (Status, error)) *manager {
 	m.address = listener.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	var serving sync.WaitGroup
+	serving.Go(func() { _ = m.Run(ctx) })
 	t.Cleanup(func() { stop(); _ = listener.Close(); serving.Wait() })
 	serving.Go(func() {
 		for {
@@ -85,7 +86,7 @@ func startManager(t testing.TB, admit func(Request) (Status, error)) *manager {
 					_ = conn.Close()
 					return
 				}
-				m.Serve(ctx, secured)
+				m.Serve(secured, func() {})
 			})
 		}
 	})

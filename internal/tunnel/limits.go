@@ -48,7 +48,7 @@ func (l Limits) withDefaults() Limits {
 
 // newTransport makes what all tunnels have in common. Their buffers are small: there are thousands of them, and most
 // carry a poll that hangs.
-func newTransport(Limits) *http2.Transport {
+func newTransport() *http2.Transport {
 	shared := &http.Transport{
 		DisableCompression: true, MaxResponseHeaderBytes: headerBytes,
 		HTTP2: &http.HTTP2Config{

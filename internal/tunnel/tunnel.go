@@ -36,7 +36,8 @@ type Tunnel struct {
 	streams   chan struct{} // holds a token for each request under way
 	roundTrip atomic.Int64  // of the last PING, in nanoseconds
 
-	leaveCrowd func() // it is accepted, or it ended
+	leaveCrowd func() // it is accepted, or it ended; twice is fine
+	isAccepted func() // likewise
 
 	// guarded by Hub.mu:
 	status  Status

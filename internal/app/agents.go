@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"muster/internal/fleet"
+	"muster/internal/httpapi"
+	"muster/internal/listen"
+	"muster/internal/logkey"
+	"muster/internal/tunnel"
+)
+
+// listen opens the socket of the API, and the one of agents where they have a port of their own.
+func (a *App) listen() (err error) {
+	o := listen.Options{
+		Address: a.o.Listen, Home: a.o.Home, TLSOff: a.o.TLSOff, TLSCert: a.o.TLSCert, TLSKey: a.o.TLSKey,
+		Names: a.o.AllowHosts, Log: a.log, Clients: a.budget.API, Reserve: a.budget.APIReserve,
+		Reserved: httpapi.WithoutStreams,
+	}
+	forAgents := o
+	forAgents.Address, forAgents.OnlyAgents, forAgents.AgentPlace = a.o.AgentListen, true, a.places.Keep
+	forAgents.Clients = max(a.budget.API/4, 4) // connections whose handshake is under way
+	if a.o.AgentListen == "" {
+		o.AgentPlace = a.places.Keep
+	}
+	if a.socket, err = a.open(o); err == nil && a.o.AgentListen != "" {
+		a.forAgents, err = a.open(forAgents)
+	}
+	return err
+}
+
+func (a *App) open(o listen.Options) (*listen.Socket, error) {
+	socket, err := listen.Listen(o)
+	if err == nil {
+		a.life.onStop("listener on "+o.Address, func(context.Context) error { return ignoreClosed(socket.Close()) })
+	}
+	return socket, err
+}
+
+// serveAgents begins to serve agents on the port that is for them.
+func (a *App) serveAgents() {
+	if a.forAgents == nil {
+		a.socket.ServeAgents(a.hub.Serve)
+		return
+	}
+	a.forAgents.ServeAgents(a.hub.Serve)
+	a.life.background("certificate for agents", a.forAgents.Run, a.fail)
+	go func() {
+		if err := a.forAgents.AcceptAgents(); !errors.Is(err, net.ErrClosed) {
+			a.fail(fmt.Errorf("serve agents: %w", err))
+		}
+	}()
+}
+
+// admit decides about an agent that has connected. A registered device is let in without any question: its certificate
+// is its ID.
+func (a *App) admit(ctx context.Context, r tunnel.Request) (tunnel.Status, error) {
+	registry, err := a.store.Registry(ctx)
+	if err != nil {
+		return tunnel.Status{}, err
+	}
+	if registry.Devices[r.Device] != nil {
+		return accepted, nil
+	}
+	return tunnel.Status{State: tunnel.Waiting, Message: "this device waits until an administrator accepts it"}, nil
+}
+
+var (
+	accepted = tunnel.Status{State: tunnel.Accepted, Message: "this device is managed"}
+	removed  = tunnel.Status{State: tunnel.Refused, Message: "this device was removed from the server",
+		Hint: "Stop the agent, or ask an administrator to register the device again."}
+)
+
+// tellAgent tells a device's agent what became of the device in the registry.
+func (a *App) tellAgent(id fleet.DeviceID) {
+	registry, err := a.store.Registry(context.Background()) // from memory
+	if err != nil {
+		a.log.Error("agent not told", logkey.Device, id, logkey.Err(err))
+		return
+	}
+	if registry.Devices[id] != nil {
+		a.hub.Tell(id, accepted)
+	} else if _, err := a.hub.Connected(id); err == nil {
+		a.hub.Tell(id, removed)
+	}
+}

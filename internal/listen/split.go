@@ -1,0 +1,79 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+
+	"muster/internal/tunnel"
+)
+
+// splitter makes the TLS handshakes of its clients, gives away the connections of agents, and accepts all others:
+// failed ones too, which the server answers. A connection of an agent outlives the server that way.
+type splitter struct {
+	net.Listener // of *tls.Conn
+	gate         *gate
+
+	begin    sync.Once
+	accepted chan net.Conn
+	failed   chan error
+	closed   chan struct{}
+	closing  sync.Once
+}
+
+func newSplitter(l net.Listener, g *gate) *splitter {
+	return &splitter{Listener: l, gate: g, accepted: make(chan net.Conn), failed: make(chan error),
+		closed: make(chan struct{})}
+}
+
+// Accept begins to accept with its first call, and ends with Close.
+func (s *splitter) Accept() (net.Conn, error) {
+	s.begin.Do(func() { go s.run() })
+	select {
+	case conn := <-s.accepted:
+		return conn, nil
+	case err := <-s.failed:
+		return nil, err
+	case <-s.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (s *splitter) Close() error {
+	s.closing.Do(func() { close(s.closed) })
+	return s.Listener.Close()
+}
+
+func (s *splitter) run() {
+	for {
+		conn, err := s.Listener.Accept()
+		if err == nil {
+			go s.split(conn.(*tls.Conn))
+			continue
+		}
+		select {
+		case s.failed <- err:
+		case <-s.closed:
+			return
+		}
+	}
+}
+
+// split makes a handshake. Its connection has a place among the clients until it is closed.
+func (s *splitter) split(conn *tls.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), headerTimeout)
+	err := conn.HandshakeContext(ctx)
+	cancel()
+	if err == nil && conn.ConnectionState().NegotiatedProtocol == tunnel.ALPN {
+		s.gate.handOver(conn)
+		return
+	}
+	select {
+	case s.accepted <- conn:
+	case <-s.closed:
+		_ = conn.SetDeadline(time.Now()) // no farewell
+		_ = conn.Close()
+	}
+}

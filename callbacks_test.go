@@ -21,13 +21,13 @@ import (
 // app; a call that is new or gone has to be written down here.
 var wired = map[string][]string{
 	"internal/enrollment": {"internal/store"},
-	"internal/mirror":     {"internal/discovery", "internal/health", "internal/store"},
+	"internal/mirror":     {"internal/discovery", "internal/health", "internal/store", "internal/tunnel"},
 	"internal/notify":     {"internal/health", "internal/mirror", "internal/store"},
 	"internal/reconcile":  {"internal/health", "internal/mirror", "internal/sandbox", "internal/store"},
 	"internal/rollout":    {"internal/health", "internal/mirror", "internal/reconcile", "internal/store"},
 	"internal/seal":       {"internal/store"},
 	"internal/store":      {"internal/discovery", "internal/health", "internal/mirror"},
-	"internal/syncthing":  {"internal/discovery"},
+	"internal/syncthing":  {"internal/discovery", "internal/tunnel"},
 	"internal/tunnel":     {"internal/store"},
 }
 

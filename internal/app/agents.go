@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 
 	"muster/internal/fleet"
 	"muster/internal/httpapi"
@@ -86,4 +87,26 @@ func (a *App) tellAgent(id fleet.DeviceID) {
 	} else if _, err := a.hub.Connected(id); err == nil {
 		a.hub.Tell(id, removed)
 	}
+}
+
+// chooseWay has the mirror reach a device in another way where its agent has come or gone.
+func (a *App) chooseWay(id fleet.DeviceID) {
+	s := a.mirror.Snapshot(id)
+	if s == nil {
+		return
+	}
+	tunnel, err := a.hub.Connected(id)
+	byAgent := s.FoundBy == fleet.FoundByAgent
+	if err == nil && (!byAgent || s.Address != tunnel.Address() || s.Connection != fleet.Online) || err != nil && byAgent {
+		a.mirror.Moved(id)
+	}
+}
+
+// throughAgent gives the tunnel of a device, for requests to its daemon.
+func (a *App) throughAgent(id fleet.DeviceID) (http.RoundTripper, error) {
+	tunnel, err := a.hub.Connected(id)
+	if err != nil {
+		return nil, err // not a nil *tunnel.Tunnel
+	}
+	return tunnel, nil
 }

@@ -242,11 +242,12 @@ func (a *App) wire(ctx context.Context) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	big := make(chan struct{}, bigAnswers)
-	a.hub = tunnel.New(tunnel.Options{Log: a.log, Admit: a.admit})
+	a.hub = tunnel.New(tunnel.Options{Log: a.log, Admit: a.admit, Changed: a.changes.tunnel})
 	a.mirror = mirror.New(mirror.Options{
 		Dial: func(t mirror.Target) mirror.Daemon {
 			return client{syncthing.New(t, syncthing.Options{
 				Log: a.log, BigAnswers: big, Discovered: a.discovery.Control, Measured: measured.Asked, Places: a.places,
+				Agent: a.throughAgent,
 			})}
 		},
 		Resolver: a.newResolver(), Sink: a.store, MayWrite: a.store.CheckLock, Log: a.log, Seed: seed,

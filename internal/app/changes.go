@@ -21,6 +21,7 @@ type changes struct {
 // change is what changed of a device.
 type change struct {
 	aspect     fleet.Aspect
+	tunnel     bool // its agent's tunnel came, went or changed
 	configKept bool // the store has a configuration that a watcher read
 }
 
@@ -41,6 +42,14 @@ func (c *changes) configKept(id fleet.DeviceID) {
 	c.mark(func() {
 		is := c.devices[id]
 		is.configKept = true
+		c.devices[id] = is
+	})
+}
+
+func (c *changes) tunnel(id fleet.DeviceID) {
+	c.mark(func() {
+		is := c.devices[id]
+		is.tunnel = true
 		c.devices[id] = is
 	})
 }
@@ -129,6 +138,9 @@ func (a *App) forwardCommitted() {
 
 // forwardDevice tells the engines, and those who follow the events, what changed of a device.
 func (a *App) forwardDevice(id fleet.DeviceID, is change) {
+	if is.tunnel {
+		a.chooseWay(id)
+	}
 	if is.configKept {
 		a.engine.ConfigSeen(id)
 	}

@@ -56,6 +56,7 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 		return reconcile.Known{}
 	}
 	known := reconcile.Known{Online: snapshot.Connection == fleet.Online, TooOld: snapshot.TooOld,
+		ByAgent: snapshot.FoundBy == fleet.FoundByAgent,
 		Address: cmp.Or(snapshot.Host(), snapshot.Address), Digest: snapshot.Digest,
 		NeverRead: snapshot.Digest == "", Unkept: snapshot.Unkept}
 	if snapshot.Status != nil {

@@ -6,6 +6,7 @@ import (
 	"muster/internal/discovery"
 	"muster/internal/fleet"
 	"muster/internal/mirror"
+	"muster/internal/tunnel"
 )
 
 // newDiscovery looks where the options say. A demo never leaves the machine.
@@ -25,6 +26,7 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 type resolver struct {
 	*discovery.Discovery
 	near neighbours
+	hub  *tunnel.Hub
 }
 
 func (a *App) newResolver() resolver {
@@ -32,10 +34,18 @@ func (a *App) newResolver() resolver {
 		Snapshots: func() []*fleet.Snapshot { return a.mirror.Snapshots() },
 		Registry:  func() (*fleet.Registry, error) { return a.store.Registry(context.Background()) }, // from memory
 	}
-	return resolver{a.discovery, neighbours{near, a}}
+	return resolver{a.discovery, neighbours{near, a}, a.hub}
 }
 
+// Resolve prefers the device's agent: it proves the device, and needs no open port.
 func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool) (mirror.Found, error) {
+	tunnel, err := r.hub.Connected(device.ID)
+	if err == nil {
+		return mirror.Found{By: fleet.FoundByAgent, Introduced: fleet.ByAgent, Agent: tunnel.Address()}, nil
+	}
+	if device.APIKey.IsZero() { // only its agent has the key
+		return mirror.Found{}, err
+	}
 	return r.Discovery.Resolve(ctx, device, pinned, r.near)
 }
 

@@ -17,6 +17,7 @@ const (
 	ByAnybody Introduction = ""       // a local announcement, another daemon: only a pinned certificate is believed there
 	ByServer  Introduction = "server" // a discovery server, which knows the announcer by its device certificate
 	ByPerson  Introduction = "person" // typed into the device's record
+	ByAgent   Introduction = "agent"  // the device's own key: its agent has connected, and nothing else is proven by it
 )
 
 // PinOrigin says how a device came to its pin.

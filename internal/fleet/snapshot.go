@@ -51,8 +51,11 @@ const (
 // Answers tells whether the daemon can be asked something now.
 func (s *Snapshot) Answers() bool { return s.Connection == Online && !s.Restarting }
 
-// Host is that of the address last used; "" when none is known.
+// Host is that of the address last used; "" when none is known, or the device was reached by its agent.
 func (s *Snapshot) Host() string {
+	if s.FoundBy == FoundByAgent {
+		return ""
+	}
 	host, _, err := net.SplitHostPort(s.Address)
 	if err != nil {
 		return ""

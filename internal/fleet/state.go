@@ -44,7 +44,7 @@ type State struct {
 	Connection    Connection
 	Configuration Configuration
 	Address       string    // host:port last used, "" when none is known
-	FoundBy       string    // "record", "global", "local", "fleet"; "" when there is no address
+	FoundBy       string    // "agent", "record", "global", "local", "fleet"; "" when there is no address
 	LastSeen      time.Time // zero: never
 	Since         time.Time // when this state began
 	Reason        string    // for a person

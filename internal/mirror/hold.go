@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"muster/internal/fleet"
 	"muster/internal/stconfig"
 )
 
@@ -11,20 +12,28 @@ import (
 const longestHold = 5 * time.Second
 
 // hold says that a caller changes the configuration and reads it back through a Session. What events announce
-// meanwhile is read only when that is over, and only if what was read back is older. One at a time for each device.
-func (w *watcher) hold() (release func()) {
+// meanwhile is read only when that is over, and only if what was read back is older. One at a time for each device. It
+// is an error where another connection than the caller's leads to the daemon by now.
+func (w *watcher) hold(d Daemon) (release func(), err error) {
 	held := make(chan struct{})
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.daemon != d {
+		return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon is contacted in another way now",
+			Hint: "Muster tries again by itself."}
+	}
 	w.held = held
-	w.mu.Unlock()
 	return func() {
 		w.mu.Lock()
 		if w.held == held {
 			w.held = nil
 			close(held)
+			if w.moved && w.visiting != nil {
+				w.visiting(errMoved)
+			}
 		}
 		w.mu.Unlock()
-	}
+	}, nil
 }
 
 // isRead waits until no session holds the watcher, for a while, and tells whether the configuration that was saved is

@@ -46,7 +46,7 @@ func TestWhatIsReadBackIsNotReadTwice(t *testing.T) {
 				f := newFake(1, "a")
 				d := w.put(1, f)
 				f.take()
-				release := w.m.watcher(d).hold()
+				release := holdNow(t, w.m.watcher(d))
 				test.do(t, w, d, f)
 				release()
 				release() // twice is fine
@@ -91,7 +91,7 @@ func TestAConfigurationThatWasReadIsNotReadAgainBecauseItIsAnnounced(t *testing.
 		})
 		reads("announced while the configuration is read back", 1, func() {
 			f.change(fakeFolder{ID: "a", Label: "ours"})
-			release := w.m.watcher(d).hold()
+			release := holdNow(t, w.m.watcher(d))
 			if _, _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
@@ -101,7 +101,7 @@ func TestAConfigurationThatWasReadIsNotReadAgainBecauseItIsAnnounced(t *testing.
 			release()
 		})
 		reads("another change while the configuration is read back", 2, func() {
-			release := w.m.watcher(d).hold()
+			release := holdNow(t, w.m.watcher(d))
 			if _, _, err := w.m.watcher(d).readConfig(t.Context(), f, false); err != nil {
 				t.Error(err)
 			}
@@ -130,4 +130,17 @@ func countOf(calls []string, what string) (n int) {
 		}
 	}
 	return n
+}
+
+// holdNow holds a watcher as a session does.
+func holdNow(t *testing.T, w *watcher) (release func()) {
+	t.Helper()
+	w.mu.Lock()
+	daemon := w.daemon
+	w.mu.Unlock()
+	release, err := w.hold(daemon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release
 }

@@ -39,7 +39,12 @@ func (m *Mirror) Session(ctx context.Context, id fleet.DeviceID) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Session{opened, w, w.hold()}, nil
+	release, err := w.hold(d)
+	if err != nil {
+		opened.Close()
+		return nil, err
+	}
+	return &Session{opened, w, release}, nil
 }
 
 // Close ends the session.
@@ -108,10 +113,16 @@ func (s *Session) mayWrite(ctx context.Context) error {
 }
 
 // TryAccess asks the daemon of a device something with another API key or at another port, over a connection of its
-// own. It goes only to the certificate behind which the device answered last, or to the address in its record.
+// own. It goes only to the certificate behind which the device answered last, or to the address in its record. A daemon
+// that is reached by its agent is asked through that, which follows the daemon's own settings: it has the key and port.
 func (m *Mirror) TryAccess(ctx context.Context, device *fleet.Registered, access fleet.Access) error {
 	if device.Altered {
 		return alteredDevice(device.ID)
+	}
+	if w := m.watcher(device.ID); w != nil {
+		if agent := w.agent(); agent != "" {
+			return m.tryAccess(ctx, Target{Device: device.ID, Address: agent, Introduced: fleet.ByAgent})
+		}
 	}
 	host, s := device.APIAddress, m.Snapshot(device.ID)
 	if s != nil && s.Host() != "" {
@@ -130,6 +141,10 @@ func (m *Mirror) TryAccess(ctx context.Context, device *fleet.Registered, access
 	if device.APIAddress != "" {
 		target.Introduced = fleet.ByPerson
 	}
+	return m.tryAccess(ctx, target)
+}
+
+func (m *Mirror) tryAccess(ctx context.Context, target Target) error {
 	daemon := m.o.Dial(target)
 	defer daemon.Close()
 	_, err := daemon.Status(ctx)

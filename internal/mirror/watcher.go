@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -46,13 +47,16 @@ type watcher struct {
 	ended       bool
 	daemon      Daemon
 	target      Target
-	pin         string           // in use: as given, or that of the first use
-	given       string           // the pin in the registry, as far as is known: what was learnt is there once it is kept
-	configBegan time.Time        // when the request of the current configuration was sent
-	configSum   stconfig.TextSum // of the current configuration as the daemon wrote it; zero when that is not known
-	pausedNow   map[string]bool  // the folders that are paused, by the current configuration
-	restart     expectation      // of the API, because of what Muster sends
-	held        chan struct{}    // closed when the session that changes the configuration is done; nil without one
+	pin         string                  // in use: as given, or that of the first use
+	given       string                  // the pin in the registry, as far as is known: what was learnt comes there
+	configBegan time.Time               // when the request of the current configuration was sent
+	configSum   stconfig.TextSum        // of the current configuration as the daemon wrote it; zero when that is not known
+	pausedNow   map[string]bool         // the folders that are paused, by the current configuration
+	restart     expectation             // of the API, because of what Muster sends
+	held        chan struct{}           // closed when the session that changes the configuration is done; nil without one
+	visiting    context.CancelCauseFunc // ends the visit under way; nil without one
+	moved       bool                    // the visit ends as soon as no session holds the watcher
+	readdressed bool                    // the daemon is reached in another way than was told
 }
 
 // newWatcher takes over what the one before it knew. The caller holds Mirror.mu.
@@ -152,6 +156,10 @@ func (w *watcher) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
+		if errors.Is(err, errMoved) {
+			pause.reset()
+			continue
+		}
 		s := w.snapshot.Load()
 		if s.Connection == fleet.Online && time.Since(s.Since) >= steadyFor {
 			pause.reset()
@@ -192,12 +200,27 @@ func (w *watcher) visit(ctx context.Context) error {
 	if w.altered {
 		return alteredDevice(w.device.ID)
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w.beginVisit(cancel)
+	err := w.contact(ctx)
+	if w.endVisit(); errors.Is(context.Cause(ctx), errMoved) {
+		return errMoved
+	}
+	return err
+}
+
+// contact finds the daemon and follows it.
+func (w *watcher) contact(ctx context.Context) error {
 	_, pin := w.pins()
 	found, err := w.m.o.Resolver.Resolve(ctx, w.device, pin != "")
 	if err != nil {
 		return err
 	}
 	if err := w.m.connects.Wait(ctx); err != nil {
+		return err
+	}
+	if err := w.beforeOtherWay(ctx, found); err != nil {
 		return err
 	}
 	d := w.dial(found)
@@ -216,7 +239,7 @@ func alteredDevice(id fleet.DeviceID) error {
 
 // dial makes the daemon's client, or keeps the one there is when nothing about it changed.
 func (w *watcher) dial(found Found) Daemon {
-	address := hostPort(found.Host, w.device.APIPort)
+	address := cmp.Or(found.Agent, hostPort(found.Host, w.device.APIPort))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ended {
@@ -234,6 +257,7 @@ func (w *watcher) dial(found Found) Daemon {
 	if s := w.snapshot.Load(); s.Address != address || s.FoundBy != found.By {
 		next := *s
 		next.Address, next.FoundBy = address, found.By
+		w.readdressed = true
 		w.snapshot.Store(&next)
 	}
 	return w.daemon
@@ -296,8 +320,12 @@ func (w *watcher) observe(o fleet.Observation, tell bool) {
 const reasonConnected, nextConnected = "connected", "Its events are followed."
 
 func (w *watcher) connected(s *Snapshot) Aspect {
+	var aspect Aspect
+	if w.readdressed {
+		w.readdressed, aspect = false, ConnectionChanged
+	}
 	if s.Connection == fleet.Online {
-		return w.answeredAgain(s)
+		return aspect | w.answeredAgain(s)
 	}
 	s.Connection, s.Since, s.NextTry = fleet.Online, time.Now(), time.Time{}
 	s.Reason, s.Next = reasonConnected, nextConnected

@@ -170,6 +170,7 @@ type Input struct {
 type Facts struct {
 	APIPort      int    // in Muster's record
 	APIAddress   string // host name or IP that Muster uses; "" when it knows none
+	ByAgent      bool   // Muster reaches the daemon by the agent on its machine, which follows where the API listens
 	AddressFixed bool   // the daemon reports guiAddressOverridden
 	System       fleet.System
 	Roots        []string                  // folder roots of the device

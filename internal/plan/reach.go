@@ -24,13 +24,16 @@ func whyOutOfReach(g guard, p place) string {
 	switch {
 	case p.to.Kind() != stconfig.String || err != nil || is == 0:
 		return "this is not an address of the form HOST:PORT on which Muster could reach the daemon"
-	case is != was && was != g.facts.APIPort:
+	case is != was && !g.facts.ByAgent && was != g.facts.APIPort:
 		return fmt.Sprintf("Muster reaches the daemon at port %d, and its API listens at %d: something in between "+
 			"forwards the port, "+
 			"and Muster could not follow it to another", g.facts.APIPort, was)
 	case listensThere(listeners(g.observed), host, port) || listensThere(listeners(p.after), host, port):
 		return "the daemon listens for other devices there: its API could not"
 	case !g.reaches(host):
+		if g.facts.ByAgent {
+			return "the daemon is reached by the agent on its machine: use a loopback address or a wildcard"
+		}
 		return "Muster reaches the daemon at another host: use that one or a wildcard"
 	}
 	return ""
@@ -54,6 +57,8 @@ func (g guard) reaches(host string) bool {
 	switch {
 	case host == "":
 		return true
+	case g.facts.ByAgent:
+		return strings.EqualFold(host, "localhost") || err == nil && (listens.IsUnspecified() || listens.IsLoopback())
 	case err != nil:
 		return g.facts.APIAddress != "" && strings.EqualFold(host, g.facts.APIAddress)
 	case listens.IsUnspecified():

@@ -77,6 +77,7 @@ type Session interface {
 type Known struct {
 	Online       bool
 	Address      string // host that is used to reach it; "" when none is known
+	ByAgent      bool   // it is reached by its agent
 	AddressFixed bool   // it reports guiAddressOverridden
 	TooOld       bool   // it has no /rest/config
 	Version      fleet.Version

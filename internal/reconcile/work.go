@@ -255,8 +255,9 @@ func (e *Engine) planInput(ctx context.Context, j *job, secrets *secretCache) pl
 func (e *Engine) guardFacts(ctx context.Context, j *job) plan.Facts {
 	r, id := j.current, j.m.id
 	return plan.Facts{
-		APIPort: r.Devices[id].APIPort, APIAddress: j.known.Address, AddressFixed: j.known.AddressFixed,
-		System: j.known.System, Roots: r.RootsOf(id),
+		APIPort: r.Devices[id].APIPort, APIAddress: j.known.Address, ByAgent: j.known.ByAgent,
+		AddressFixed: j.known.AddressFixed,
+		System:       j.known.System, Roots: r.RootsOf(id),
 		Registered:  func(id fleet.DeviceID) bool { return r.Devices[id] != nil },
 		FolderPaths: func() ([]string, error) { return e.o.Store.FolderPaths(ctx, id) },
 	}

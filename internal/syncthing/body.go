@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,10 +19,17 @@ const (
 // pieces are what bodies are read into, used again and again: answers without end do not need memory without end.
 var pieces = sync.Pool{New: func() any { return new([pieceBytes]byte) }}
 
+// patience is what bounds the time and the memory that a body takes.
+type patience struct {
+	clock clock
+	big   chan struct{}
+}
+
+// clock ends the reading of a body at a time.
+type clock interface{ SetReadDeadline(t time.Time) error }
+
 // readBody reads the body of an answer within the limits.
-func (cn *conn) readBody(
-	ctx context.Context, response *http.Response, k call, l Limits, big chan struct{},
-) ([]byte, error) {
+func readBody(ctx context.Context, response *http.Response, k call, l Limits, p patience) ([]byte, error) {
 	limit := k.maxBytes
 	if response.StatusCode != http.StatusOK {
 		limit = min(limit, l.SmallBytes) // an error text
@@ -38,8 +44,8 @@ func (cn *conn) readBody(
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unbelievable("it sends a compressed answer although none was asked for")
 	}
-	paced := pacedReader{conn: cn.tcp, body: response.Body, wait: k.wait, began: time.Now(), limits: l}
-	b := body{paced: paced, limit: limit, big: big}
+	paced := pacedReader{clock: p.clock, body: response.Body, wait: k.wait, began: time.Now(), limits: l}
+	b := body{paced: paced, limit: limit, big: p.big}
 	if passed > 0 {
 		b.sifter, b.spare = k.sifter, passed
 	}
@@ -189,7 +195,7 @@ func (b *body) release() {
 // longer than the body's limit. The clock starts with the first byte: the header of a poll comes at once, its body
 // when there are events.
 type pacedReader struct {
-	conn   net.Conn
+	clock  clock
 	body   io.Reader
 	wait   time.Duration // for the first byte
 	began  time.Time
@@ -203,7 +209,7 @@ func (p *pacedReader) Read(b []byte) (int, error) {
 	if p.read == 0 {
 		allowed += p.wait
 	}
-	_ = p.conn.SetReadDeadline(p.began.Add(allowed))
+	_ = p.clock.SetReadDeadline(p.began.Add(allowed))
 	n, err := p.body.Read(b)
 	if p.read == 0 {
 		p.began = time.Now()

@@ -2,6 +2,9 @@
 // keeps every answer within limits of size, depth and time, and turns failures into errors that a person understands.
 // It keeps nothing, repeats no write and decides nothing: that is the business of mirror and reconcile.
 //
+// A daemon whose agent has connected is reached through that tunnel: each request is one stream of it. What is kept
+// from call to call is then only which tunnel that is, and what was proven through it.
+//
 // While a daemon is followed or visited, the client keeps one connection, which long poll and short requests use in
 // turn. What cannot wait for the poll opens a second one, one per daemon at a time, never kept. Every connection
 // speaks first: a silent one would stall the daemon. All have a place in the budget of connections; see Places.
@@ -13,6 +16,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -43,6 +47,10 @@ type Options struct {
 	// Measured is told what each request to a daemon was for, how long it took and what came of it. It must be quick.
 	Measured func(during string, took time.Duration, err error)
 
+	// Agent gives the tunnel of a device whose target was introduced by its agent. It takes requests for any host, and
+	// answers with a *fleet.Error where the agent itself refuses them. The value stands for one connection of the agent.
+	Agent func(fleet.DeviceID) (http.RoundTripper, error)
+
 	// Places bounds the connections to all daemons together. Nil means no such bound.
 	Places Places
 
@@ -61,6 +69,7 @@ type Client struct {
 	sessions tls.ClientSessionCache
 	measured func(during string, took time.Duration, err error)
 	places   Places
+	agent    func(fleet.DeviceID) (http.RoundTripper, error)
 
 	kept      chan *conn    // holds the kept connection while it is not in use, nil before it is opened
 	told      *conn         // the kept one on which the daemon last told its status or events; of who holds kept
@@ -74,6 +83,7 @@ type Client struct {
 	claimed  string            // fingerprint to which the key may have been sent before anything was pinned; see claim
 	verified string            // fingerprint of the certificate behind which myID was right
 	shown    fleet.Certificate // by the last connection
+	through  http.RoundTripper // the tunnel through which myID was right
 	keeping  bool              // Keep or Visit was called, and neither CloseIdle nor Close since
 	place    place             // of the kept connection
 	closed   bool
@@ -87,10 +97,10 @@ func New(t Target, o Options) *Client {
 	}
 	c := &Client{
 		target: t, limits: o.Limits.withDefaults(), log: log.With("device", t.Device), big: o.BigAnswers, pin: t.Pin,
-		measured: o.Measured,
-		places:   o.Places, kept: make(chan *conn, 1), second: make(chan struct{}, 1),
+		measured: o.Measured, agent: o.Agent,
+		places: o.Places, kept: make(chan *conn, 1), second: make(chan struct{}, 1),
 	}
-	if c.places == nil {
+	if c.places == nil || t.Introduced == fleet.ByAgent { // its tunnel has a place
 		c.places = unbounded{}
 	}
 	dialer := net.Dialer{Timeout: c.limits.Dial, KeepAlive: time.Minute}

@@ -24,8 +24,9 @@ const (
 // conn is one HTTP/1.1 connection. net/http's own would cost two more goroutines and twice the memory for each of the
 // thousands of polls that hang here most of the time.
 type conn struct {
-	tcp        net.Conn // below TLS
-	stream     net.Conn // what requests go through: TLS, or tcp itself
+	tunnel     http.RoundTripper // nil: it is direct; else there is nothing of the next four
+	tcp        net.Conn          // below TLS
+	stream     net.Conn          // what requests go through: TLS, or tcp itself
 	meter      *meter
 	reader     *bufio.Reader
 	host       string            // of the Host header
@@ -42,7 +43,9 @@ func newConn(tcp, stream net.Conn, host string, shown fleet.Certificate) *conn {
 
 func (cn *conn) close() {
 	cn.broken = true
-	_ = cn.stream.Close()
+	if cn.stream != nil {
+		_ = cn.stream.Close()
+	}
 }
 
 // meter bounds how many bytes may be read before the bound is raised: textproto reads a header of any length.
@@ -87,6 +90,9 @@ func (cn *conn) roundTrip(ctx context.Context, k call, key fleet.Secret, l Limit
 	if err := ctx.Err(); err != nil {
 		return reply{}, interrupted(ctx) // nothing sent: the connection is still good
 	}
+	if cn.tunnel != nil {
+		return cn.throughTunnel(ctx, k, l, big)
+	}
 	stop := context.AfterFunc(ctx, func() { _ = cn.tcp.Close() })
 	defer stop()
 	kept := false
@@ -102,7 +108,7 @@ func (cn *conn) roundTrip(ctx context.Context, k call, key fleet.Secret, l Limit
 		return reply{}, cn.trouble(ctx, k, err)
 	}
 	_ = cn.tcp.SetWriteDeadline(time.Time{})
-	body, err := cn.readBody(ctx, response, k, l, big)
+	body, err := readBody(ctx, response, k, l, patience{cn.tcp, big})
 	if err != nil {
 		return reply{}, cn.trouble(ctx, k, err)
 	}

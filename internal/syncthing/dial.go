@@ -25,6 +25,9 @@ const (
 // open connects, and decides whether the peer may be given the key; see prove. Whether the daemon behind the
 // connection is the right one is settled by the first status.
 func (c *Client) open(ctx context.Context) (*conn, error) {
+	if c.target.Introduced == fleet.ByAgent {
+		return c.openTunnel()
+	}
 	cn, err := c.connect(ctx)
 	if err != nil {
 		return nil, err

@@ -60,9 +60,12 @@ func (c *Client) identify(cn *conn, status []byte) error {
 	if s.MyID != c.target.Device {
 		return wrongDevice(c.target.Device, s.MyID)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cn.tunnel != nil {
+		c.through = cn.tunnel
+	}
 	if found := cn.shown.Fingerprint; found != "" {
-		c.mu.Lock()
-		defer c.mu.Unlock()
 		if c.pin != "" && c.pin != found {
 			return wrongPin(c.target, c.pin, cn.shown)
 		}

@@ -378,7 +378,7 @@ func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = t; return nil 
 func TestTheRateOfABodyCountsFromItsFirstByte(t *testing.T) {
 	l := Limits{Grace: 10 * time.Second, Body: time.Minute, MinRate: 1000}
 	conn, began := &deadlines{}, time.Now().Add(-time.Hour)
-	p := &pacedReader{conn: conn, body: strings.NewReader(strings.Repeat("x", 200_000)), wait: 50 * time.Second,
+	p := &pacedReader{clock: conn, body: strings.NewReader(strings.Repeat("x", 200_000)), wait: 50 * time.Second,
 		began: began, limits: l}
 	read := func(n int) { _, _ = io.ReadFull(p, make([]byte, n)) }
 	read(1)

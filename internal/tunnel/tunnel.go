@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,7 +152,14 @@ func (t *Tunnel) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !accepted {
 		return nil, errRefused
 	}
-	return t.send(request)
+	response, err := t.send(request)
+	if err != nil {
+		return nil, err
+	}
+	if err := refused(request, response); err != nil {
+		return nil, err
+	}
+	return response, nil
 }
 
 func (t *Tunnel) send(request *http.Request) (*http.Response, error) {
@@ -190,6 +196,3 @@ func (b *body) Close() error {
 	b.once.Do(func() { <-b.tunnel.streams })
 	return err
 }
-
-// URL is where a path of the daemon's API is asked for through a tunnel. The path is escaped.
-func URL(path string) (*url.URL, error) { return url.Parse("https://agent" + path) }

@@ -59,38 +59,62 @@ func (a *App) serveAgents() {
 // admit decides about an agent that has connected. A registered device is let in without any question: its certificate
 // is its ID.
 func (a *App) admit(ctx context.Context, r tunnel.Request) (tunnel.Status, error) {
-	registry, err := a.store.Registry(ctx)
+	answer, err := a.enrolled.Admit(ctx, arrival(r.Device, r.Hello, r.Address))
 	if err != nil {
 		return tunnel.Status{}, err
 	}
-	if registry.Devices[r.Device] != nil {
-		return accepted, nil
-	}
-	return tunnel.Status{State: tunnel.Waiting, Message: "this device waits until an administrator accepts it"}, nil
+	return statusOf(answer), nil
 }
 
-var (
-	accepted = tunnel.Status{State: tunnel.Accepted, Message: "this device is managed"}
-	removed  = tunnel.Status{State: tunnel.Refused, Message: "this device was removed from the server",
-		Hint: "Stop the agent, or ask an administrator to register the device again."}
-)
-
-// tellAgent tells a device's agent what became of the device in the registry.
-func (a *App) tellAgent(id fleet.DeviceID) {
-	registry, err := a.store.Registry(context.Background()) // from memory
+func arrival(device fleet.DeviceID, hello tunnel.Hello, address string) fleet.Arrival {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		a.log.Error("agent not told", logkey.Device, id, logkey.Err(err))
+		host = address
+	}
+	return fleet.Arrival{Device: device, Name: hello.Name, System: hello.System, Version: hello.Version,
+		APIPort: hello.APIPort, Address: host, Key: fleet.NewSecret(hello.Key)}
+}
+
+func statusOf(answer fleet.EnrollmentAnswer) tunnel.Status {
+	status := tunnel.Status{State: tunnel.Refused, Message: answer.Message, Hint: answer.Hint}
+	switch answer.Status {
+	case fleet.EnrollmentAccepted:
+		status.State = tunnel.Accepted
+	case fleet.EnrollmentWaiting:
+		status.State = tunnel.Waiting
+	}
+	return status
+}
+
+var removed = tunnel.Status{State: tunnel.Refused, Message: "this device was removed from the server",
+	Hint: "Stop the agent, or ask an administrator to register the device again."}
+
+// tellAgent tells a device's agent what was decided about the device.
+func (a *App) tellAgent(ctx context.Context, id fleet.DeviceID) {
+	is, connected := a.hub.Info(id)
+	if !connected {
 		return
 	}
-	if registry.Devices[id] != nil {
-		a.hub.Tell(id, accepted)
-	} else if _, err := a.hub.Connected(id); err == nil {
-		a.hub.Tell(id, removed)
+	registry, err := a.store.Registry(ctx)
+	if err == nil && is.Status.State == tunnel.Accepted {
+		if registry.Devices[id] == nil {
+			a.hub.Tell(id, removed)
+		}
+		return
 	}
+	answer, err := a.enrolled.Admit(ctx, arrival(id, is.Hello, is.Address))
+	if err != nil {
+		a.log.Error("agent not told what was decided", logkey.Device, id, logkey.Err(err))
+		return
+	}
+	a.hub.Tell(id, statusOf(answer))
 }
 
 // chooseWay has the mirror reach a device in another way where its agent has come or gone.
 func (a *App) chooseWay(id fleet.DeviceID) {
+	if _, connected := a.hub.Info(id); !connected {
+		a.enrolled.Left(id)
+	}
 	s := a.mirror.Snapshot(id)
 	if s == nil {
 		return

@@ -98,16 +98,16 @@ func (a *App) forward(ctx context.Context) error {
 			return ctx.Err()
 		}
 		devices := a.changes.takeDevices()
-		a.forwardCommitted()
+		a.forwardCommitted(ctx)
 		for id, is := range devices {
 			a.forwardDevice(id, is)
-			a.forwardCommitted()
+			a.forwardCommitted(ctx)
 		}
 	}
 }
 
 // forwardCommitted tells the engines what people changed.
-func (a *App) forwardCommitted() {
+func (a *App) forwardCommitted(ctx context.Context) {
 	changed := a.changes.takeCommitted()
 	if changed.Empty() {
 		return
@@ -119,8 +119,11 @@ func (a *App) forwardCommitted() {
 	a.engine.ConsentsGiven(changed.Consented)
 	a.engine.AdmissionChanged(changed.Admitted)
 	for id := range changed.Devices {
-		a.tellAgent(id)
+		a.tellAgent(ctx, id)
 		a.runner.DevicePut(id)
+	}
+	for id := range changed.Decided {
+		a.tellAgent(ctx, id)
 	}
 	if changed.Modes {
 		a.runner.AllChanged()

@@ -96,7 +96,7 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 			return health.Blocking(part, ready(ctx))
 		}}
 	}
-	return []health.Check{
+	checks := []health.Check{
 		blocking(fleet.PartDatabase, a.store.Ready),
 		blocking(fleet.PartLock, func(context.Context) error { return a.store.LockLost() }),
 		blocking(fleet.PartWorkers, pool.Ready),
@@ -105,6 +105,11 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 		{Part: fleet.PartCertificate, Run: func(context.Context) *fleet.Impairment { return a.socket.Impairment() }},
 		{Part: fleet.PartProofs, Run: func(context.Context) *fleet.Impairment { return a.store.Tampering() }},
 	}
+	if a.provider != nil {
+		checks = append(checks, health.Check{Part: fleet.PartSignOn,
+			Run: func(context.Context) *fleet.Impairment { return a.provider.Impairment() }})
+	}
+	return checks
 }
 
 // checkDescriptors tells whether every daemon is followed.

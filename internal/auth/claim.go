@@ -30,7 +30,7 @@ type claim struct {
 // outlasts the request.
 func (p *People) proven(ctx context.Context, c claim, do func(ctx context.Context, outdated bool) error) error {
 	try, right := attempt{c.account, c.from.Address, p.knows(c.user, c.from.Device)}, success(c.account)
-	if err := p.throttle.begin(try, p.Now()); err != nil {
+	if err := p.throttle.begin(try, p.Uptime()); err != nil {
 		p.log.Warn("too many attempts to log in", logkey.Address, c.from.Address)
 		return err
 	}
@@ -40,7 +40,7 @@ func (p *People) proven(ctx context.Context, c claim, do func(ctx context.Contex
 		return err
 	}
 	defer leave()
-	if err := p.throttle.begin(right, p.Now()); err != nil {
+	if err := p.throttle.begin(right, p.Uptime()); err != nil {
 		p.throttle.forgive(try)
 		p.log.Warn("too many log-ins of one user", logkey.Address, c.from.Address)
 		return err

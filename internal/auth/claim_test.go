@@ -175,3 +175,31 @@ func TestGuessesAtOneAccountFilledTheAudit(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// A clock that was set back by an hour kept every person out for that hour; one that was set forward forgot what was
+// tried.
+func TestAClockThatIsSetKeepsNobodyOutAndForgetsNoAttempt(t *testing.T) {
+	p := newPeople(t)
+	p.user("anna", fleet.RoleViewer)
+	from := Client{Address: "192.0.2.7"}
+	wrong := func() fleet.Code {
+		_, err := p.LogIn(t.Context(), "anna", "wrong password", from)
+		return fleet.CodeOf(err)
+	}
+	for n := range perAccount.burst {
+		if code := wrong(); code != fleet.CodeUnauthorized {
+			t.Fatalf("attempt %d: got %s", n, code)
+		}
+	}
+	for _, by := range []time.Duration{-time.Hour, 24 * time.Hour, -24 * time.Hour} {
+		p.set(p.now().Add(by))
+		if code := wrong(); code != fleet.CodeTooMany {
+			t.Errorf("the clock was set by %v: got %s, want the attempts to count", by, code)
+		}
+	}
+	p.set(noon.Add(-time.Hour))
+	p.move(p.now().Add(perAccount.interval))
+	if _, err := p.LogIn(t.Context(), "anna", goodPassword, from); err != nil {
+		t.Errorf("after an interval: got %v", err)
+	}
+}

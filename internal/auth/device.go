@@ -38,7 +38,7 @@ func (s *SignOn) HasDevices(ctx context.Context) bool { return s.Provider.HasDev
 
 // BeginDevice begins the log-in of a program.
 func (s *SignOn) BeginDevice(ctx context.Context, from Client) (DeviceLogIn, error) {
-	if err := s.People.throttle.begin(deviceBeginning(from.Address), s.People.Now()); err != nil {
+	if err := s.People.throttle.begin(deviceBeginning(from.Address), s.People.Uptime()); err != nil {
 		return DeviceLogIn{}, err
 	}
 	leave, err := s.enter()
@@ -64,7 +64,7 @@ func (s *SignOn) FinishDevice(ctx context.Context, handle string, from Client) (
 		return Started{}, 0, &fleet.Error{Code: fleet.CodeUnauthorized,
 			Message: "this log-in was not begun here, or the code was not typed in time", Hint: "Type `muster login` again."}
 	}
-	if err := s.People.throttle.begin(deviceQuestion{begun.ID, begun.Interval}, s.People.Now()); err != nil {
+	if err := s.People.throttle.begin(deviceQuestion{begun.ID, begun.Interval}, s.People.Uptime()); err != nil {
 		return Started{}, 0, err
 	}
 	leave, err := s.enter()

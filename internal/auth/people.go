@@ -38,6 +38,7 @@ type PeopleStore interface {
 
 	SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
 	EndSignedOn(ctx context.Context, of fleet.Identity) error
+	SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Session, error)
 
 	RecordBoundedBySubject(ctx context.Context, what, subject, detail string) error
 }
@@ -51,12 +52,13 @@ const (
 type PeopleOptions struct {
 	Store     PeopleStore
 	Log       *slog.Logger
-	Now       func() time.Time // nil: time.Now
-	DeviceKey []byte           // authenticates device cookies
-	Idle      time.Duration    // ends a session that was not used for so long; 0: a day
-	Life      time.Duration    // ends a session after its log-in; 0: a week
-	Cost      PasswordCost     // of new password hashes; zero: DefaultPasswordCost
-	Issuer    string           // of single sign-on; "": it is off, and sessions of its users do not count
+	Now       func() time.Time     // nil: time.Now
+	Uptime    func() time.Duration // of a clock that no one sets, for limits; nil: since NewPeople
+	DeviceKey []byte               // authenticates device cookies
+	Idle      time.Duration        // ends a session that was not used for so long; 0: a day
+	Life      time.Duration        // ends a session after its log-in; 0: a week
+	Cost      PasswordCost         // of new password hashes; zero: DefaultPasswordCost
+	Issuer    string               // of single sign-on; "": it is off, and sessions of its users do not count
 }
 
 // People logs users in and out, and recognises their sessions.
@@ -76,6 +78,10 @@ type People struct {
 func NewPeople(o PeopleOptions) *People {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Uptime == nil {
+		began := time.Now() // with a reading of the clock that no one sets
+		o.Uptime = func() time.Duration { return time.Since(began) }
 	}
 	if o.Idle == 0 {
 		o.Idle = defaultIdle

@@ -27,7 +27,8 @@ type people struct {
 	store *outage
 
 	mu sync.Mutex
-	at time.Time // guarded by mu; the store reads it, too
+	at time.Time     // guarded by mu; the store reads it, too
+	up time.Duration // guarded by mu
 }
 
 func (p *people) now() time.Time {
@@ -36,7 +37,22 @@ func (p *people) now() time.Time {
 	return p.at
 }
 
+func (p *people) uptime() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.up
+}
+
+// move lets time pass, or sets the clock back.
 func (p *people) move(to time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.up += max(0, to.Sub(p.at))
+	p.at = to
+}
+
+// set sets the clock, and no time passes.
+func (p *people) set(to time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.at = to
@@ -85,7 +101,7 @@ func newPeople(t *testing.T) *people {
 	}
 	t.Cleanup(func() { _ = opened.Close() })
 	p.store = &outage{Store: opened}
-	p.People = NewPeople(PeopleOptions{Store: p.store, Log: slog.New(slog.DiscardHandler), Now: p.now,
+	p.People = NewPeople(PeopleOptions{Store: p.store, Log: slog.New(slog.DiscardHandler), Now: p.now, Uptime: p.uptime,
 		DeviceKey: []byte("device"), Cost: cheap})
 	return p
 }

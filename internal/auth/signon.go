@@ -25,6 +25,7 @@ const (
 	SignOnLife = 10 * time.Minute
 
 	maxSignOns = 16 // that are at the provider at a time
+	maxLogOuts = 4  // whose tokens are proven at a time; the others wait
 )
 
 // SignOnOptions are what single sign-on is done with.
@@ -39,12 +40,14 @@ type SignOnOptions struct {
 // SignOn logs people in who have logged in to the provider.
 type SignOn struct {
 	SignOnOptions
-	places chan struct{} // holds a token for each log-in that is at the provider
+	places  chan struct{} // holds a token for each log-in that is at the provider
+	logOuts chan struct{} // holds a token for each logout token that is being proven
 }
 
 // NewSignOn starts nothing.
 func NewSignOn(o SignOnOptions) *SignOn {
-	return &SignOn{SignOnOptions: o, places: make(chan struct{}, maxSignOns)}
+	return &SignOn{SignOnOptions: o, places: make(chan struct{}, maxSignOns),
+		logOuts: make(chan struct{}, maxLogOuts)}
 }
 
 // ProviderName is what people call the provider.
@@ -115,7 +118,7 @@ type attemptUse struct {
 func (s *SignOn) proven(ctx context.Context, from Client, used attemptUse,
 	prove func(context.Context) (fleet.ProvenIdentity, error)) (Started, error) {
 	try := signOnTry(from.Address)
-	if err := s.People.throttle.begin(try, s.People.Now()); err != nil {
+	if err := s.People.throttle.begin(try, s.People.Uptime()); err != nil {
 		return Started{}, err
 	}
 	leave, err := s.enter()
@@ -159,6 +162,9 @@ func (s *SignOn) start(ctx context.Context, person fleet.ProvenIdentity, used at
 		return Started{}, s.refuse(ctx, person, from)
 	}
 	started := s.People.newSession(fleet.User{Role: role, Scope: scope, Identity: person.Identity}, from)
+	if person.Session != "" {
+		started.Session.ProviderSession = hashOf(person.Session)
+	}
 	user, err := s.People.Store.SignOn(fleet.WithActor(ctx, fleet.Anonymous), fleet.SignOn{
 		Identity: person.Identity, Names: namesFor(person), Role: role, Scope: scope, Session: started.Session,
 		Attempt: used.hash, AttemptUntil: used.until,

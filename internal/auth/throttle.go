@@ -25,15 +25,17 @@ var (
 	perSuccess = rate{10, 10 * time.Second} // of an account, with its password
 )
 
-// throttle limits the attempts to log in. It is memory of this process only: a restart forgives what was tried.
+// throttle limits the attempts to log in. It is memory of this process only: a restart forgives what was tried. Its
+// time is the uptime, which no one sets: a clock that is set back keeps nobody out for the difference, and one that is
+// set forward forgives nothing.
 //
 // A client that logged in to an account before proves that with its device cookie, and has a limit of its own: what
 // others try does not keep it out.
 type throttle struct {
 	mu sync.Mutex
-	// counters are guarded by mu. A counter is the time when as many attempts are possible again as ever. One that is
-	// over is deleted, and inAll bounds how many are added: the map stays small whatever is tried.
-	counters map[counter]time.Time
+	// counters are guarded by mu. A counter is the uptime at which as many attempts are possible again as ever. One that
+	// is over is deleted, and inAll bounds how many are added: the map stays small whatever is tried.
+	counters map[counter]time.Duration
 }
 
 // counter is what attempts are counted for.
@@ -42,7 +44,7 @@ type counter struct {
 	of   string
 }
 
-func newThrottle() *throttle { return &throttle{counters: map[counter]time.Time{}} }
+func newThrottle() *throttle { return &throttle{counters: map[counter]time.Duration{}} }
 
 // attempt is one try to log in.
 type attempt struct {
@@ -117,32 +119,27 @@ type limited interface {
 	refusal(wait time.Duration) error
 }
 
-// begin counts an attempt, or answers too_many and counts nothing.
-func (t *throttle) begin(a limited, now time.Time) error {
+// begin counts an attempt, or answers too_many and counts nothing. now is the uptime.
+func (t *throttle) begin(a limited, now time.Duration) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(now)
 	var wait time.Duration
 	for _, c := range a.counters() {
 		full := time.Duration(c.rate.burst) * c.rate.interval
-		wait = max(wait, t.until(c, now).Sub(now)+c.rate.interval-full)
+		wait = max(wait, t.until(c, now)-now+c.rate.interval-full)
 	}
 	if wait > 0 {
 		return a.refusal(wait)
 	}
 	for _, c := range a.counters() {
-		t.counters[c] = t.until(c, now).Add(c.rate.interval)
+		t.counters[c] = t.until(c, now) + c.rate.interval
 	}
 	return nil
 }
 
 // until is a counter, now where it is over. The caller holds mu.
-func (t *throttle) until(c counter, now time.Time) time.Time {
-	if until := t.counters[c]; until.After(now) {
-		return until
-	}
-	return now
-}
+func (t *throttle) until(c counter, now time.Duration) time.Duration { return max(t.counters[c], now) }
 
 // forgive takes back what begin counted.
 func (t *throttle) forgive(a limited) {
@@ -150,7 +147,7 @@ func (t *throttle) forgive(a limited) {
 	defer t.mu.Unlock()
 	for _, c := range a.counters() {
 		if until, counted := t.counters[c]; counted {
-			t.counters[c] = until.Add(-c.rate.interval)
+			t.counters[c] = until - c.rate.interval
 		}
 	}
 }
@@ -158,12 +155,12 @@ func (t *throttle) forgive(a limited) {
 // forgetAbove is how many counters there are before it is worth while to look for those that are over.
 const forgetAbove = 1000
 
-func (t *throttle) forget(now time.Time) {
+func (t *throttle) forget(now time.Duration) {
 	if len(t.counters) < forgetAbove {
 		return
 	}
 	for c, until := range t.counters {
-		if !until.After(now) {
+		if until <= now {
 			delete(t.counters, c)
 		}
 	}

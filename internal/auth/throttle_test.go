@@ -11,8 +11,11 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
+// begun is how long the process runs already.
+const begun = 12 * time.Hour
+
 // spend makes attempts until one is refused, and gives how many were not.
-func spend(t *testing.T, limits *throttle, at time.Time, next func(n int) limited) int {
+func spend(t *testing.T, limits *throttle, at time.Duration, next func(n int) limited) int {
 	t.Helper()
 	for n := range 100_000 {
 		if err := limits.begin(next(n), at); err != nil {
@@ -43,17 +46,17 @@ func TestAttemptsAreLimitedPerAccountPerAddressAndInAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := newThrottle()
-			if got := spend(t, limits, noon, test.next); got != test.want.burst {
+			if got := spend(t, limits, begun, test.next); got != test.want.burst {
 				t.Errorf("got %d attempts at once, want %d", got, test.want.burst)
 			}
-			later := noon.Add(3 * test.want.interval)
+			later := begun + 3*test.want.interval
 			if got := spend(t, limits, later, test.next); got != 3 {
 				t.Errorf("got %d attempts after three intervals, want 3", got)
 			}
 			for range 1000 { // what is refused makes nobody wait longer
 				_ = limits.begin(test.next(0), later)
 			}
-			if err := limits.begin(test.next(0), later.Add(test.want.interval)); err != nil {
+			if err := limits.begin(test.next(0), later+test.want.interval); err != nil {
 				t.Errorf("got %v after an interval", err)
 			}
 		})
@@ -66,7 +69,7 @@ func TestAnAttackerKeepsNoKnownDeviceOut(t *testing.T) {
 	limits, most := newThrottle(), 0
 	user := attempt{account: "anna", address: "192.0.2.1", known: true} // at the address of the attacker
 	for n := range 12 * 60 {
-		at := noon.Add(time.Duration(n) * time.Minute)
+		at := begun + time.Duration(n)*time.Minute
 		spend(t, limits, at, func(int) limited { return attempt{account: "anna", address: "192.0.2.1"} })
 		spend(t, limits, at, func(i int) limited { return attempt{account: fmt.Sprint(n, i), address: fmt.Sprint(n, i)} })
 		if n%60 == 0 { // once an hour, with a mistyped password first
@@ -87,7 +90,7 @@ func TestAnAttackerKeepsNoKnownDeviceOut(t *testing.T) {
 func TestALogInThatSucceedsIsNoFailure(t *testing.T) {
 	limits := newThrottle()
 	for range 10 * perAccount.burst {
-		if err := limits.begin(attempt{account: "a", address: "192.0.2.1"}, noon); err != nil {
+		if err := limits.begin(attempt{account: "a", address: "192.0.2.1"}, begun); err != nil {
 			t.Fatal(err)
 		}
 		limits.forgive(attempt{account: "a", address: "192.0.2.1"})

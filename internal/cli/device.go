@@ -150,7 +150,12 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 		if err != nil {
 			return err
 		}
-		if trust.Altered || trust.Presented.Fingerprint == "" || trust.Presented.Fingerprint == trust.Pinned.Fingerprint {
+		if trust.Altered {
+			fmt.Fprintf(env.Out, "%s\n  Left out: %s. %s\n", named(device), fleet.AlteredReason,
+				fleet.AlteredNext(fleet.DeviceID(device.DeviceID)))
+			continue
+		}
+		if trust.Presented.Fingerprint == "" || trust.Presented.Fingerprint == trust.Pinned.Fingerprint {
 			continue
 		}
 		one := presented{device, trust}

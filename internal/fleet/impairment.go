@@ -12,11 +12,13 @@ const (
 	PartBackup      Part = "backup"
 	PartCertificate Part = "certificate" // of the API
 	PartProofs      Part = "proofs"      // that show whether the database is as Muster wrote it
+	PartSignOn      Part = "singleSignOn"
 )
 
 // Parts are all of them.
 var Parts = []Part{
 	PartDatabase, PartLock, PartWorkers, PartDescriptors, PartBackup, PartCertificate, PartProofs,
+	PartSignOn,
 }
 
 // Impairment says that a part of the service does not work as it should.

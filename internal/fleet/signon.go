@@ -17,6 +17,8 @@ type ProvenIdentity struct {
 	Identity
 	Name   string   // that the person goes by there; may be blank, and may be another person's name here
 	Groups []string // in no order
+
+	Session string // of the person at the provider; "": it names none
 }
 
 // SignOn starts a session of a person that a provider has proven.
@@ -29,4 +31,13 @@ type SignOn struct {
 
 	Attempt      string    // hash of what the log-in was begun with; it starts one session only
 	AttemptUntil time.Time // when it is too old anyway
+}
+
+// SignedOut ends sessions whose person has logged out at the provider.
+type SignedOut struct {
+	Person  Identity // without a subject: whoever has the session
+	Session string   // hash of the session at the provider; "": all of the person
+
+	Token      string    // hash of what the provider said; it counts once
+	TokenUntil time.Time // when it is too old anyway
 }

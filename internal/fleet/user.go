@@ -72,6 +72,8 @@ type Session struct {
 	ExpiresAt    time.Time // the latest end, however much it is used
 	Address      string    // of the client that logged in
 	Client       string    // what the client calls itself
+
+	ProviderSession string // hash of the session at the provider of single sign-on; "": it names none
 }
 
 // Rotation gives a session another token.

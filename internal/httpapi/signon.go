@@ -23,11 +23,14 @@ type SignOn interface {
 	HasDevices(ctx context.Context) bool
 	BeginDevice(ctx context.Context, from auth.Client) (auth.DeviceLogIn, error)
 	FinishDevice(ctx context.Context, handle string, from auth.Client) (auth.Started, time.Duration, error)
+
+	LogOut(ctx context.Context, token string, from auth.Client) error
 }
 
 const (
 	signOnPage   = loginPage + "/single-sign-on"
 	callbackPage = auth.CallbackPath
+	logOutPage   = auth.BackChannelPath
 )
 
 func (s *server) signOnRoutes() []route {
@@ -90,6 +93,7 @@ func (s *server) handleSignOn() {
 	}
 	s.mux.HandleFunc("GET "+signOnPage, s.beginSignOn)
 	s.mux.HandleFunc("GET "+callbackPage, s.finishSignOn)
+	s.mux.HandleFunc("POST "+logOutPage, s.logOutByProvider)
 }
 
 // signOnName is what the button of the log-in page names; "" is none.
@@ -156,6 +160,23 @@ func (s *server) showLoggedOut(w http.ResponseWriter, r *http.Request, who auth.
 	s.showPage(w, r, page{Kind: "out", Title: "Logged out of Muster", SignOn: s.SignOn.ProviderName(),
 		To: s.SignOn.LogOutURL()})
 	return true
+}
+
+// logOutByProvider ends sessions because the provider says so, with a logout token in a form. No browser is involved:
+// what the caller may do is in the token, which the provider has signed.
+func (s *server) logOutByProvider(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		s.fail(w, r, &fleet.Error{Code: fleet.CodeMalformed, Message: "the form is damaged or too large",
+			Hint: "Send the logout token in a form, as logout_token.", Err: err})
+		return
+	}
+	if err := s.SignOn.LogOut(r.Context(), r.PostForm.Get("logout_token"), clientOf(r)); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
 }
 
 // PublicAddress is the URL that people reach the server by, without a path.

@@ -65,3 +65,11 @@ func (c claims) add(more claims) {
 		c[name] = value
 	}
 }
+
+// isLogOut tells whether the claims have the event that makes a token a logout token: a member with an object.
+func (c claims) isLogOut() bool {
+	var events map[string]json.RawMessage
+	var event map[string]json.RawMessage
+	return json.Unmarshal(c["events"], &events) == nil && json.Unmarshal(events[logOutEvent], &event) == nil &&
+		event != nil
+}

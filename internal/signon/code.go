@@ -102,7 +102,7 @@ func (p *Provider) identity(ctx context.Context, k *known, token *oauth2.Token, 
 		return proven, err
 	}
 	return fleet.ProvenIdentity{Identity: fleet.Identity{Issuer: p.Issuer, Subject: idToken.Subject},
-		Name: claims.text(p.NameClaim), Groups: claims.texts(p.GroupsClaim)}, nil
+		Name: claims.text(p.NameClaim), Groups: claims.texts(p.GroupsClaim), Session: claims.text("sid")}, nil
 }
 
 // addUserInfo asks the provider for what the ID token does not say.

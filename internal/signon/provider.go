@@ -24,6 +24,7 @@ import (
 
 const (
 	readAgain  = time.Hour        // what the provider says of itself
+	watchEvery = time.Minute      // whether it answers
 	retryAfter = 10 * time.Second // that could not be read
 )
 
@@ -50,10 +51,11 @@ type Provider struct {
 
 	reading chan struct{} // holds a token while the provider is being read
 
-	mu       sync.Mutex
-	known    *known    // guarded by mu; nil: the provider was never read
-	failed   error     // guarded by mu; why the last reading failed; nil: it did not
-	failedAt time.Time // guarded by mu
+	mu          sync.Mutex
+	known       *known    // guarded by mu; nil: the provider was never read
+	failed      error     // guarded by mu; why the last reading failed; nil: it did not
+	failedAt    time.Time // guarded by mu
+	failedSince time.Time // guarded by mu; when the first one failed after one that did not
 }
 
 // known is what the provider says of itself.
@@ -62,6 +64,7 @@ type known struct {
 	oauth    oauth2.Config
 	provider *oidc.Provider
 	verifier *oidc.IDTokenVerifier
+	logOuts  *oidc.IDTokenVerifier // of logout tokens
 	readAt   time.Time
 }
 
@@ -107,22 +110,33 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// Run reads the provider once in a while until ctx ends, so that the log says whether it can be reached before people
+// Run reads the provider once in a while until ctx ends, so that it is known whether it can be reached before people
 // log in.
 func (p *Provider) Run(ctx context.Context) error {
-	for {
-		pause := readAgain
-		if _, err := p.now(ctx); err != nil {
-			pause = time.Minute
-		}
-		wait := time.NewTimer(pause)
+	for again := time.NewTicker(watchEvery); ; {
+		_, _ = p.readBy(ctx, func() (reading, bool) { return reading{}, false }) // Impairment says what came of it
 		select {
 		case <-ctx.Done():
-			wait.Stop()
+			again.Stop()
 			return ctx.Err()
-		case <-wait.C:
+		case <-again.C:
 		}
 	}
+}
+
+// Impairment says that the provider cannot be read; nil where it can, or was not read yet.
+func (p *Provider) Impairment() *fleet.Impairment {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed == nil {
+		return nil
+	}
+	return &fleet.Impairment{Part: fleet.PartSignOn,
+		Reason: "the provider of single sign-on does not answer as it should since " +
+			p.failedSince.UTC().Format(time.DateTime) + " UTC: nobody can log in with it",
+		Next: "Look whether this machine reaches " + strings.TrimSuffix(p.Issuer, "/") +
+			"/.well-known/openid-configuration; the server's log says what fails. Meanwhile log in with a password or a " +
+			"token, or by the link that `muster login-link` prints. Sessions that have begun go on."}
 }
 
 // reading is what came of reading the provider.
@@ -132,8 +146,11 @@ type reading struct {
 }
 
 // now is the provider as it was read within the hour; older, where it cannot be read.
-func (p *Provider) now(ctx context.Context) (*known, error) {
-	if r, ok := p.recent(); ok {
+func (p *Provider) now(ctx context.Context) (*known, error) { return p.readBy(ctx, p.recent) }
+
+// readBy reads the provider, unless what was read last is enough.
+func (p *Provider) readBy(ctx context.Context, enough func() (reading, bool)) (*known, error) {
+	if r, ok := enough(); ok {
 		return r.known, r.err
 	}
 	select {
@@ -142,13 +159,16 @@ func (p *Provider) now(ctx context.Context) (*known, error) {
 	case <-ctx.Done():
 		return nil, unreachable(ctx.Err())
 	}
-	if r, ok := p.recent(); ok { // another request read it meanwhile
+	if r, ok := enough(); ok { // another request read it meanwhile
 		return r.known, r.err
 	}
 	k, err := p.read(context.WithoutCancel(ctx)) // others wait for it; the client has a limit of its own
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.logChange(err)
+	if err != nil && p.failed == nil {
+		p.failedSince = p.Now()
+	}
 	p.failed, p.failedAt = err, p.Now()
 	if err == nil {
 		p.known = k
@@ -205,6 +225,8 @@ func (p *Provider) read(ctx context.Context) (*known, error) {
 		RedirectURL: p.Callback, Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
 	k.verifier = provider.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID,
 		Now: func() time.Time { return p.Now().Add(-clockSkew) }})
+	// Logout tokens of before the final standard have no expiry: readLogOut checks how old one is.
+	k.logOuts = provider.Verifier(&oidc.Config{ClientID: p.ClientID, SkipExpiryCheck: true})
 	return k, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -339,5 +340,42 @@ func TestThePlaceToLogOutNamesNobody(t *testing.T) {
 	want := l.URL + "/end?client_id=muster&post_logout_redirect_uri=http%3A%2F%2F127.0.0.1%2Fui%2Flogin&realm=x"
 	if got := p.LogOutURL(); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A provider that is away was in the log and on the log-in page only.
+func TestAProviderThatIsAwayIsAnImpairment(t *testing.T) {
+	t.Parallel()
+	l := newLiar(t)
+	var away atomic.Bool
+	l.handle = func(w http.ResponseWriter, _ *http.Request) bool {
+		if away.Load() {
+			http.Error(w, "canary", http.StatusBadGateway)
+		}
+		return away.Load()
+	}
+	p := l.provider(t)
+	if i := p.Impairment(); i != nil {
+		t.Errorf("before it is read: got %+v", i)
+	}
+	read := func() *fleet.Impairment { // as Run does
+		_, _ = p.readBy(t.Context(), func() (reading, bool) { return reading{}, false })
+		return p.Impairment()
+	}
+	if i := read(); i != nil {
+		t.Errorf("while it answers: got %+v", i)
+	}
+	away.Store(true)
+	i := read()
+	if i == nil || i.Part != fleet.PartSignOn || i.Blocking || strings.Contains(i.Reason+i.Next, "canary") ||
+		!strings.Contains(i.Next, l.URL+"/.well-known/openid-configuration") || !strings.Contains(i.Next, "login-link") {
+		t.Fatalf("while it is away: got %+v", i)
+	}
+	if again := read(); again == nil || again.Reason != i.Reason { // or each reading is logged anew
+		t.Errorf("got %+v, want the reason to stay", again)
+	}
+	away.Store(false)
+	if i := read(); i != nil {
+		t.Errorf("once it is back: got %+v", i)
 	}
 }

@@ -44,7 +44,7 @@ func (b *bounded) admit(key boundedKey, now time.Time) (write bool, more int) {
 		w = &window{length: firstWindow, ends: now.Add(firstWindow)}
 		b.windows[key] = w
 	}
-	if !now.Before(w.ends) {
+	if w.over(now) {
 		more = w.next(now)
 	}
 	if w.entries < boundedEntries {
@@ -54,6 +54,9 @@ func (b *bounded) admit(key boundedKey, now time.Time) (write bool, more int) {
 	w.more++
 	return false, more
 }
+
+// over tells whether the window has ended. One that would last longer than it was made for has: the clock was set back.
+func (w *window) over(now time.Time) bool { return !now.Before(w.ends) || w.ends.Sub(now) > w.length }
 
 // next begins the window after one that is over.
 func (w *window) next(now time.Time) (more int) {
@@ -74,7 +77,7 @@ func (b *bounded) over(now time.Time, all bool) map[boundedKey]int {
 	more := map[boundedKey]int{}
 	for key, w := range b.windows {
 		switch {
-		case !all && now.Before(w.ends):
+		case !all && !w.over(now):
 			continue
 		case w.more == 0:
 			delete(b.windows, key)

@@ -48,6 +48,27 @@ func TestWhatComesOftenIsCounted(t *testing.T) {
 	}
 }
 
+// A clock that was set back had refusals counted, and written by no entry, for as long as it was set back.
+func TestAClockThatIsSetBackHidesNoEntries(t *testing.T) {
+	t.Parallel()
+	clock := &stoppedClock{at: seenAt}
+	s := open(t, Options{Home: preparedHome(t), Seal: key(t, 1), Now: clock.now})
+	record := func() {
+		for range boundedEntries + 1 {
+			if err := s.RecordBounded(t.Context(), "request.refused", "x", "y"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	record()
+	clock.move(-24 * time.Hour)
+	record()
+	entries := must(s.Audit(t.Context(), fleet.AuditQuery{What: "request.refused"}))(t)
+	if want := 2*boundedEntries + 1; len(entries) != want { // one says how many more there were
+		t.Errorf("got %d entries, want %d", len(entries), want)
+	}
+}
+
 func TestTheAuditIsSearched(t *testing.T) {
 	onBoth(t, func(t *testing.T, options Options) {
 		clock := &stoppedClock{at: seenAt}

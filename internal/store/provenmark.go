@@ -98,7 +98,7 @@ func (s *Store) wantMarkBelow(level provenLevel) error {
 		Code: fleet.CodeConflict, During: "open database", Message: message,
 		Hint: "If you put back a copy of before the proofs, remove that file and start again: the tokens, users, " +
 			"addresses of devices and lists of secrets in the copy are believed. Otherwise another program writes to the " +
-			"database: find out which, then restore a backup; or delete the row seal_check from the table meta and start again, which " +
-			"believes nothing.",
+			"database: find out which, then restore a backup; or delete the row seal_check from the table meta and start " +
+			"again, which believes nothing.",
 	}
 }

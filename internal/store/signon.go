@@ -13,7 +13,7 @@ import (
 // It answers conflict for an attempt that was used before.
 func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error) {
 	return write(ctx, s, "sign on", func(t *tx) (fleet.User, error) {
-		if err := t.useAttempt(in.Attempt, in.AttemptUntil); err != nil {
+		if err := t.useOnce(in.Attempt, in.AttemptUntil); err != nil {
 			return fleet.User{}, err
 		}
 		user, err := t.signedOn(in)
@@ -26,8 +26,8 @@ func (s *Store) SignOn(ctx context.Context, in fleet.SignOn) (fleet.User, error)
 	})
 }
 
-// useAttempt uses up what a log-in was begun with.
-func (t *tx) useAttempt(hash string, until time.Time) error {
+// useOnce uses up what a log-in was begun with, or what a provider said of a log-out.
+func (t *tx) useOnce(hash string, until time.Time) error {
 	if err := t.exec(`DELETE FROM used_sign_ons WHERE expires_at <= $1`, millis(t.now)); err != nil {
 		return err
 	}
@@ -99,6 +99,40 @@ func (t *tx) deleteSignedOn(names []string, why string) error {
 		}
 	}
 	return nil
+}
+
+// SignOut ends the sessions that a provider says are over, and gives them. A session that was started without naming
+// one at the provider ends with every log-out of its person. It answers conflict where the provider said so before.
+func (s *Store) SignOut(ctx context.Context, out fleet.SignedOut) ([]fleet.Session, error) {
+	if !storable(out.Person.Subject, fleet.MaxSubjectBytes) {
+		return nil, nil
+	}
+	return write(ctx, s, "end the sessions of a log-out", func(t *tx) ([]fleet.Session, error) {
+		if err := t.useOnce(out.Token, out.TokenUntil); err != nil {
+			return nil, err
+		}
+		ended, err := t.sessionsOf(out)
+		for _, session := range ended {
+			t.who = session.User
+			t.record("logout", session.User, "at the provider of single sign-on, the session from "+session.Address)
+			if err := t.exec(`DELETE FROM sessions WHERE id = $1`, session.ID); err != nil {
+				return nil, err
+			}
+		}
+		return ended, err
+	})
+}
+
+// sessionsOf are the sessions that end with a log-out.
+func (t *tx) sessionsOf(out fleet.SignedOut) ([]fleet.Session, error) {
+	condition := `u.subject = $2 AND u.subject <> '' AND ($3 = '' OR s.provider_session IN ($3, ''))`
+	if out.Person.Subject == "" {
+		condition = `$2 = '' AND u.subject <> '' AND s.provider_session = $3 AND s.provider_session <> ''`
+	}
+	return collect(t.ctx, t.session, func(row scanner) (fleet.Session, error) {
+		kept, err := scanSession(row)
+		return kept.Session, err
+	}, selectSessions+` WHERE u.issuer = $1 AND `+condition, out.Person.Issuer, out.Person.Subject, out.Session)
 }
 
 // signOnSwitch is the name of the row of meta that says that single sign-on is off, whatever the server is started

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,5 +143,64 @@ func TestAnIdentityThatMusterDidNotWriteLetsNobodyIn(t *testing.T) {
 			})
 			s.exec(`DELETE FROM used_sign_ons`)
 		}
+	})
+}
+
+// A log-out at the provider ends the session that was begun there, and those of its person of which that is not known.
+func TestALogOutAtTheProviderEndsWhatItNames(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		cesar := fleet.Identity{Issuer: berta.Issuer, Subject: "78"}
+		start := func(n int, who fleet.Identity, there string) {
+			in := signOn(s, who, fleet.RoleViewer, n)
+			in.Session.ProviderSession = there
+			if who == cesar {
+				in.Names = []string{"cesar"}
+			}
+			must(s.SignOn(t.Context(), in))(t)
+		}
+		n := 0
+		for what, test := range map[string]struct {
+			out  fleet.SignedOut
+			want string // sessions that are left: of berta one, two and without, of cesar one
+		}{
+			"a session":           {fleet.SignedOut{Person: berta, Session: "one"}, "b2 c1"},
+			"all of a person":     {fleet.SignedOut{Person: berta}, "c1"},
+			"a session of nobody": {fleet.SignedOut{Person: fleet.Identity{Issuer: berta.Issuer}, Session: "two"}, "b1 b c1"},
+			"no session known":    {fleet.SignedOut{Person: berta, Session: "three"}, "b1 b2 c1"},
+			"another issuer": {fleet.SignedOut{Person: fleet.Identity{Issuer: "https://evil.example", Subject: "77"}},
+				"b1 b2 b c1"},
+			"nothing at all": {fleet.SignedOut{Person: fleet.Identity{Issuer: berta.Issuer}}, "b1 b2 b c1"},
+			"a stranger":     {fleet.SignedOut{Person: fleet.Identity{Issuer: berta.Issuer, Subject: "a\x00"}}, "b1 b2 b c1"},
+		} {
+			hashes := map[string]string{}
+			for _, one := range []struct {
+				name, there string
+				who         fleet.Identity
+			}{{"b1", "one", berta}, {"b2", "two", berta}, {"b", "", berta}, {"c1", "one-of-cesar", cesar}} {
+				n++
+				start(n, one.who, one.there)
+				hashes[one.name] = sessionOf("berta", n, s.clock()).Hash
+			}
+			test.out.Token, test.out.TokenUntil = "token "+what, s.clock().Add(time.Minute)
+			ended := must(s.SignOut(t.Context(), test.out))(t)
+			var left []string
+			for _, name := range []string{"b1", "b2", "b", "c1"} {
+				if _, err := s.SessionByHash(t.Context(), hashes[name]); err == nil {
+					left = append(left, name)
+				}
+			}
+			if got := strings.Join(left, " "); got != test.want || len(ended) != 4-len(left) {
+				t.Errorf("%s: left are %q, want %q; ended are %d", what, got, test.want, len(ended))
+			}
+			for _, who := range []fleet.Identity{berta, cesar} {
+				if err := s.EndSignedOn(t.Context(), who); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		again := fleet.SignedOut{Person: berta, Token: "token a session", TokenUntil: s.clock().Add(time.Minute)}
+		_, err := s.SignOut(t.Context(), again)
+		wantCode(t, err, fleet.CodeConflict)
 	})
 }

@@ -17,7 +17,7 @@ const (
 
 const selectSessions = `
 	SELECT s.id, s.user_name, u.role, u.tag_scope, s.hash, s.previous_hash, s.created_at, s.rotated_at, s.last_used_at,
-		s.expires_at, s.address, s.client, u.password, u.issuer, u.subject, s.proof
+		s.expires_at, s.address, s.client, s.provider_session, u.password, u.issuer, u.subject, s.proof
 	FROM sessions s JOIN users u ON u.name = s.user_name`
 
 // keptSession is a session with its proof, and the hash of its user's password: one of another password, put back
@@ -31,8 +31,12 @@ type keptSession struct {
 // sum leaves out what changes with every use.
 func (v keptSession) sum() string {
 	if v.Identity != (fleet.Identity{}) {
-		return sumOf("sessions of single sign-on", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.RotatedAt),
-			unixMilli(v.ExpiresAt), v.Identity.Issuer, v.Identity.Subject)
+		fields := []string{v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
+			v.Identity.Issuer, v.Identity.Subject}
+		if v.ProviderSession != "" {
+			fields = append(fields, v.ProviderSession)
+		}
+		return sumOf("sessions of single sign-on", fields...)
 	}
 	return sumOf("sessions", v.ID, v.User, v.Hash, v.PreviousHash, unixMilli(v.RotatedAt), unixMilli(v.ExpiresAt),
 		v.password)
@@ -42,7 +46,7 @@ func scanSession(row scanner) (v keptSession, err error) {
 	var created, rotated, used, expires sql.NullInt64
 	var scope sql.NullString
 	err = row.Scan(&v.ID, &v.User, (*string)(&v.Role), &scope, &v.Hash, &v.PreviousHash, &created, &rotated, &used,
-		&expires, &v.Address, &v.Client, &v.password, &v.Identity.Issuer, &v.Identity.Subject, &v.proof)
+		&expires, &v.Address, &v.Client, &v.ProviderSession, &v.password, &v.Identity.Issuer, &v.Identity.Subject, &v.proof)
 	v.CreatedAt, v.RotatedAt = fromMillis(created), fromMillis(rotated)
 	v.LastUsedAt, v.ExpiresAt = fromMillis(used), fromMillis(expires)
 	v.Scope = readTagScope(scope)
@@ -134,10 +138,11 @@ func (t *tx) startSession(v fleet.Session, password string) error {
 	client := plainText(v.Client)
 	v.PreviousHash, v.RotatedAt = "", v.CreatedAt
 	return t.exec(`INSERT INTO sessions
-		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client, proof)
-		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
+		(id, user_name, hash, previous_hash, created_at, rotated_at, last_used_at, expires_at, address, client,
+			provider_session, proof)
+		VALUES ($1, $2, $3, '', $4, $4, $4, $5, $6, $7, $8, $9)`, v.ID, v.User, v.Hash, millis(v.CreatedAt), millis(v.ExpiresAt),
 		plainText(v.Address), strings.ToValidUTF8(client[:min(len(client), maxClientBytes)], ""),
-		t.store.sealedSum("sessions", v.ID, keptSession{Session: v, password: password}.sum()))
+		v.ProviderSession, t.store.sealedSum("sessions", v.ID, keptSession{Session: v, password: password}.sum()))
 }
 
 // resealSessions has the sessions of a user go on when the same password is hashed anew.

@@ -72,8 +72,12 @@ func account(t *testing.T, name string, says claims) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, issuerOf(t)+"/accounts/"+name,
-		bytes.NewReader(body))
+	putAtProvider(t, "/accounts/"+name, body)
+}
+
+func putAtProvider(t *testing.T, path string, body []byte) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, issuerOf(t)+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

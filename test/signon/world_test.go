@@ -59,6 +59,7 @@ type world struct {
 	url    string
 	store  *store.Store
 	people *auth.People
+	signOn *auth.SignOn
 	log    *logged
 	ahead  atomic.Int64 // of the server's clock, in nanoseconds
 }
@@ -95,6 +96,11 @@ func newWorld(t *testing.T, s setting) *world {
 	return w
 }
 
+// started is when the tests began.
+var started = time.Now()
+
+func (w *world) uptime() time.Duration { return time.Since(started) + time.Duration(w.ahead.Load()) }
+
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 
 func (w *world) handler(s setting) http.Handler {
@@ -116,8 +122,9 @@ func (w *world) handler(s setting) http.Handler {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.people = auth.NewPeople(auth.PeopleOptions{Store: w.store, Log: log, Now: w.now, DeviceKey: []byte("k"),
-		Cost: auth.PasswordCost{MemoryKiB: 64, Passes: 1, Lanes: 1}, Issuer: o.Issuer})
+	w.people = auth.NewPeople(auth.PeopleOptions{Store: w.store, Log: log, Now: w.now, Uptime: w.uptime,
+		DeviceKey: []byte("k"),
+		Cost:      auth.PasswordCost{MemoryKiB: 64, Passes: 1, Lanes: 1}, Issuer: o.Issuer})
 	var rules []auth.RoleRule
 	for line := range strings.Lines(or(s.rules, usualRules)) {
 		rule, err := auth.ParseRoleRule(strings.TrimSpace(line))
@@ -131,11 +138,12 @@ func (w *world) handler(s setting) http.Handler {
 		w.t.Fatal(err)
 	}
 	tokens := auth.NewTokens(w.store)
+	w.signOn = auth.NewSignOn(auth.SignOnOptions{People: w.people, Provider: provider, Name: "Example ID", Rules: rules,
+		Key: key})
 	return httpapi.New(httpapi.Options{
 		Log: log, Registry: w.store, Audit: w.store, Auth: auth.NewAuthenticator(tokens, w.people), Tokens: tokens,
 		Users: w.people, Sessions: w.people, LoginLinks: w.people, PublicURL: public,
-		SignOn: auth.NewSignOn(auth.SignOnOptions{People: w.people, Provider: provider, Name: "Example ID", Rules: rules,
-			Key: key}),
+		SignOn: w.signOn,
 	})
 }
 

@@ -1,10 +1,12 @@
 // An OpenID Connect provider for tests, on a free loopback port. Its first line says its issuer, and it ends with its
 // standard input. PUT /accounts/NAME sets the claims of an account; a browser logs in as the account that its header
-// X-Account names, and refuses to without one.
+// X-Account names, and refuses to without one. PUT /listeners/ has the URL in its body be told of every log-out.
 import http from 'node:http';
 import { Provider } from 'oidc-provider';
 
 const accounts = new Map();
+const listeners = new Set();
+const logOuts = 'http://127.0.0.1/log-outs'; // stands for all listeners: a client has one address, and tests many
 const server = http.createServer();
 await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
 const issuer = `http://127.0.0.1:${server.address().port}`;
@@ -19,6 +21,8 @@ const provider = new Provider(issuer, {
     response_types: ['code'],
     grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
     token_endpoint_auth_method: 'client_secret_basic',
+    backchannel_logout_uri: logOuts,
+    backchannel_logout_session_required: true, // the ID token has a sid
   }],
   claims: {
     profile: ['preferred_username', 'groups'],
@@ -29,6 +33,13 @@ const provider = new Provider(issuer, {
     devInteractions: { enabled: false },
     deviceFlow: { enabled: true },
     rpInitiatedLogout: { enabled: true },
+    backchannelLogout: { enabled: true },
+  },
+  async fetch(url, options) {
+    if (String(url) !== logOuts) return fetch(url, options);
+    const { method, headers, body } = options;
+    await Promise.allSettled([...listeners].map((to) => fetch(to, { method, headers, body: String(body) })));
+    return new Response(null, { status: 200 });
   },
   interactions: { url: (ctx, interaction) => `/interaction/${interaction.uid}` },
   findAccount: (ctx, id) => accounts.has(id) && {
@@ -61,11 +72,19 @@ async function putAccount(request, response) {
   response.writeHead(204).end();
 }
 
+async function putListener(request, response) {
+  let text = '';
+  for await (const piece of request) text += piece;
+  listeners.add(text);
+  response.writeHead(204).end();
+}
+
 const serve = provider.callback();
 server.on('request', (request, response) => {
   let answer = serve;
   if (request.url.startsWith('/interaction/')) answer = interact;
   if (request.method === 'PUT' && request.url.startsWith('/accounts/')) answer = putAccount;
+  if (request.method === 'PUT' && request.url === '/listeners/') answer = putListener;
   Promise.resolve(answer(request, response)).catch((err) => {
     console.error(err);
     response.writeHead(500).end();

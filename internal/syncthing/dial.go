@@ -154,7 +154,7 @@ func (c *Client) secure(ctx context.Context, tcp net.Conn) (*conn, error) {
 func (c *Client) handshake(ctx context.Context, tcp net.Conn, config *tls.Config) (*tls.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.limits.Handshake)
 	defer cancel()
-	stream := tls.Client(tcp, config)
+	stream := tls.Client(shortReads{tcp}, config)
 	if err := stream.HandshakeContext(ctx); err != nil {
 		return nil, err
 	}

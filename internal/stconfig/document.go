@@ -46,9 +46,9 @@ func normaliseArray(v Value, member *shape) []Value {
 
 func normaliseObject(v Value, s *shape) Value {
 	values, ordered := replacing{of: v.kids.values}, s.isFree() || v.kids.distinct
-	var before rankedMember
+	before := rankedMember{rank: -1}
 	for i, name := range v.kids.names {
-		f := s.fieldOrUnknown(name)
+		f := s.fieldAfter(before.rank, name)
 		values.set(i, normalise(v.kids.values[i], f.shape))
 		this := rankedMember{f.rank, Member{Name: name}}
 		ordered = ordered && f.name == name && (i == 0 || before.compare(this) < 0)
@@ -92,6 +92,14 @@ func reordered(v Value, s *shape, values []Value) Value {
 		all[i] = m.Member
 	}
 	return Obj(all...)
+}
+
+// fieldAfter is fieldOrUnknown for a name that a daemon most probably writes after the field of a rank.
+func (s *shape) fieldAfter(rank int, name string) field {
+	if next := rank + 1; s != nil && next < len(s.ordered) && s.ordered[next].name == name {
+		return s.ordered[next]
+	}
+	return s.fieldOrUnknown(name)
 }
 
 func (s *shape) fieldOrUnknown(name string) field {

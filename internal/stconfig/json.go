@@ -129,7 +129,11 @@ func (p *pieces) members(v Value) {
 }
 
 func (p *pieces) text(s string) {
-	if len(s) > pieceSize && !utf8.ValidString(s) {
+	if len(s) <= pieceSize {
+		p.buffer = appendString(p.buffer, s)
+		return
+	}
+	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	p.buffer = append(p.buffer, '"')

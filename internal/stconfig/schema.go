@@ -24,6 +24,7 @@ type shape struct {
 	entry    *shape // of an Array's members and a free Object's entries
 	fields   map[string]field
 	names    []string // of fields, canonical, in the daemon's order
+	ordered  []field  // the same fields
 	blank    Value    // what a new member of an Array starts from; Absent: from `defaults`, or from nothing
 	defaults string   // of an Array: the name below `defaults` that holds what a new member starts from
 	own      ownRule
@@ -232,7 +233,7 @@ func object(groups ...[]field) *shape {
 	for _, group := range groups {
 		for _, f := range group {
 			f.rank = len(s.names)
-			s.names = append(s.names, f.name)
+			s.names, s.ordered = append(s.names, f.name), append(s.ordered, f)
 			s.fields[f.name], s.fields[fold(f.name)] = f, f
 		}
 	}

@@ -106,7 +106,7 @@ func (d sqliteDialect) openWrites() (*sql.DB, error) {
 	// looks into the database would take itself for its last user and delete the write-ahead log.
 	f, err := os.OpenFile(filepath.Join(d.home, sqliteFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return d.pool(1, "_txlock=immediate", "_pragma=secure_delete(1)")
+		return d.writePool()
 	}
 	if err != nil {
 		return nil, &fleet.Error{
@@ -117,7 +117,13 @@ func (d sqliteDialect) openWrites() (*sql.DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	return d.pool(1, "_txlock=immediate", "_pragma=secure_delete(1)")
+	return d.writePool()
+}
+
+// writePool keeps in memory what a savepoint may have to take back. SQLite would write it into files in the folder for
+// temporary files otherwise.
+func (d sqliteDialect) writePool() (*sql.DB, error) {
+	return d.pool(1, "_txlock=immediate", "_pragma=secure_delete(1)", "_pragma=temp_store(memory)")
 }
 
 func (sqliteDialect) parsesEveryTime() bool   { return true }

@@ -2,11 +2,12 @@ package store
 
 import (
 	"bytes"
-	"compress/flate"
 	"context"
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/klauspost/compress/flate"
 
 	"muster/internal/fleet"
 	"muster/internal/memlimit"

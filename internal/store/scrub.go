@@ -93,7 +93,9 @@ func (w *writer) compact(ctx context.Context) error {
 	if w.store.dialect.scrub() == "" {
 		return nil
 	}
-	if _, err := w.session.conn.ExecContext(ctx, `VACUUM`); err != nil {
+	// The copy that VACUUM makes of the database is too large for the memory.
+	_, err := w.session.conn.ExecContext(ctx, `PRAGMA temp_store(file); VACUUM; PRAGMA temp_store(memory)`)
+	if err != nil {
 		return err
 	}
 	return w.scrub() //nolint:contextcheck // it takes milliseconds

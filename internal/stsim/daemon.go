@@ -36,6 +36,7 @@ type Daemon struct {
 
 	mu              sync.Mutex // guards everything below
 	doc             stconfig.Value
+	given           stconfig.Value // what GET /rest/config answered last
 	onDisk          stconfig.Value // what the configuration file has; Absent: doc
 	apiPort         int            // given by the kernel at the first start, when Options.Port is 0
 	syncPort        int

@@ -257,8 +257,7 @@ func (s *sequence) upgrades() {
 	s.settle()
 }
 
-// restarts starts the daemon anew, and waits until Muster knows of it: the version is read once in each run. A daemon
-// that was away between two polls only is noticed by its status, once a minute.
+// restarts starts the daemon anew, and waits until Muster knows of it: the version is read once in each run.
 func (s *sequence) restarts(start func() error) {
 	began := time.Now().Truncate(time.Millisecond)
 	if err := start(); err != nil {

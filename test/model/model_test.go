@@ -21,7 +21,7 @@ import (
 
 const (
 	lanes = 128  // sequences at a time: they wait most of the time
-	round = 1000 // sequences for one server
+	round = 1000 // sequences for the same servers
 )
 
 var (
@@ -54,7 +54,7 @@ func TestTheDaemonHasWhatTheRulesSay(t *testing.T) {
 	t.Parallel()
 	for done := 0; done < all && !t.Failed(); done += round {
 		t.Run(fmt.Sprint("from ", done+1), func(t *testing.T) {
-			sideBySide(t, min(round, all-done), server.Options{})
+			sideBySide(t, min(round, all-done), server.Options{}, server.Options{})
 			t.Logf("%d sequences of %d acts so far, of which %d had the device contended",
 				sequences.Load(), actsDone.Load(), goneOn.Load())
 		})
@@ -72,16 +72,21 @@ func TestTheDaemonHasWhatTheRulesSayOnPostgreSQL(t *testing.T) {
 	sideBySide(t, max(all/50, 1), server.Options{Database: database.Database(t)})
 }
 
-// sideBySide makes n sequences with one server.
-func sideBySide(t *testing.T, n int, o server.Options) {
-	m := startMuster(t, o)
-	m.s.Register(nora, "switched off", "127.0.0.1", 1)
-	m.s.Register(olga, "switched off", "127.0.0.1", 1)
+// sideBySide makes n sequences with servers that each take their share. A kill of one, and all that it has to read anew
+// then, is for its own sequences only.
+func sideBySide(t *testing.T, n int, each ...server.Options) {
+	var servers []*muster
+	for _, o := range each {
+		m := startMuster(t, o)
+		m.s.Register(nora, "switched off", "127.0.0.1", 1)
+		m.s.Register(olga, "switched off", "127.0.0.1", 1)
+		servers = append(servers, m)
+	}
 	t.Run("sequence", func(t *testing.T) {
 		for i := range n {
 			t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 				t.Parallel()
-				rapid.Check(t, func(rt *rapid.T) { run(rt, m) })
+				rapid.Check(t, func(rt *rapid.T) { run(rt, servers[i%len(servers)]) })
 			})
 		}
 	})
@@ -122,6 +127,7 @@ func (s *sequence) withoutMuster() {
 		s.rt.Errorf("at the end %s is %q, want %q", place, s.doc[place], s.want[place])
 	}
 	s.untouched()
+	s.shown()
 }
 
 func consentOrKeep(key string, returns bool) string {

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"os"
 	"sync"
 	"testing"
 
@@ -19,6 +20,7 @@ type muster struct {
 }
 
 func startMuster(t *testing.T, o server.Options) *muster {
+	o.Home = inMemory(t)
 	m := &muster{t: t, options: o, s: server.Start(t, o)}
 	m.options.Home = m.s.Home
 	return m
@@ -37,4 +39,15 @@ func call[T any](m *muster, request func(c *client.Client) (T, error)) (T, error
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return request(m.s.Client)
+}
+
+// inMemory is a folder for a server, in memory where the machine has that: a process that is killed loses nothing that
+// it wrote to a file, synced or not.
+func inMemory(t *testing.T) string {
+	home, err := os.MkdirTemp("/dev/shm", "muster")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	return home
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -98,7 +99,7 @@ func (s *sequence) user(name string) stconfig.Value {
 func (s *sequence) project(doc stconfig.Value) flat {
 	f := project(doc, s.person.daemon.ID())
 	hash := doc.Get("gui").Get("password").Str()
-	for _, phrase := range s.phrases {
+	for _, phrase := range slices.Backward(s.phrases) {
 		if s.hashed[hash] == "" && stsim.CheckPassword(hash, phrase) {
 			s.hashed[hash] = phrase
 		}

@@ -36,7 +36,8 @@ type sequence struct {
 	doc      flat
 	want     flat
 	plan     api.Plan
-	since    int64 // the generation of the last change of a template or tag
+	state    fleet.Configuration // when Muster came to rest
+	since    int64               // the generation of the last change of a template or tag
 	history  []stconfig.Value
 	answered map[string]bool // held keys that a person answered, while nothing about them changed
 	values   int             // for values that were never there
@@ -193,25 +194,15 @@ func (s *sequence) reopen(place string) {
 	}
 }
 
-// settle waits until Muster rests, takes what it wrote as Muster's, and compares. How a device stands is told in
-// several answers, and Muster may begin something between two of them: what is wrong counts when it lasts.
+// settle waits until Muster rests, takes what it wrote as Muster's, and compares.
 func (s *sequence) settle() {
-	var wrong []string
-	tick := time.NewTicker(waitEvery)
-	defer tick.Stop()
-	for range mustLast {
-		s.waitRest()
-		s.value = s.person.has()
-		after := s.project(s.value)
-		s.noVanished(s.doc, after)
-		s.rules.written(s.doc, after)
-		s.doc = after
-		if wrong = s.check(); len(wrong) == 0 {
-			break
-		}
-		<-tick.C
-	}
-	if len(wrong) > 0 {
+	s.waitRest()
+	s.value = s.person.has()
+	after := s.project(s.value)
+	s.noVanished(s.doc, after)
+	s.rules.written(s.doc, after)
+	s.doc = after
+	if wrong := s.check(); len(wrong) > 0 {
 		s.rt.Fatalf("%s%s", strings.Join(wrong, "\n"), s.told())
 	}
 	s.history = append(s.history, s.value)
@@ -220,7 +211,6 @@ func (s *sequence) settle() {
 const (
 	waitLimit = 90 * time.Second
 	waitEvery = 200 * time.Millisecond
-	mustLast  = 50 // checks, one each waitEvery at most
 )
 
 // waitRest waits until Muster has read what the daemon has, and has nothing to send.
@@ -249,8 +239,12 @@ func (s *sequence) poll(missing func() string) {
 	}
 }
 
-// missing is what Muster has not done yet.
+// missing is what Muster has not done yet. That it has read what the daemon has comes first: what it tells after that
+// is not of an earlier configuration.
 func (s *sequence) missing(c *client.Client) (string, error) {
+	if !s.person.daemon.IsRead() {
+		return "the daemon's configuration is not read yet", nil
+	}
 	state, err := c.DeviceState(ctx, s.id)
 	if err != nil {
 		return "", err
@@ -266,20 +260,6 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 		return "the device was " + state.Configuration + ": " + state.Reason, err
 	default:
 		return "the device is " + state.Connection + " and " + state.Configuration + ": " + state.Reason, nil
-	}
-	read, err := c.DeviceConfig(ctx, s.id)
-	if err != nil {
-		return "", err
-	}
-	shown, err := stconfig.Parse(read)
-	if err != nil {
-		return "", err
-	}
-	now := s.person.daemon.Config()
-	shown = shown.With("gui", shown.Get("gui").With("password", now.Get("gui").Get("password"))) // it is masked
-	places := differences(s.project(shown), s.project(now))
-	if len(places) > 0 || !shown.Get("version").Equal(now.Get("version")) {
-		return fmt.Sprint("not read yet: ", places), nil
 	}
 	if s.plan, err = c.DevicePlan(ctx, s.id); err != nil {
 		return "", err
@@ -303,15 +283,41 @@ func (s *sequence) missing(c *client.Client) (string, error) {
 	if held != (state.Configuration == string(fleet.ConfigHeld)) {
 		return "the state says " + state.Configuration + "; " + fmt.Sprint(s.plan.Changes), nil
 	}
+	s.state = fleet.Configuration(state.Configuration)
 	return "", nil
+}
+
+// shown waits until Muster shows the configuration that the daemon has.
+func (s *sequence) shown() {
+	s.poll(func() string {
+		read, err := call(s.m, func(c *client.Client) ([]byte, error) { return c.DeviceConfig(ctx, s.id) })
+		if err != nil {
+			return err.Error()
+		}
+		shown, err := stconfig.Parse(read)
+		if err != nil {
+			return err.Error()
+		}
+		now := s.person.daemon.Config()
+		shown = shown.With("gui", shown.Get("gui").With("password", now.Get("gui").Get("password"))) // it is masked
+		places := differences(s.project(shown), s.project(now))
+		if len(places) > 0 || !shown.Get("version").Equal(now.Get("version")) {
+			return fmt.Sprint("not shown yet: ", places)
+		}
+		return ""
+	})
 }
 
 // isUnread tells a change of what could not be read because the daemon was just down.
 func isUnread(c api.PlannedChange) bool { return strings.Contains(c.Reason, "could not be read") }
 
 // record has Muster look at the device once more, as a person does who applies a plan with nothing in it: when that is
-// answered, what people edited is recorded.
-func (s *sequence) record() { s.apply(api.ApplyPlan{}) }
+// answered, what people edited is recorded. A device is in sync only after that.
+func (s *sequence) record() {
+	if s.state != fleet.ConfigInSync {
+		s.apply(api.ApplyPlan{})
+	}
+}
 
 // look has Muster read the ignore patterns, of which no event tells: a person looks at the plan and applies it.
 func (s *sequence) look() {

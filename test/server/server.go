@@ -36,6 +36,7 @@ const (
 	optionsVariable = "MUSTER_TEST_OPTIONS" // of a server, as JSON
 	readyPrefix     = "Muster is ready: "
 	startLimit      = 60 * time.Second
+	manyCallers     = 256 // at a time keep their connections
 )
 
 // Main is called first in TestMain: where this process is a server or worker that Start started, it never returns.
@@ -265,7 +266,7 @@ func (s *Server) As(token string) *client.Client {
 // http trusts the certificate that the server was given.
 func (s *Server) http() *http.Client {
 	if s.certificate == "" {
-		return &http.Client{Timeout: waitLimit}
+		return &http.Client{Timeout: waitLimit, Transport: &http.Transport{MaxIdleConnsPerHost: manyCallers}}
 	}
 	text, err := os.ReadFile(s.certificate)
 	if err != nil {

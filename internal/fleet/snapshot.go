@@ -31,6 +31,7 @@ type Snapshot struct {
 	Digest    string        // of the current configuration, "" when none was ever read
 	ConfigAt  time.Time     // when that configuration was last read and found to be the current one
 	Unkept    bool          // the sink has not taken that configuration yet
+	Outdated  bool          // the daemon announced another one, which waits to be read
 	TooOld    bool          // the daemon has no /rest/config: mirrored, never written
 	Pending   []Pending     // in no order
 }

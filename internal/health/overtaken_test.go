@@ -16,12 +16,13 @@ func TestADeviceIsNotInSyncWithAConfigurationThatNothingWasPlannedFrom(t *testin
 	held.Plan.Changes = []plan.Change{{Key: key(t, "folders.photos.path"), Class: plan.Held, Reason: "the path moves"}}
 	for name, c := range map[string]struct {
 		found  plan.Findings
-		digest string // of what the daemon has
+		digest string // of what the daemon has; "announced": that was not read yet
 		wave   int64  // of a rollout
 		want   fleet.Configuration
 	}{
 		"the same":           {inSync, "of the pass", 0, fleet.ConfigInSync},
 		"another":            {inSync, "another", 0, fleet.ConfigUnknown},
+		"announced":          {inSync, "announced", 0, fleet.ConfigUnknown},
 		"another, held":      {held, "another", 0, fleet.ConfigHeld},
 		"another, unmanaged": {unmanaged, "another", 0, fleet.ConfigUnmanaged},
 		"another, no plan":   {plan.Findings{Result: plan.NoTemplates}, "another", 0, fleet.ConfigUnmanaged},
@@ -33,8 +34,11 @@ func TestADeviceIsNotInSyncWithAConfigurationThatNothingWasPlannedFrom(t *testin
 			if c.wave != 0 {
 				h.Rollout(fleet.Rollout{ID: c.wave, Status: fleet.RolloutWaiting, Members: []fleet.RolloutMember{{Device: "A"}}})
 			}
-			state, err := h.State("A", Facts{Snapshot: &fleet.Snapshot{Device: "A", Connection: fleet.Online,
-				Digest: c.digest}})
+			snapshot := &fleet.Snapshot{Device: "A", Connection: fleet.Online, Digest: c.digest}
+			if c.digest == "announced" {
+				snapshot.Digest, snapshot.Outdated = "of the pass", true
+			}
+			state, err := h.State("A", Facts{Snapshot: snapshot})
 			if err != nil || state.Configuration != c.want || state.Reason == "" {
 				t.Errorf("got %s (%s) and %v, want %s", state.Configuration, state.Reason, err, c.want)
 			}

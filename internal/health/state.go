@@ -41,7 +41,7 @@ func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
 // asOf is a state as long as the daemon has the configuration that was planned from. With another one it is not known
 // to be in sync.
 func (c condition) asOf(state fleet.State, s *fleet.Snapshot) fleet.State {
-	if state.Configuration != fleet.ConfigInSync || c.planned == s.Digest {
+	if state.Configuration != fleet.ConfigInSync || c.planned == s.Digest && !s.Outdated {
 		return state
 	}
 	return fleet.State{Configuration: fleet.ConfigUnknown, Since: s.ConfigAt,

@@ -179,10 +179,7 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 	if gap {
 		cost = gapCost
 	}
-	if err := w.reread.WaitN(ctx, cost); err != nil {
-		return 0, err
-	}
-	if err := w.m.outbox.room(ctx); err != nil {
+	if err := w.untilReread(ctx, cost); err != nil {
 		return 0, err
 	}
 	if _, _, err := w.readConfig(ctx, d, true); err != nil {
@@ -193,6 +190,21 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 		reread = w.changedFolders()
 	}
 	return since, w.readSummaries(ctx, d, reread)
+}
+
+// untilReread waits until what the daemon announced may be read: a daemon that announces without end costs only so much,
+// and what was read before has to be kept. Meanwhile the configuration that is known is an old one.
+func (w *watcher) untilReread(ctx context.Context, cost int) error {
+	if w.reread.Tokens() < float64(cost) || w.m.outbox.full() {
+		w.update(func(s *Snapshot) Aspect {
+			s.Outdated = true
+			return fleet.PlanChanged
+		})
+	}
+	if err := w.reread.WaitN(ctx, cost); err != nil {
+		return err
+	}
+	return w.m.outbox.room(ctx)
 }
 
 // takeFolders puts the news about folders into the snapshot, in the order of the events.

@@ -159,6 +159,13 @@ func (b *outbox) forget(id fleet.DeviceID) {
 	b.dropped[id] = true
 }
 
+// full tells whether too much is waiting already.
+func (b *outbox) full() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes > maxWaiting
+}
+
 // room waits while too much is waiting already.
 func (b *outbox) room(ctx context.Context) error {
 	for {

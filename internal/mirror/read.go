@@ -139,9 +139,13 @@ func (w *watcher) readConfig(
 			return 0
 		}
 		w.configBegan, w.configSum, w.pausedNow = read.began, sum, reading.Paused
-		changed := s.Digest != reading.Digest
+		changed, caughtUp := s.Digest != reading.Digest, s.Outdated
+		s.Outdated = false
 		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, read.tooOld
-		if !changed {
+		switch {
+		case !changed && caughtUp:
+			return fleet.PlanChanged
+		case !changed:
 			return 0
 		}
 		s.Unkept = true

@@ -9,22 +9,9 @@ import (
 )
 
 func (e *endpoint) getConfig(w http.ResponseWriter, r *http.Request, _ string) {
-	e.sendJSON(w, r, e.daemon.give())
-}
-
-// give is the configuration, and notes that it was given.
-func (d *Daemon) give() stconfig.Value {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.given = d.doc
-	return d.doc
-}
-
-// IsRead tells whether the configuration is the one that was last read by GET /rest/config.
-func (d *Daemon) IsRead() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.given.Equal(d.doc)
+	doc := e.daemon.Config()
+	e.daemon.readings.answered(r, doc)
+	e.sendJSON(w, r, doc)
 }
 
 func (e *endpoint) putConfig(w http.ResponseWriter, r *http.Request, _ string) {

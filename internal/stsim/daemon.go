@@ -29,6 +29,7 @@ type Daemon struct {
 	certificate *tls.Certificate // whose hash is the ID
 	gui         guiIdentity
 	counters    counters
+	readings    readings
 	faults      atomic.Pointer[Faults]
 
 	running sync.Mutex // held over Start, Stop and their kin, before mu
@@ -36,7 +37,6 @@ type Daemon struct {
 
 	mu              sync.Mutex // guards everything below
 	doc             stconfig.Value
-	given           stconfig.Value // what GET /rest/config answered last
 	onDisk          stconfig.Value // what the configuration file has; Absent: doc
 	apiPort         int            // given by the kernel at the first start, when Options.Port is 0
 	syncPort        int

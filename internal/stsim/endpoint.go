@@ -53,6 +53,7 @@ func (d *Daemon) openAPI(p *process) error {
 		Handler: e, ReadHeaderTimeout: idle, IdleTimeout: idle, ErrorLog: log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return p.ctx },
 	}
+	d.readings.follow(e.server)
 	if d.Version() == V1 { // speaks HTTP/1.1 only
 		e.server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
 	}

@@ -192,8 +192,8 @@ func (w *watcher) take(ctx context.Context, d Daemon, since int64, events []flee
 	return since, w.readSummaries(ctx, d, reread)
 }
 
-// untilReread waits until what the daemon announced may be read: a daemon that announces without end costs only so much,
-// and what was read before has to be kept. Meanwhile the configuration that is known is an old one.
+// untilReread waits until what the daemon announced may be read: a daemon that announces without end costs only so
+// much, and what was read before has to be kept. Meanwhile the configuration that is known is an old one.
 func (w *watcher) untilReread(ctx context.Context, cost int) error {
 	if w.reread.Tokens() < float64(cost) || w.m.outbox.full() {
 		w.update(func(s *Snapshot) Aspect {

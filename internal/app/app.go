@@ -380,6 +380,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	fmt.Fprintln(a.o.Out, ready)
 	a.printFirstLink(ctx)
+	a.printAgentLine()
 	var err error
 	select {
 	case <-ctx.Done():

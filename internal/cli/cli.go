@@ -31,8 +31,6 @@ type commands struct {
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty home, and an empty database, with what a backup has."`
 	Enroll      enrollCommand      `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
 	Agent       agentCommand       `cmd:"" help:"Connect the Syncthing daemon of this machine with a server, from this side: no port is opened, and no API key is copied. muster agent run --help lists its flags."`
-	Enrollment  enrollmentCommand  `cmd:"" help:"Show which devices ask to be managed by their agents, accept or reject them."`
-	EnrollKey   enrollKeyCommand   `cmd:"" help:"Make, list and revoke keys with which devices register themselves."`
 	Device      deviceCommand      `cmd:"" help:"Show the certificate of a device's API, and trust it."`
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Status      statusCommand      `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
@@ -45,9 +43,6 @@ type commands struct {
 	LoginLink   loginLinkCommand   `cmd:"" help:"Print a link that sets a password, once, or makes a new administrator."`
 	User        userCommand        `cmd:"" help:"Make, list, change and delete users."`
 	Token       tokenCommand       `cmd:"" help:"Make, list, rotate and delete tokens of a running Muster."`
-	Folder      folderCommand      `cmd:"" help:"List the folders of the fleet, and show how far each device is."`
-	Revision    revisionCommand    `cmd:"" help:"List, show, compare and restore the configurations that a device was seen with."`
-	Template    templateCommand    `cmd:"" help:"List, show, change, tag and evaluate templates."`
 	Tag         tagCommand         `cmd:"" help:"Protect tags, so that only an admin puts them on devices."`
 	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume      resumeCommand      `cmd:"" help:"Write to daemons again."`
@@ -183,9 +178,6 @@ var commandsForPaths = strings.NewReplacer(
 	"GET /api/v1/secrets lists all.", "`muster secret list` lists all.",
 	"GET /api/v1/tokens lists all.", "`muster token list` lists all.",
 	"GET /api/v1/users lists all.", "`muster user list` lists all.",
-	"GET /api/v1/enroll-keys lists all.", "`muster enroll-key list` lists all.",
-	"GET /api/v1/enrollments lists all that do.", "`muster enrollment list` lists all that do.",
-	"GET /api/v1/enrollments lists all that were.", "`muster enrollment list` lists all that were.",
 )
 
 func place(d fleet.Detail) string {

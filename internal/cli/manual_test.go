@@ -9,20 +9,13 @@ import (
 
 // A command of the manual that is mistyped helps nobody at night.
 func TestTheCommandsOfTheManualAreUnderstood(t *testing.T) {
-	for _, file := range []string{"backup", "enrolment"} {
-		checkManual(t, "../../docs/"+file+".md")
-	}
-}
-
-func checkManual(t *testing.T, file string) {
-	t.Helper()
-	manual, err := os.ReadFile(file)
+	manual, err := os.ReadFile("../../docs/backup.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := regexp.MustCompile(`(?m)^    muster ([^#\n]*)`).FindAllStringSubmatch(string(manual), -1)
-	if len(lines) < 5 {
-		t.Fatalf("%s has %d commands", file, len(lines))
+	if len(lines) < 10 {
+		t.Fatalf("the manual has %d commands", len(lines))
 	}
 	for _, command := range lines {
 		if strings.Contains(command[1], "--help") {

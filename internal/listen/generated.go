@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -46,10 +47,25 @@ func newGenerated(o Options, host string) (*certificate, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if err := generateCertificate(path, slices.Concat(addressesOf(host), o.Names)); err != nil {
+	key, err := c.keptKey()
+	if err != nil {
+		return nil, err
+	}
+	if err := generateCertificate(path, key, slices.Concat(addressesOf(host), o.Names)); err != nil {
 		return nil, err
 	}
 	return c, c.begin()
+}
+
+// KeyFingerprint is that of the public key of a certificate that Muster made itself, which stays when the certificate
+// is renewed; "" where the certificate comes from others.
+func (s *Socket) KeyFingerprint() string {
+	if s.certificate == nil || !s.certificate.generated {
+		return ""
+	}
+	s.certificate.mu.Lock()
+	defer s.certificate.mu.Unlock()
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(s.certificate.shown.Leaf.RawSubjectPublicKeyInfo))
 }
 
 // addressesOf is the host that is listened on; of a wildcard, every address that this machine has now.
@@ -71,12 +87,24 @@ func addressesOf(host string) []string {
 	return addresses
 }
 
-// generateCertificate makes a self-signed certificate for these names and this machine's, and keeps it with its key.
-func generateCertificate(path string, names []string) error {
+// keptKey is the key of a generated certificate that ends soon, else a new one: agents that were given the fingerprint
+// of the key go on knowing the server.
+func (c *certificate) keptKey() (*ecdsa.PrivateKey, error) {
+	if c.shown != nil {
+		if kept, ok := c.shown.PrivateKey.(*ecdsa.PrivateKey); ok {
+			return kept, nil
+		}
+	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("make a key: %w", err)
 	}
+	return key, nil
+}
+
+// generateCertificate makes a certificate that the key signs itself, for these names and this machine's, and keeps
+// both.
+func generateCertificate(path string, key *ecdsa.PrivateKey, names []string) error {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
 		return fmt.Errorf("make a serial number: %w", err)

@@ -60,6 +60,33 @@ func TestAGeneratedCertificateIsKept(t *testing.T) {
 	}
 }
 
+// Agents know the server by its key.
+func TestARenewedGeneratedCertificateKeepsItsKey(t *testing.T) {
+	home := t.TempDir()
+	before, err := newCertificate(Options{Home: home}, "muster.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := before.keptKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := generateCertificate(before.cert, key, []string{"muster.example"}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := newCertificate(Options{Home: home}, "muster.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.shown.Leaf.Equal(before.shown.Leaf) {
+		t.Fatal("the certificate was not renewed: this test shows nothing")
+	}
+	first, second := (&Socket{certificate: before}).KeyFingerprint(), (&Socket{certificate: after}).KeyFingerprint()
+	if first == "" || first != second {
+		t.Errorf("the fingerprint %s became %s", first, second)
+	}
+}
+
 func TestListenExplainsWhatIsWrong(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -124,7 +151,11 @@ func TestAWildcardIsNoAddressToCall(t *testing.T) {
 func TestATLSKeyThatOthersMayReadIsRefused(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, "own.pem")
-	if err := generateCertificate(path, nil); err != nil {
+	key, err := (&certificate{}).keptKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := generateCertificate(path, key, nil); err != nil {
 		t.Fatal(err)
 	}
 	o := Options{TLSCert: path, TLSKey: path}

@@ -86,7 +86,11 @@ func (d *Daemon) request(method, path string, body []byte) (int, []byte, error) 
 		return 0, nil, err
 	}
 	request.Header.Set("X-API-Key", d.APIKey)
-	response, err := client.Do(request)
+	ask := client
+	if d.options.Namespace != nil {
+		ask = d.options.Namespace.client()
+	}
+	response, err := ask.Do(request)
 	if err != nil {
 		return 0, nil, err
 	}

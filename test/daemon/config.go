@@ -121,3 +121,22 @@ func escape(value string) string {
 	_ = xml.EscapeText(&b, []byte(value))
 	return b.String()
 }
+
+// MoveAPI has a daemon that is stopped listen on another port, with another key, from its next start on.
+func (d *Daemon) MoveAPI(key string) {
+	d.t.Helper()
+	if d.process != nil {
+		d.t.Fatal("the daemon runs")
+	}
+	d.Port = FreePort(d.t)
+	path := filepath.Join(d.Home, "config.xml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	edited := setElement(string(text), "gui", "address", d.HostPort())
+	if err := os.WriteFile(path, []byte(setElement(edited, "gui", "apikey", key)), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	d.APIKey = key
+}

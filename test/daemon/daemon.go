@@ -34,7 +34,8 @@ type Options struct {
 	AnnounceTo  string // URL of a discovery server on loopback; the daemon then listens on localhost by name
 	GUIUser     string // with GUIPassword: a GUI user from the start
 	GUIPassword string
-	HomeBelow   string // the daemon's home, below that of its user; "": they are the same directory
+	Namespace   *Namespace // in which it runs; nil: that of this machine
+	HomeBelow   string     // the daemon's home, below that of its user; "": they are the same directory
 }
 
 // Daemon is one running Syncthing. Its methods fail the test where something goes wrong.
@@ -167,7 +168,7 @@ func (d *Daemon) launch() error {
 }
 
 func (d *Daemon) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("syncthing", args...)
+	cmd := d.options.Namespace.Command("syncthing", args...)
 	// No proxy settings, no other home: a folder without a path would share the whole home directory.
 	cmd.Env = []string{"HOME=" + d.UserHome, "PATH=" + os.Getenv("PATH"), "STNOUPGRADE=1", "STNODEFAULTFOLDER=1",
 		"TZ=UTC"}

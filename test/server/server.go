@@ -73,7 +73,8 @@ func serve() error {
 	}
 	server, err := app.New(ctx, app.Options{
 		Backup: backup.Plan{Every: o.BackupEvery, Folder: o.BackupTo, Keep: 2, Lock: lock},
-		Home:   o.Home, Listen: "127.0.0.1:0", Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
+		Home:   o.Home, Listen: "127.0.0.1:0", AgentListen: o.AgentListen,
+		Database: o.Database, Configurator: o.Mode, Demo: o.Demo,
 		ApprovalThreshold: o.ApprovalThreshold, FourEyes: o.FourEyes, Waves: o.Waves, Soak: o.Soak,
 		ProgressDeadline: o.Patience,
 		DiscoveryServers: o.DiscoveryServers, DiscoveryAllowLocal: o.DiscoveryAllowLocal,
@@ -145,10 +146,13 @@ type Options struct {
 	Home     string // "": a new one; an old one continues where another server ended
 	Database string // "postgres://..."; "" is SQLite in Home
 	Mode     fleet.Mode
-	KillAt   string // name of a step of an apply or a rollout; see reconcile.Options and rollout.Options
-	HoldAt   string // likewise; see WaitHeld
-	Demo     int
-	LogFile  string // of the whole log, at the level debug; "": the end of it is kept for Log
+
+	AgentListen string // HOST:PORT of agents; "": none can connect
+
+	KillAt  string // name of a step of an apply or a rollout; see reconcile.Options and rollout.Options
+	HoldAt  string // likewise; see WaitHeld
+	Demo    int
+	LogFile string // of the whole log, at the level debug; "": the end of it is kept for Log
 
 	OpenFiles int // the limit of open files; 0: as this process has it
 

@@ -86,7 +86,7 @@ test: need-test build ## run every suite in its short form
 
 # What computes, and a browser against a server with simulated daemons.
 test-console: need-test build
-	cd web && npm run --silent test
+	cd web && npm run --silent test && npm run --silent test:browser
 
 test-daemons:
 	$(GO_TEST) $(RACE) -p 4 -parallel 4 -timeout 14m $(LONG) $(filter-out $(LONG) $(PROPERTY),$(RACED))

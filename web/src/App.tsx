@@ -1,7 +1,7 @@
 import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { Suspense } from "react";
+import { lazy, Suspense } from "react";
 import { Route, Router, Switch } from "wouter";
 import { asProblem } from "./api/problem";
 import { Frame } from "./Frame";
@@ -15,6 +15,16 @@ import { Ghosts, Nothing, Page } from "./ui/page";
 import { To } from "./ui/text";
 import { theme } from "./ui/theme";
 
+
+const Audit = lazy(() => import("./pages/Audit"));
+const Folder = lazy(() => import("./pages/Folder"));
+const Folders = lazy(() => import("./pages/Folders"));
+const Rollout = lazy(() => import("./pages/Rollout"));
+const Rollouts = lazy(() => import("./pages/Rollouts"));
+const Settings = lazy(() => import("./pages/Settings"));
+const Tags = lazy(() => import("./pages/Tags"));
+const Template = lazy(() => import("./pages/Template"));
+const Templates = lazy(() => import("./pages/Templates"));
 
 const client = new QueryClient({
   defaultOptions: {
@@ -62,6 +72,15 @@ function Routes() {
       <Route path="/" component={Waiting} />
       <Route path="/devices" component={Devices} />
       <Route path="/devices/:id/:tab?">{({ id, tab }) => <Device key={id} id={id} tab={tab ?? "overview"} />}</Route>
+      <Route path="/templates" component={Templates} />
+      <Route path="/templates/:id">{({ id }) => <Template key={id} id={id} />}</Route>
+      <Route path="/folders" component={Folders} />
+      <Route path="/folders/:id">{({ id }) => <Folder key={id} id={id} />}</Route>
+      <Route path="/rollouts" component={Rollouts} />
+      <Route path="/rollouts/:id">{({ id }) => <Rollout key={id} id={Number(id)} />}</Route>
+      <Route path="/tags" component={Tags} />
+      <Route path="/audit" component={Audit} />
+      <Route path="/settings" component={Settings} />
       <Route>
         <Page title="Nothing here">
           <Nothing title="There is no page at this address">

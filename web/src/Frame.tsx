@@ -2,13 +2,19 @@ import { Menu, useMantineColorScheme } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import {
   IconDeviceLaptop,
+  IconFolder,
+  IconHistory,
   IconInbox,
   IconLogout,
   IconMenu2,
   IconMoon,
   IconPlugConnectedX,
+  IconRocket,
   IconSearch,
+  IconSettings,
   IconSun,
+  IconTag,
+  IconTemplate,
   IconUser,
   type Icon,
 } from "@tabler/icons-react";
@@ -35,6 +41,12 @@ export interface Place {
 export const places: Place[] = [
   { href: "/", name: "What waits", icon: IconInbox, key: "w" },
   { href: "/devices", name: "Devices", icon: IconDeviceLaptop, key: "d" },
+  { href: "/templates", name: "Templates", icon: IconTemplate, key: "t" },
+  { href: "/folders", name: "Folders", icon: IconFolder, key: "f" },
+  { href: "/rollouts", name: "Rollouts", icon: IconRocket, key: "r" },
+  { href: "/tags", name: "Tags", icon: IconTag, key: "l" },
+  { href: "/audit", name: "Audit", icon: IconHistory, key: "a" },
+  { href: "/settings", name: "Settings", icon: IconSettings, key: "s" },
 ];
 
 export function Frame({ children }: { children: ReactNode }) {
@@ -43,7 +55,16 @@ export function Frame({ children }: { children: ReactNode }) {
   const [searching, setSearching] = useState(false);
   const mayAudit = useMay("operator");
   const shown = places.filter((place) => place.href !== "/audit" || mayAudit);
+  const [prefixed, setPrefixed] = useState(false); // g was pressed: the next key names a page
   useHotkeys([
+    ["g", () => setPrefixed(true)],
+    ...shown.map((place): [string, () => void] => [
+      place.key,
+      () => {
+        if (prefixed) navigate(place.href);
+        setPrefixed(false);
+      },
+    ]),
     ["mod+K", () => setSearching(true)],
     ["/", (event) => focusSearch(event, () => setSearching(true))],
   ]);

@@ -81,7 +81,14 @@ export function Palette({
   };
 
   return (
-    <Modal opened={opened} onClose={close} withCloseButton={false} size="lg" yOffset="12vh" aria-label="Search">
+    <Modal
+      opened={opened}
+      onClose={close}
+      withCloseButton={false}
+      size="lg"
+      yOffset="12vh"
+      attributes={{ content: { "aria-label": "Search" } }}
+    >
       <TextInput
         data-autofocus
         size="sm"

@@ -25,5 +25,5 @@ export async function logIn(page: Page, muster: Muster, name: string, path = "")
   await page.locator("input[name=userid]").fill(name);
   await page.locator("input[name=password]").fill(password);
   await page.getByRole("button", { name: "Log in", exact: true }).click();
-  await page.getByRole("navigation", { name: "Pages" }).waitFor({ state: "attached" });
+  await page.locator("#main").waitFor();
 }

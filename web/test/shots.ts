@@ -37,6 +37,18 @@ test("shots", async () => {
     template: '"~/prices"\n',
   });
   await muster.call("PUT", `/templates/${made.id}/tags/price-list`);
+  const all = await muster.call<{ id: number }>("POST", "/templates", {
+    label: "Fewer relays",
+    priority: 50,
+    op: "set",
+    key: "options.relayReconnectIntervalM",
+    template: "30\n",
+  });
+  await muster.call("PUT", `/templates/${all.id}/tags/demo`);
+  await muster.until("the first wave is admitted", async () => {
+    const [rollout] = await muster.call<{ wave: number }[]>("GET", "/rollouts");
+    return rollout !== undefined && rollout.wave > 0;
+  });
   const fleet = await muster.call<{ devices: { deviceID: string }[] }>("GET", "/inventory");
   const id = fleet.devices[0]?.deviceID ?? "";
   const pages: [string, string][] = [
@@ -55,9 +67,13 @@ test("shots", async () => {
     ["rollouts", "rollouts"],
     ["rollout", "rollouts/1"],
     ["tags", "tags"],
-    ["events", "events"],
     ["audit", "audit"],
     ["settings", "settings"],
+    ["settings-people", "settings?tab=people"],
+    ["settings-tokens", "settings?tab=tokens"],
+    ["settings-secrets", "settings?tab=secrets"],
+    ["settings-server", "settings?tab=server"],
+    ["differences", "devices?state=held"],
   ];
   for (const colorScheme of ["light", "dark"] as const) {
     for (const width of [1440, 390]) {

@@ -68,3 +68,18 @@ export function unescaped(text: string): string {
     return text;
   }
 }
+
+/** request sends what an answer of the server proposes: its path is data, and begins below the server's own. */
+export async function request(method: string, path: string, body: unknown): Promise<unknown> {
+  if (!path.startsWith("/api/v1/")) throw new Error(`the path ${path} is none of the API`);
+  const response = await fetchWithSession(
+    new Request(`${root}${path}`, {
+      method,
+      ...(body === null ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
+    }),
+  );
+  const text = await response.text();
+  const answer: unknown = response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : text;
+  if (!response.ok) throw problemOf(answer, response);
+  return answer;
+}

@@ -15,15 +15,11 @@ export const queries = {
       queryFn: ({ signal }) => ask(api.GET("/api/v1/overview", { signal })),
       refetchInterval: 60_000,
     }),
-  consents: () =>
+  waiting: () =>
     queryOptions({
-      queryKey: ["consents"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/consents", { signal })),
-    }),
-  pending: () =>
-    queryOptions({
-      queryKey: ["pending"],
-      queryFn: ({ signal }) => ask(api.GET("/api/v1/pending", { signal })),
+      queryKey: ["waiting"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/waiting", { signal })),
+      refetchInterval: 60_000,
     }),
   audit: (query: { limit: number; after?: string; who?: string; what?: string }) =>
     queryOptions({
@@ -143,6 +139,8 @@ export const queries = {
       queryFn: ({ signal }) =>
         ask(api.GET("/api/v1/rollouts/{rolloutID}", { signal, params: { path: { rolloutID } } })),
     }),
+  sessions: () =>
+    queryOptions({ queryKey: ["sessions"], queryFn: ({ signal }) => ask(api.GET("/api/v1/sessions", { signal })) }),
   users: () =>
     queryOptions({ queryKey: ["users"], queryFn: ({ signal }) => ask(api.GET("/api/v1/users", { signal })) }),
   tokens: () =>

@@ -82,7 +82,6 @@ export class Patches {
         if (state) this.client.setQueryData(["device", device, "state"], state);
         if (event.type === "plan") {
           stale.add(JSON.stringify(["device", device, "plan"]));
-          stale.add(JSON.stringify(["consents"]));
         }
         stale.add(JSON.stringify(["overview"]));
         stale.add(JSON.stringify(["waiting"]));
@@ -107,7 +106,6 @@ export class Patches {
         stale.add(JSON.stringify(["waiting"]));
         break;
       case "pending":
-        stale.add(JSON.stringify(["pending"]));
         stale.add(JSON.stringify(["waiting"]));
         break;
     }

@@ -1,0 +1,181 @@
+import { Select, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask, root, type Schemas } from "../../api/client";
+import { queries } from "../../api/queries";
+import { useMay, useMe } from "../../session/me";
+import type { Role } from "../../session/roles";
+import { Act, failed } from "../../ui/act";
+import { List, Panel, Row, Stack } from "../../ui/layout";
+import { Loads, Note } from "../../ui/page";
+import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
+import { NeedsAdmin } from "./NeedsAdmin";
+
+const roles: { value: Role; label: string }[] = [
+  { value: "viewer", label: "viewer: looks" },
+  { value: "operator", label: "operator: tags, applies, stops" },
+  { value: "author", label: "author: writes templates" },
+  { value: "admin", label: "admin: everything" },
+];
+
+interface Link {
+  user: string;
+  path: string;
+  expiresAt: string;
+}
+
+/** People are the users of this server. */
+export default function People() {
+  const isAdmin = useMay("admin");
+  const me = useMe();
+  const client = useQueryClient();
+  const users = useQuery({ ...queries.users(), enabled: isAdmin });
+  const [link, setLink] = useState<Link>();
+  if (!isAdmin) return <NeedsAdmin what="People" />;
+  const changed = () => void client.invalidateQueries({ queryKey: ["users"] });
+  const invite = async (user: string) => {
+    const made = await ask(api.POST("/api/v1/login-links", { body: { user } }));
+    setLink({ user, path: made.path, expiresAt: made.expiresAt });
+  };
+  return (
+    <Stack>
+      {link && (
+        <Note tone="busy">
+          <Stack>
+            <Text>
+              Send this to <Strong>{link.user}</Strong>: it sets a password, once, and ends <Ago at={link.expiresAt} />.
+            </Text>
+            <Command text={`${root}${link.path}`} />
+          </Stack>
+        </Note>
+      )}
+      <Panel title="People" flush>
+        <Loads query={users}>
+          {(all) => (
+            <List
+              rows={all}
+              id={(user) => user.name}
+              columns={[
+                { title: "Name", cell: (user) => <Strong>{user.name}</Strong> },
+                {
+                  title: "Role",
+                  cell: (user) => <RoleOf user={user} own={user.name === me.name} onChange={changed} />,
+                },
+                {
+                  title: "Part of the fleet",
+                  cell: (user) =>
+                    user.tags.length === 0 ? (
+                      <Muted>all of it</Muted>
+                    ) : (
+                      <Row>
+                        {user.tags.map((tag) => (
+                          <Chip key={tag}>{tag}</Chip>
+                        ))}
+                      </Row>
+                    ),
+                },
+                {
+                  title: "Logs in by",
+                  cell: (user) =>
+                    user.signOn ? "single sign-on" : user.hasPassword ? "password" : <Muted>nothing yet</Muted>,
+                },
+                { title: "Last log-in", cell: (user) => <Ago at={user.lastLoginAt} /> },
+                {
+                  title: "",
+                  right: true,
+                  cell: (user) => (
+                    <Row end nowrap>
+                      <Act needs="admin" size="compact-xs" run={() => invite(user.name)}>
+                        Log-in link
+                      </Act>
+                      <Act
+                        needs="admin"
+                        size="compact-xs"
+                        color="red"
+                        disabled={user.name === me.name}
+                        why="Somebody else has to delete you."
+                        says={`${user.name} is deleted`}
+                        run={async () => {
+                          await ask(api.DELETE("/api/v1/users/{user}", { params: { path: { user: user.name } } }));
+                          changed();
+                        }}
+                        confirm={{
+                          title: `Delete ${user.name}?`,
+                          verb: "Delete",
+                          body: <Text>All sessions of this user end at once. The audit keeps the name.</Text>,
+                        }}
+                      >
+                        Delete
+                      </Act>
+                    </Row>
+                  ),
+                },
+              ]}
+            />
+          )}
+        </Loads>
+      </Panel>
+      <Panel title="New">
+        <NewUser
+          onMade={(name) => {
+            changed();
+            invite(name).catch(failed);
+          }}
+        />
+      </Panel>
+    </Stack>
+  );
+}
+
+function RoleOf({ user, own, onChange }: { user: Schemas["User"]; own: boolean; onChange: () => void }) {
+  const put = async (role: Role) => {
+    try {
+      await ask(api.PUT("/api/v1/users/{user}", { params: { path: { user: user.name } }, body: { role } }));
+    } catch (error) {
+      failed(error);
+    }
+    onChange();
+  };
+  return (
+    <Select
+      aria-label={`Role of ${user.name}`}
+      w={110}
+      disabled={own}
+      data={roles.map((role) => role.value)}
+      value={user.role}
+      allowDeselect={false}
+      onChange={(role) => void put(role as Role)}
+    />
+  );
+}
+
+function NewUser({ onMade }: { onMade: (name: string) => void }) {
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("operator");
+  return (
+    <Row>
+      <TextInput label="Name" value={name} maxLength={64} onChange={(event) => setName(event.currentTarget.value)} />
+      <Select
+        label="Role"
+        w={240}
+        data={roles}
+        value={role}
+        allowDeselect={false}
+        onChange={(value) => setRole(value as Role)}
+      />
+      <Act
+        needs="admin"
+        mt="lg"
+        disabled={name.trim() === ""}
+        why="Give a name."
+        run={async () => {
+          await ask(api.POST("/api/v1/users", { body: { name: name.trim(), role } }));
+          setName("");
+          onMade(name.trim());
+        }}
+      >
+        Add, and make a log-in link
+      </Act>
+    </Row>
+  );
+}

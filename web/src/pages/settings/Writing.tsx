@@ -1,0 +1,139 @@
+import { Button, Textarea } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { api, ask } from "../../api/client";
+import { queries } from "../../api/queries";
+import { useMay } from "../../session/me";
+import { Act, done, warn } from "../../ui/act";
+import { Columns, Panel, Row, Stack } from "../../ui/layout";
+import { Loads } from "../../ui/page";
+import { modes, State } from "../../ui/state";
+import { Faint, Muted, Text } from "../../ui/text";
+
+type Mode = "on" | "observe" | "paused";
+
+/** Writing is whether Muster writes at all, and where templates of authors may put folders. */
+export function Writing() {
+  return (
+    <Columns wide>
+      <ModeOfFleet />
+      <Roots />
+    </Columns>
+  );
+}
+
+function ModeOfFleet() {
+  const client = useQueryClient();
+  const mode = useQuery(queries.configurator());
+  const put = (to: Mode) => async () => {
+    const now = await ask(api.PUT("/api/v1/configurator", { body: { mode: to } }));
+    void client.invalidateQueries();
+    if (now.warning) warn(now.warning);
+    else done(to === "on" ? "Muster writes again" : "Muster writes to no device any more");
+  };
+  return (
+    <Panel title="The whole fleet" actions={mode.data && <State looks={modes} state={mode.data.mode} filled />}>
+      <Loads query={mode} rows={2}>
+        {(data) => (
+          <Stack>
+            <Text>
+              Daemons go on syncing whatever is set here. Tags and devices have modes of their own: the strictest holds.
+            </Text>
+            {data.warning && <Muted>{data.warning}</Muted>}
+            <Row>
+              {data.mode !== "on" && (
+                <Act needs="admin" variant="filled" run={put("on")}>
+                  Write again
+                </Act>
+              )}
+              {data.mode !== "observe" && (
+                <Act
+                  needs={data.mode === "on" ? "operator" : "admin"}
+                  run={put("observe")}
+                  confirm={{
+                    title: "Stop writing to every device?",
+                    verb: "Stop writing",
+                    body: <Text>Muster goes on watching and planning. Only an administrator has it write again.</Text>,
+                  }}
+                >
+                  Observe only
+                </Act>
+              )}
+              {data.mode !== "paused" && (
+                <Act
+                  needs="operator"
+                  run={put("paused")}
+                  confirm={{
+                    title: "Pause Muster for every device?",
+                    verb: "Pause",
+                    body: (
+                      <Text>
+                        No device is watched or written to: what is shown here becomes old. Only an administrator ends the
+                        pause.
+                      </Text>
+                    ),
+                  }}
+                >
+                  Pause
+                </Act>
+              )}
+            </Row>
+          </Stack>
+        )}
+      </Loads>
+    </Panel>
+  );
+}
+
+function Roots() {
+  const roots = useQuery(queries.folderRoots());
+  return (
+    <Panel title="Folder roots">
+      <Loads query={roots} rows={2}>
+        {(data) => <EditRoots key={data.folderRoots.join("\n")} roots={data.folderRoots} />}
+      </Loads>
+    </Panel>
+  );
+}
+
+function EditRoots({ roots }: { roots: string[] }) {
+  const client = useQueryClient();
+  const isAdmin = useMay("admin");
+  const [text, setText] = useState(roots.join("\n"));
+  const changed = text.trim() !== roots.join("\n");
+  return (
+    <Stack>
+      <Textarea
+        size="xs"
+        label="One directory on each line"
+        description="Templates of authors put folders below these without consent. ~ is the home of the daemon’s user"
+        autosize
+        minRows={2}
+        readOnly={!isAdmin}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      <Row>
+        <Act
+          needs="admin"
+          disabled={!changed}
+          why="Nothing was changed."
+          says="Stored"
+          run={async () => {
+            const folderRoots = text.split("\n").map((line) => line.trim()).filter(Boolean);
+            await ask(api.PUT("/api/v1/folder-roots", { body: { folderRoots } }));
+            void client.invalidateQueries();
+          }}
+        >
+          Store
+        </Act>
+        {changed && (
+          <Button variant="subtle" color="gray" onClick={() => setText(roots.join("\n"))}>
+            Discard
+          </Button>
+        )}
+        {!isAdmin && <Faint>Only an administrator changes these.</Faint>}
+      </Row>
+    </Stack>
+  );
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { Problem } from "../../api/problem";
+import { changesOf, emptyDraft, isSame, mistakesOf } from "./draft";
+
+const stored = { id: 7, draft: { ...emptyDraft, label: "a", template: "{}", tags: ["x", "y"] } };
+
+test("a new template comes with its tags", () => {
+  expect(changesOf({ ...emptyDraft, tags: ["x"] }, undefined)).toEqual({
+    templates: { new: [{ label: "", priority: 100, op: "merge", key: "options", template: "", tags: ["x"] }] },
+  });
+});
+
+test("only what differs is sent", () => {
+  expect(changesOf(stored.draft, stored)).toEqual({});
+  expect(changesOf({ ...stored.draft, template: "{a: 1}" }, stored)).toEqual({
+    templates: { changed: [{ id: 7, template: "{a: 1}" }] },
+  });
+  expect(changesOf({ ...stored.draft, tags: ["y", "z"] }, stored)).toEqual({
+    tags: { added: [{ tag: "z", template: 7 }], removed: [{ tag: "x", template: 7 }] },
+  });
+});
+
+test("the order of tags is no change", () => {
+  expect(isSame(stored.draft, { ...stored.draft, tags: ["y", "x"] })).toBe(true);
+  expect(isSame(stored.draft, { ...stored.draft, priority: 1 })).toBe(false);
+});
+
+test("mistakes are those with a line", () => {
+  const problem = new Problem({
+    detail: "wrong",
+    errors: [{ message: "a", line: 3, column: 5 }, { message: "b", line: 4 }, { message: "c", field: "key" }],
+  });
+  expect(mistakesOf(problem)).toEqual([
+    { line: 3, column: 5, message: "a" },
+    { line: 4, column: 1, message: "b" },
+  ]);
+  expect(mistakesOf(undefined)).toEqual([]);
+});

@@ -1,0 +1,31 @@
+import { TextInput } from "@mantine/core";
+import { IconSearch } from "@tabler/icons-react";
+
+/** SearchField is the search of a page: the key / goes to it, Escape empties it. */
+export function SearchField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (text: string) => void;
+}) {
+  return (
+    <div className="u-toolbar" role="search">
+      <TextInput
+        data-search
+        w={280}
+        placeholder={label}
+        aria-label={label}
+        leftSection={<IconSearch size={14} aria-hidden />}
+        rightSection={<kbd className="u-kbd">/</kbd>}
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") onChange("");
+        }}
+      />
+    </div>
+  );
+}

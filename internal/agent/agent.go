@@ -108,10 +108,11 @@ func (a *Agent) Run(ctx context.Context) error {
 		case time.Since(began) > goodFor:
 			pause = firstPause
 		}
-		wait := pause/2 + rand.N(pause)
-		a.record.disconnected(err, time.Now().Add(wait))
-		a.log.Warn("not connected to the server", logkey.Address, a.server.URL(), logkey.Err(err),
-			logkey.Next, wait.String())
+		wait := pause/2 + rand.N(pause/2)
+		next := time.Now().Add(wait).UTC()
+		hint := a.record.disconnected(err, next)
+		a.log.Warn("not connected to the server", logkey.Address, a.server.URL(), logkey.Err(err), logkey.Next, hint,
+			logkey.Until, next)
 		if a.sleep(ctx, wait) {
 			pause = min(2*pause, lastPause)
 		} else {

@@ -61,7 +61,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	began := time.Now()
 	result := f.forward(w, r, p)
-	f.record(p, result.status, time.Since(began))
+	f.record(r.Context(), p, result.status, time.Since(began))
 	switch {
 	case result.failed.status != 0:
 		f.refuse(w, r, result.failed)
@@ -70,13 +70,13 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (f *forwarder) record(p passage, status int, took time.Duration) {
+func (f *forwarder) record(ctx context.Context, p passage, status int, took time.Duration) {
 	level := slog.LevelDebug
 	if p.rule.changes() {
 		level = slog.LevelInfo
 		f.changed(Change{At: time.Now().UTC(), Method: p.rule.method, Path: p.asked, Status: status})
 	}
-	f.log.Log(context.Background(), level, "the manager asked the daemon", logkey.Method, p.rule.method,
+	f.log.Log(ctx, level, "the manager asked the daemon", logkey.Method, p.rule.method,
 		logkey.Path, shortened(p.asked), logkey.Status, status, logkey.Took, took)
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -59,20 +60,29 @@ func (r *record) connected() {
 	r.now.State, r.now.Message, r.now.Hint = "", "", ""
 }
 
-func (r *record) disconnected(err error, next time.Time) {
+// disconnected keeps why there is no connection, and gives what a person can do about it.
+func (r *record) disconnected(err error, next time.Time) (hint string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.now.Connected {
 		r.now.Connected, r.now.Since = false, time.Now().UTC()
 	}
-	r.now.Trouble, r.now.Next = err.Error(), next.UTC()
+	r.now.Trouble, r.now.Next = err.Error(), next
+	var told *fleet.Error
+	if errors.As(err, &told) && told.Hint != "" {
+		r.now.Hint = told.Hint
+	}
+	return r.now.Hint
 }
 
-func (r *record) told(status tunnel.Status) {
+// told keeps what the server tells, and says whether that is new.
+func (r *record) told(status tunnel.Status) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	before := tunnel.Status{State: r.now.State, Message: r.now.Message, Hint: r.now.Hint}
 	r.now.State, r.now.Message, r.now.Hint = status.State, status.Message, status.Hint
 	r.isAccepted = r.isAccepted || status.State == tunnel.Accepted
+	return status != before
 }
 
 func (r *record) change(c Change) {

@@ -115,14 +115,16 @@ func (a *Agent) status(w http.ResponseWriter, r *http.Request) {
 		a.forwarder.refuse(w, r, refusal{http.StatusBadRequest, tunnel.ErrorForbidden, "the status is not understood"})
 		return
 	}
-	a.record.told(status)
+	w.WriteHeader(http.StatusNoContent)
+	if !a.record.told(status) {
+		return
+	}
 	level := slog.LevelInfo
 	if status.State == tunnel.Refused || status.State == tunnel.Cloned {
 		level = slog.LevelError
 	}
 	a.log.Log(r.Context(), level, "the server tells how it stands with this device", logkey.Step, string(status.State),
 		logkey.Reason, status.Message, logkey.Next, status.Hint)
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // machine is the name of this machine, without its domain.

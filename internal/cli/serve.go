@@ -96,7 +96,8 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	server, err := app.New(ctx, app.Options{
-		Home: c.Home, Listen: c.Listen, AgentListen: c.AgentListen, Database: c.Database, Configurator: fleet.Mode(c.Configurator),
+		Home: c.Home, Listen: c.Listen, AgentListen: c.AgentListen, Database: c.Database,
+		Configurator:     fleet.Mode(c.Configurator),
 		DiscoveryServers: c.DiscoveryServer, DiscoveryAllowLocal: c.DiscoveryAllowLocal,
 		ApprovalThreshold: cmp.Or(c.ApprovalThreshold, c.BlastLimit), FourEyes: c.FourEyes, Waves: c.Waves, Soak: c.Soak,
 		KeepRevisions: c.KeepRevisions, KeepFor: c.KeepFor,

@@ -116,7 +116,7 @@ func (x *evaluating) over(ctx context.Context, device fleet.DeviceID) error {
 		x.warn("evaluated over a sample configuration: its configuration was never read")
 		return nil
 	}
-	x.facts, x.fleet, x.out.Device = j.view.facts(device), j.view.fleet(), device
+	x.facts, x.fleet, x.out.Device = j.view.facts(device, j.known), j.view.fleet(), device
 	if err := x.observe(ctx, j); err != nil {
 		if !errors.Is(err, errNothingSeen) {
 			x.log.Info("evaluated over the sample", "err", err)

@@ -67,7 +67,7 @@ func (e *Engine) newView(r *fleet.Registry) *view {
 	v.fleet = sync.OnceValue(func() *template.Fleet {
 		all := make([]template.Facts, 0, len(r.Devices))
 		for id := range r.Devices {
-			all = append(all, v.facts(id))
+			all = append(all, v.facts(id, v.known(id)))
 		}
 		return template.NewFleet(all)
 	})
@@ -80,13 +80,13 @@ func (e *Engine) newView(r *fleet.Registry) *view {
 	return v
 }
 
-// facts of one registered device, as they are now.
-func (v *view) facts(id fleet.DeviceID) template.Facts {
+// facts of one registered device, by what is known of its daemon.
+func (v *view) facts(id fleet.DeviceID, known Known) template.Facts {
 	d := v.registry.Devices[id]
 	if d == nil {
 		return template.Facts{}
 	}
-	return template.FactsOf(d, v.known(id).Version)
+	return template.FactsOf(d, known.Version)
 }
 
 // label is that of a registered device.
@@ -123,7 +123,7 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 	if mayShare {
 		labels = v.labels()
 	}
-	facts, paths := v.facts(id).AppendDigest(nil, fleet.AllFacts), known.System
+	facts, paths := v.facts(id, known).AppendDigest(nil, fleet.AllFacts), known.System
 	print.inputs = e.sum(print.templates, string(facts), others, labels, string(mode), known.Online, known.Address, known.ByAgent,
 		known.AddressFixed, known.TooOld, texts(roots), paths.OS, paths.PathSeparator, paths.Tilde, texts(paths.Directories))
 	return print

@@ -265,7 +265,7 @@ func (e *Engine) guardFacts(ctx context.Context, j *job) plan.Facts {
 
 // evaluate runs templates for a device.
 func (e *Engine) evaluate(ctx context.Context, j *job) func(fleet.Template, stconfig.Value) (desired.Fragment, error) {
-	facts := j.view.facts(j.m.id)
+	facts := j.view.facts(j.m.id, j.known)
 	return func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
 		r, err := e.o.Evaluator.Evaluate(ctx, t.Text, template.Input{Device: facts, Config: config,
 			Fleet: j.view.fleetFor(t)})

@@ -77,7 +77,10 @@ func (s Source) write(temp *os.File) (age.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	packed := gzip.NewWriter(encrypted)
+	packed, err := gzip.NewWriterLevel(encrypted, gzip.BestSpeed) // most of it is sealed, and gets no smaller
+	if err != nil {
+		return nil, err
+	}
 	content := newWriter(packed, Content{Muster: s.Muster, CreatedAt: s.Now.UTC()}, s.Files)
 	if err := s.Dump(content); err != nil {
 		return nil, err

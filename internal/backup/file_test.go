@@ -344,3 +344,37 @@ func TestAShortPassphraseIsRefusedWithTheCommandThatMakesOne(t *testing.T) {
 		t.Errorf("a backup of before cannot be opened: %v", err)
 	}
 }
+
+// Rows were written by encoding/json before; backups of then are read still.
+func TestARowThatEncodingJSONWroteIsRead(t *testing.T) {
+	type bytesOfBefore struct {
+		Bytes []byte `json:"b"`
+	}
+	text := "a\u2028b<&>\"\\\n\x00\x7fü"
+	var file bytes.Buffer
+	w := newWriter(&file, Content{}, func() ([]File, error) { return nil, nil })
+	row := []any{nil, true, int64(math.MinInt64), text, []byte{0, 255}, []byte{}}
+	before := []any{nil, true, int64(math.MinInt64), text, bytesOfBefore{[]byte{0, 255}}, bytesOfBefore{}}
+	columns := []string{"a", "b", "c", "d", "e", "f"}
+	if err := errors.Join(w.Schema(1), w.Table("x", columns), w.Row(row), w.out.Encode(before)); err != nil {
+		t.Fatal(err)
+	}
+	w.counts.Rows++
+	if err := w.close(); err != nil {
+		t.Fatal(err)
+	}
+	var got given
+	if _, err := readAll(&file, func(Content) (Sink, error) { return &got, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if want := [][]any{row, row}; !reflect.DeepEqual(got.rows, want) {
+		t.Errorf("got %v, want %v", got.rows, want)
+	}
+	for _, bad := range []string{`[1.5]`, `[1e3]`, `[[1]]`, `[{"b":1}]`, `[{"c":""}]`, `[{"b":"","b":""}]`, `[{"b":"?"}]`,
+		`[1,2]`, `[]`, `[9223372036854775808]`, `[`, `[{`} {
+		text := `{"backup":{"format":1}}{"table":{"name":"x","columns":["a"]}}` + bad + `{"end":{"tables":1,"rows":1}}`
+		if _, err := readAll(strings.NewReader(text), func(Content) (Sink, error) { return &given{}, nil }); err == nil {
+			t.Errorf("%s is read", bad)
+		}
+	}
+}

@@ -5,13 +5,18 @@ package backup
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // formatNumber grows when an older program could not read a backup.
@@ -74,14 +79,14 @@ type end struct {
 	Rows   int `json:"rows"`
 }
 
-// blob is a value that is no text.
-type blob struct {
-	Bytes []byte `json:"b"`
-}
+// A value that is no text is an object of one member, its bytes in base64.
+const blobMember = "b"
 
 // writer is a Sink that writes the format.
 type writer struct {
+	to     io.Writer
 	out    *json.Encoder
+	row    []byte // is used again and again
 	head   Content
 	files  func() ([]File, error) // asked when the moment is fixed that the backup is of
 	counts end
@@ -91,7 +96,7 @@ func newWriter(w io.Writer, head Content, files func() ([]File, error)) *writer 
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	head.Format = formatNumber
-	return &writer{out: out, head: head, files: files}
+	return &writer{to: w, out: out, head: head, files: files}
 }
 
 func (w *writer) Schema(version int64) error {
@@ -116,25 +121,39 @@ func (w *writer) Table(name string, columns []string) error {
 	return w.out.Encode(line{Table: &table{name, columns}})
 }
 
-func (w *writer) Row(values []any) error {
-	row := make([]any, len(values))
+// Row writes a row without encoding/json, which takes five times as long: a backup has a row for everything.
+func (w *writer) Row(values []any) (err error) {
+	row := append(w.row[:0], '[')
 	for i, value := range values {
+		if i > 0 {
+			row = append(row, ',')
+		}
 		switch v := value.(type) {
-		case nil, bool, int64:
-			row[i] = v
+		case nil:
+			row = append(row, "null"...)
+		case bool:
+			row = strconv.AppendBool(row, v)
+		case int64:
+			row = strconv.AppendInt(row, v, 10)
 		case string:
 			if !utf8.ValidString(v) {
 				return errors.New("a text in the database is not UTF-8")
 			}
-			row[i] = v
+			if row, err = jsontext.AppendQuote(row, v); err != nil {
+				return err
+			}
 		case []byte:
-			row[i] = blob{v}
+			row = append(row, `{"`+blobMember+`":"`...)
+			row = base64.StdEncoding.AppendEncode(row, v)
+			row = append(row, `"}`...)
 		default:
 			return fmt.Errorf("a value of the database has the type %T", v)
 		}
 	}
 	w.counts.Rows++
-	return w.out.Encode(row)
+	w.row = append(row, "]\n"...)
+	_, err = w.to.Write(w.row)
+	return err
 }
 
 func (w *writer) Sequence(table string, last int64) error {
@@ -150,21 +169,14 @@ func (e sinkError) Unwrap() error { return e.error }
 
 // readAll reads a backup to its end. begin is called with what stands before the tables, and gives what takes them.
 func readAll(r io.Reader, begin func(Content) (Sink, error)) (Content, error) {
-	p := parser{begin: begin}
-	in := json.NewDecoder(r)
+	p := parser{begin: begin, in: jsontext.NewDecoder(r)}
 	for {
-		var raw json.RawMessage
-		err := in.Decode(&raw)
-		if errors.Is(err, io.EOF) && p.ended {
+		switch err := p.take(); {
+		case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && p.ended:
 			return p.content, nil
-		}
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return p.content, err
-		}
-		if err := p.take(raw); err != nil {
+		case errors.Is(err, io.EOF):
+			return p.content, io.ErrUnexpectedEOF
+		case err != nil:
 			return p.content, err
 		}
 	}
@@ -173,6 +185,7 @@ func readAll(r io.Reader, begin func(Content) (Sink, error)) (Content, error) {
 // parser takes the lines of a backup in turn.
 type parser struct {
 	begin   func(Content) (Sink, error)
+	in      *jsontext.Decoder
 	content Content
 	headed  bool
 	sink    Sink // nil before the first table
@@ -181,12 +194,17 @@ type parser struct {
 	ended   bool
 }
 
-func (p *parser) take(raw json.RawMessage) error {
+// take takes the next line. The error is io.EOF after the last one.
+func (p *parser) take() error {
+	if p.in.PeekKind() == '[' && !p.ended {
+		return p.row()
+	}
+	raw, err := p.in.ReadValue()
+	if err != nil {
+		return err
+	}
 	if p.ended {
 		return errors.New("something follows the end")
-	}
-	if raw[0] == '[' {
-		return p.row(raw)
 	}
 	var l line
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -236,46 +254,74 @@ func (p *parser) start() (err error) {
 	return ofSink(p.sink.Schema(p.content.Schema))
 }
 
-func (p *parser) row(raw json.RawMessage) error {
-	var cells []json.RawMessage
-	if err := json.Unmarshal(raw, &cells); err != nil {
+// row takes a row token by token: each is looked at once.
+func (p *parser) row() error {
+	if p.columns == 0 {
+		return errors.New("a row belongs to no table")
+	}
+	if _, err := p.in.ReadToken(); err != nil {
 		return err
 	}
-	if p.columns == 0 || len(cells) != p.columns {
-		return fmt.Errorf("a row has %d values for %d columns", len(cells), p.columns)
-	}
-	values := make([]any, len(cells))
-	for i, cell := range cells {
-		var err error
-		if values[i], err = valueOf(cell); err != nil {
+	values := make([]any, 0, p.columns)
+	for p.in.PeekKind() != ']' {
+		value, err := p.value()
+		if err != nil {
 			return err
 		}
+		values = append(values, value)
+	}
+	if _, err := p.in.ReadToken(); err != nil {
+		return err
+	}
+	if len(values) != p.columns {
+		return fmt.Errorf("a row has %d values for %d columns", len(values), p.columns)
 	}
 	p.counts.Rows++
 	return ofSink(p.sink.Row(values))
 }
 
-func valueOf(cell json.RawMessage) (any, error) {
-	switch cell[0] {
-	case 'n':
-		return nil, nil //nolint:nilnil // NULL
-	case 't', 'f':
-		return cell[0] == 't', nil
-	case '"':
-		var text string
-		err := json.Unmarshal(cell, &text)
-		return text, err
+func (p *parser) value() (any, error) {
+	switch kind := p.in.PeekKind(); kind {
 	case '{':
-		var b blob
-		err := json.Unmarshal(cell, &b)
-		if b.Bytes == nil {
-			b.Bytes = []byte{}
+		return p.blob()
+	case '0':
+		raw, err := p.in.ReadValue()
+		if err != nil {
+			return nil, err
 		}
-		return b.Bytes, err
+		return strconv.ParseInt(string(raw), 10, 64)
+	case 'n', 't', 'f', '"':
+		token, err := p.in.ReadToken()
+		switch {
+		case err != nil || kind == 'n':
+			return nil, err
+		case kind == '"':
+			return token.String(), nil
+		}
+		return token.Bool(), nil
 	}
-	var number int64
-	err := json.Unmarshal(cell, &number)
-	return number, err
+	_, err := p.in.ReadToken() // broken off, or a list
+	return nil, cmp.Or(err, errors.New("a row holds a list"))
+}
+
+func (p *parser) blob() ([]byte, error) {
+	data := []byte{}
+	for i := range 4 { // {, the name, the value, }
+		token, err := p.in.ReadToken()
+		switch {
+		case err != nil:
+			return nil, err
+		case i == 1 && (token.Kind() != '"' || token.String() != blobMember), i == 3 && token.Kind() != '}':
+			return nil, errors.New("a row holds an object that is no bytes")
+		case i == 2 && token.Kind() == '"':
+			if data, err = base64.StdEncoding.DecodeString(token.String()); err != nil {
+				return nil, err
+			}
+		case i == 2 && token.Kind() != 'n':
+			return nil, errors.New("the bytes of a row are no text")
+		}
+	}
+	return data, nil
 }
 
 func ofSink(err error) error {

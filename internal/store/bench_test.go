@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"muster/internal/fleet"
 )
@@ -44,6 +45,56 @@ func BenchmarkRegistryAfterPut(b *testing.B) {
 		if len(must(s.Registry(b.Context()))(b).Devices) != 10_000 {
 			b.Fatal("a device is missing")
 		}
+	}
+}
+
+// BenchmarkDeviceProof is what the proof of a device costs: a device is replaced with it, and in turn by the same
+// statements without it.
+func BenchmarkDeviceProof(b *testing.B) {
+	benchBoth(b, func(b *testing.B, options Options) {
+		s := open(b, options)
+		d := put(b, s, deviceN(1))
+		const writes = 1000
+		for b.Loop() {
+			var proven, plain time.Duration
+			for n := range writes {
+				d.Label = fmt.Sprint(n)
+				began := time.Now()
+				put(b, s, d)
+				proven += time.Since(began)
+				began = time.Now()
+				putUnproven(b, s, d)
+				plain += time.Since(began)
+			}
+			b.Logf("%v with the proof, %v without: %.2f times", (proven / writes).Round(time.Microsecond),
+				(plain / writes).Round(time.Microsecond), float64(proven)/float64(plain))
+			b.ReportMetric(float64(proven)/float64(plain), "times-unproven")
+		}
+	})
+}
+
+// putUnproven replaces a device as Muster did before there were proofs: the row keeps the proof that it has.
+func putUnproven(b *testing.B, s *Store, d fleet.Device) {
+	b.Helper()
+	_, err := write(b.Context(), s, "put device", func(t *tx) (none struct{}, err error) {
+		var label string
+		var key []byte
+		err = t.row(`SELECT label, api_key FROM devices WHERE id = $1`, string(d.ID)).Scan(&label, &key)
+		if err == nil {
+			_, err = s.seal.Open("devices", string(d.ID), "api_key", key)
+		}
+		if err != nil {
+			return none, err
+		}
+		t.forget()
+		t.record("device.replace", string(d.ID), d.Label)
+		t.touch(d.ID)
+		t.register(func(c *contents) { c.device(d.ID, func(r *fleet.Registered) { r.Device = d }) })
+		return none, t.exec(`UPDATE devices SET label = $2, api_key = $3, api_address = $4, api_port = $5, updated_at = $6
+			WHERE id = $1`, string(d.ID), d.Label, s.sealAPIKey(d), d.APIAddress, d.APIPort, millis(t.now))
+	})
+	if err != nil {
+		b.Fatal(err)
 	}
 }
 

@@ -57,7 +57,7 @@ type DeviceVersion struct {
 
 // DeviceState is how Muster stands with a device.
 type DeviceState struct {
-	Connection    string `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed"`
+	Connection    string `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned"`
 	Configuration string `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
 	Address       string `json:"address" doc:"host:port last used, blank when none is known"`
 	FoundBy       string `json:"foundBy" doc:"Where the address came from: record, global, local, fleet; blank without an address"`
@@ -78,6 +78,7 @@ type PutDeviceSettings struct {
 	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused"`
 	AllowPlain *bool   `json:"allowPlain,omitempty"`
 	Pin        *string `json:"pin,omitempty" doc:"sha256:<hex>; an empty string forgets the pin"`
+	Way        *string `json:"way,omitempty" enum:"auto,agent,direct"`
 	Restart    *bool   `json:"restart,omitempty" doc:"Let Muster restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }
 
@@ -86,6 +87,7 @@ type DeviceSettings struct {
 	Mode       string `json:"mode" enum:"on,observe,paused" doc:"observe: plan, never write; paused: do not even watch"`
 	AllowPlain bool   `json:"allowPlain" doc:"Allow plain HTTP although the address is not loopback"`
 	Pin        string `json:"pin" doc:"sha256:<hex> of the daemon's GUI certificate; write an empty string to forget it"`
+	Way        string `json:"way" enum:"auto,agent,direct" doc:"auto: by the device's agent while that is connected, else at its address or where discovery finds it"`
 	Restart    bool   `json:"restart" doc:"Muster may restart the daemon after a change that needs it; one started with --no-restart stays down then"`
 }
 

@@ -24,7 +24,7 @@ type InventoryDevice struct {
 	DeviceID      string           `json:"deviceID"`
 	Label         string           `json:"label"`
 	Tags          []string         `json:"tags" nullable:"false" doc:"Sorted"`
-	Connection    string           `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed"`
+	Connection    string           `json:"connection" enum:"neverSeen,online,unreachable,keyRefused,identityMismatch,pinMismatch,notFound,unconfirmed,cloned"`
 	Configuration string           `json:"configuration" enum:"unknown,unmanaged,inSync,pending,applying,held,failed,contended,unstable"`
 	Mode          string           `json:"mode" enum:"on,observe,paused" doc:"The strictest of the server's, the fleet's, its tags' and its own"`
 	Reason        string           `json:"reason" doc:"Why the state is what it is"`
@@ -38,7 +38,7 @@ type InventoryDevice struct {
 	FoundBy       string           `json:"foundBy" doc:"The way of reaching: where the address came from, as in the state"`
 	Folders       InventoryFolders `json:"folders"`
 	NeedBytes     int64            `json:"needBytes" doc:"Bytes that its folders still lack, as last told"`
-	Waits         []string         `json:"waits" nullable:"false" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,pendingDevice,pendingFolder" doc:"Why the device waits for a person"`
+	Waits         []string         `json:"waits" nullable:"false" enum:"held,failed,contended,unstable,pinMismatch,identityMismatch,keyRefused,unconfirmed,cloned,pendingDevice,pendingFolder" doc:"Why the device waits for a person"`
 }
 
 // InventoryFolders are the folders of one device. While it is not online they all count as unknown.

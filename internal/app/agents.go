@@ -112,11 +112,17 @@ func (a *App) tellAgent(ctx context.Context, id fleet.DeviceID) {
 
 // chooseWay has the mirror reach a device in another way where its agent has come or gone.
 func (a *App) chooseWay(id fleet.DeviceID) {
-	if _, connected := a.hub.Info(id); !connected {
+	is, connected := a.hub.Info(id)
+	if !connected {
 		a.enrolled.Left(id)
 	}
+	a.health.SetRival(id, is.Rival)
 	s := a.mirror.Snapshot(id)
 	if s == nil {
+		return
+	}
+	registry, err := a.store.Registry(context.Background()) // from memory
+	if err != nil || registry.Devices[id] == nil || registry.Devices[id].Settings.Way == fleet.WayDirect {
 		return
 	}
 	tunnel, err := a.hub.Connected(id)

@@ -242,7 +242,8 @@ func (a *App) wire(ctx context.Context) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	big := make(chan struct{}, bigAnswers)
-	a.hub = tunnel.New(tunnel.Options{Log: a.log, Admit: a.admit, Changed: a.changes.tunnel})
+	a.hub = tunnel.New(tunnel.Options{Log: a.log, Admit: a.admit, Changed: a.changes.tunnel,
+		Measured: measured.Pinged})
 	a.mirror = mirror.New(mirror.Options{
 		Dial: func(t mirror.Target) mirror.Daemon {
 			return client{syncthing.New(t, syncthing.Options{

@@ -143,6 +143,8 @@ func (a *App) forwardCommitted(ctx context.Context) {
 func (a *App) forwardDevice(id fleet.DeviceID, is change) {
 	if is.tunnel {
 		a.chooseWay(id)
+		a.inventory.DeviceChanged(id)
+		is.aspect |= fleet.ConnectionChanged
 	}
 	if is.configKept {
 		a.engine.ConfigSeen(id)

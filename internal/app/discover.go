@@ -39,11 +39,22 @@ func (a *App) newResolver() resolver {
 
 // Resolve prefers the device's agent: it proves the device, and needs no open port.
 func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool) (mirror.Found, error) {
+	registry, err := r.near.app.store.Registry(ctx) // from memory
+	if err != nil {
+		return mirror.Found{}, err
+	}
+	way := fleet.WayAuto
+	if registered := registry.Devices[device.ID]; registered != nil {
+		way = registered.Settings.Way
+	}
+	if way == fleet.WayDirect {
+		return r.Discovery.Resolve(ctx, device, pinned, r.near)
+	}
 	tunnel, err := r.hub.Connected(device.ID)
 	if err == nil {
 		return mirror.Found{By: fleet.FoundByAgent, Introduced: fleet.ByAgent, Agent: tunnel.Address()}, nil
 	}
-	if device.APIKey.IsZero() { // only its agent has the key
+	if way == fleet.WayAgent || device.APIKey.IsZero() { // only its agent has the key
 		return mirror.Found{}, err
 	}
 	return r.Discovery.Resolve(ctx, device, pinned, r.near)

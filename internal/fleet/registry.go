@@ -57,6 +57,7 @@ type DeviceSettings struct {
 	Pin        string // "sha256:<hex>" of the GUI certificate, "" when none is pinned
 	PinOrigin  PinOrigin
 	Restart    bool // Muster may restart the daemon after a change that needs it
+	Way        Way  // how the daemon is reached
 }
 
 // WithPin are the settings after an administrator gave another pin; a blank one forgets it.

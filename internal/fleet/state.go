@@ -17,11 +17,13 @@ const (
 	PinMismatch      Connection = "pinMismatch"
 	NotFound         Connection = "notFound"    // no address given and none discovered
 	Unconfirmed      Connection = "unconfirmed" // found on anybody's word: a person has to confirm the certificate
+	Cloned           Connection = "cloned"      // two agents connect with the device's certificate; one is managed
 )
 
 // Connections are all of them.
 func Connections() []Connection {
-	return []Connection{NeverSeen, Online, Unreachable, KeyRefused, IdentityMismatch, PinMismatch, NotFound, Unconfirmed}
+	return []Connection{NeverSeen, Online, Unreachable, KeyRefused, IdentityMismatch, PinMismatch, NotFound, Unconfirmed,
+		Cloned}
 }
 
 // Configuration is how a device's configuration stands against what its templates ask. Of several the worst wins.

@@ -17,6 +17,7 @@ type Health struct {
 	conditions map[fleet.DeviceID]condition
 	rollouts   map[int64]map[fleet.DeviceID]bool // the devices that wait for a rollout
 	waves      map[fleet.DeviceID]waiting
+	rivals     map[fleet.DeviceID]string // from where a second agent with the device's certificate connected
 }
 
 // condition is how the configuration of a device stands: Configuration, Since, Reason and Next of a state.
@@ -29,7 +30,7 @@ type condition struct {
 func New() *Health {
 	return &Health{
 		conditions: map[fleet.DeviceID]condition{}, rollouts: map[int64]map[fleet.DeviceID]bool{},
-		waves: map[fleet.DeviceID]waiting{},
+		waves: map[fleet.DeviceID]waiting{}, rivals: map[fleet.DeviceID]string{},
 	}
 }
 

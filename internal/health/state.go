@@ -24,13 +24,16 @@ func (h *Health) State(id fleet.DeviceID, f Facts) (fleet.State, error) {
 		return fleet.State{}, fleet.NotFoundf("device %s is not registered", id)
 	}
 	h.mu.Lock()
-	found, wave := h.condition(id), h.waves[id]
+	found, wave, rival := h.condition(id), h.waves[id], h.rivals[id]
 	h.mu.Unlock()
 	condition := found.State
 	if waits := Waits(condition, wave.Wave); waits != condition {
 		condition, condition.Since = waits, wave.since
 	}
 	state := joined(found.asOf(condition, f.Snapshot), f, time.Now())
+	if rival != "" && f.Snapshot.Connection == fleet.Online && f.Snapshot.FoundBy == fleet.FoundByAgent {
+		state = cloned(state, rival)
+	}
 	state.Reason, state.Next = f.named(state.Reason), f.named(state.Next)
 	if f.LockLost {
 		state.Reason = join("; ", "nothing is written: this server lost the lock of its database", state.Reason)
@@ -82,6 +85,27 @@ func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
 	return state
 }
 
+// SetRival notes from where a second agent connected with the certificate of a device; "": there is none.
+func (h *Health) SetRival(id fleet.DeviceID, address string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if address == "" {
+		delete(h.rivals, id)
+	} else {
+		h.rivals[id] = address
+	}
+}
+
+// cloned is the state of a device whose certificate two agents have. The one that connected first is managed.
+func cloned(state fleet.State, rival string) fleet.State {
+	state.Connection = fleet.Cloned
+	state.Reason = fmt.Sprintf("two agents connect with this device's certificate: the one at %s, which is managed, and "+
+		"one at %s, which is refused", state.Address, rival)
+	state.Next = "Give one of the two machines an identity of its own: remove cert.pem and key.pem from its Syncthing " +
+		"home while its daemon is stopped."
+	return state
+}
+
 // settings are the device's; the zero value where they cannot be read.
 func (f Facts) settings() fleet.DeviceSettings {
 	if f.Registry != nil && f.Registry.Devices[f.Snapshot.Device] != nil {
@@ -107,6 +131,9 @@ func join(by string, texts ...string) string {
 
 // certificateNotes say what a person should know about the certificate of a device that is online.
 func certificateNotes(s *fleet.Snapshot, settings fleet.DeviceSettings, now time.Time) (reason, next string) {
+	if s.FoundBy == fleet.FoundByAgent {
+		return "", "" // it plays no part
+	}
 	if settings.PinOrigin == fleet.PinFirstUse {
 		reason = "its certificate was trusted on first use: whether the daemon or somebody on the way answered then " +
 			"is not known"

@@ -354,13 +354,14 @@ const (
 	waitsIdentityMismatch waitCause = "identityMismatch"
 	waitsKeyRefused       waitCause = "keyRefused"
 	waitsUnconfirmed      waitCause = "unconfirmed"
+	waitsCloned           waitCause = "cloned"
 	waitsPendingDevice    waitCause = "pendingDevice"
 	waitsPendingFolder    waitCause = "pendingFolder"
 )
 
 var connectionWaits = map[fleet.Connection]waitCause{
 	fleet.PinMismatch: waitsPinMismatch, fleet.IdentityMismatch: waitsIdentityMismatch,
-	fleet.KeyRefused: waitsKeyRefused, fleet.Unconfirmed: waitsUnconfirmed,
+	fleet.KeyRefused: waitsKeyRefused, fleet.Unconfirmed: waitsUnconfirmed, fleet.Cloned: waitsCloned,
 }
 
 var configurationWaits = map[fleet.Configuration]waitCause{

@@ -76,7 +76,7 @@ func waitingValues() []string {
 	values := []string{waitsAny, waitsNone}
 	for _, cause := range []waitCause{
 		waitsHeld, waitsFailed, waitsContended, waitsUnstable, waitsPinMismatch, waitsIdentityMismatch, waitsKeyRefused,
-		waitsUnconfirmed, waitsPendingDevice, waitsPendingFolder,
+		waitsUnconfirmed, waitsCloned, waitsPendingDevice, waitsPendingFolder,
 	} {
 		values = append(values, string(cause))
 	}

@@ -180,13 +180,20 @@ func settingsFrom(settings fleet.DeviceSettings, body api.PutDeviceSettings) (fl
 		}
 		settings = settings.WithPin(pin)
 	}
+	if body.Way != nil {
+		way, err := fleet.ParseWay(*body.Way)
+		if err != nil {
+			return settings, err
+		}
+		settings.Way = way
+	}
 	settings.AllowPlain, settings.Restart = or(body.AllowPlain, settings.AllowPlain), or(body.Restart, settings.Restart)
 	return settings, nil
 }
 
 func wireSettings(settings fleet.DeviceSettings) api.DeviceSettings {
 	return api.DeviceSettings{Mode: string(orOn(settings.Mode)), AllowPlain: settings.AllowPlain, Pin: settings.Pin,
-		Restart: settings.Restart}
+		Restart: settings.Restart, Way: settings.Way.String()}
 }
 
 // orOn is the mode where none was set.

@@ -15,14 +15,17 @@ func TestDeviceSettingsThatAreLeftOutStay(t *testing.T) {
 	path := Prefix + "/devices/" + string(idA) + "/settings"
 	pin := "sha256:" + strings.Repeat("ab", 32)
 	for _, step := range []struct{ put, want string }{
-		{`{}`, `{"mode":"on","allowPlain":false,"pin":"","restart":false}`},
+		{`{}`, `{"mode":"on","allowPlain":false,"pin":"","way":"auto","restart":false}`},
 		{`{"pin":"` + strings.ToUpper(pin[7:]) + `"}`, ""},
-		{`{"pin":"` + pin + `"}`, `{"mode":"on","allowPlain":false,"pin":"` + pin + `","restart":false}`},
-		{`{"mode":"observe"}`, `{"mode":"observe","allowPlain":false,"pin":"` + pin + `","restart":false}`},
-		{`{"allowPlain":true,"mode":null}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","restart":false}`},
-		{`{"restart":true}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","restart":true}`},
-		{`{"restart":false}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","restart":false}`},
-		{`{"pin":"","mode":"paused"}`, `{"mode":"paused","allowPlain":true,"pin":"","restart":false}`},
+		{`{"pin":"` + pin + `"}`, `{"mode":"on","allowPlain":false,"pin":"` + pin + `","way":"auto","restart":false}`},
+		{`{"mode":"observe"}`, `{"mode":"observe","allowPlain":false,"pin":"` + pin + `","way":"auto","restart":false}`},
+		{`{"allowPlain":true,"mode":null}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","way":"auto","restart":false}`},
+		{`{"restart":true}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","way":"auto","restart":true}`},
+		{`{"restart":false}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","way":"auto","restart":false}`},
+		{`{"way":"tunnel"}`, ""},
+		{`{"way":"direct"}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","way":"direct","restart":false}`},
+		{`{"way":"auto"}`, `{"mode":"observe","allowPlain":true,"pin":"` + pin + `","way":"auto","restart":false}`},
+		{`{"pin":"","mode":"paused"}`, `{"mode":"paused","allowPlain":true,"pin":"","way":"auto","restart":false}`},
 	} {
 		if step.want == "" {
 			w.problem(http.StatusUnprocessableEntity, call{method: http.MethodPut, path: path, body: step.put})
@@ -103,7 +106,7 @@ func TestAModeThatIsInForceIsASuccessWithAWarning(t *testing.T) {
 	for path, want := range map[string]string{
 		"/configurator":       `{"mode":"observe","warning":"it is in force. A restart forgets it."}`,
 		"/tags/site/settings": `{"mode":"observe","warning":"it is in force. A restart forgets it.","folderRoots":[]}`,
-		device:                `{"mode":"observe","allowPlain":false,"pin":"","restart":false,"warning":"it is in force. A restart forgets it."}`,
+		device:                `{"mode":"observe","allowPlain":false,"pin":"","way":"auto","restart":false,"warning":"it is in force. A restart forgets it."}`,
 	} {
 		if got := w.want(http.StatusOK, call{method: http.MethodPut, path: Prefix + path,
 			body: `{"mode":"observe"}`}); got != want {

@@ -100,6 +100,9 @@ var rowCauses = map[waitCause]rowCause{
 	waitsUnconfirmed: {severity: warning, actions: []api.WaitingAction{trustShown},
 		reason: "where they were found is anybody's word, and no certificate is pinned: no API key is sent",
 		next:   "Compare each fingerprint with that of the daemon's own certificate, then trust it."},
+	waitsCloned: {severity: critical, reason: "two agents connect with the certificate of one device",
+		next: "Give one of the two machines an identity of its own: remove cert.pem and key.pem from its Syncthing home " +
+			"while its daemon is stopped."},
 }
 
 // devices are those that a state keeps waiting.

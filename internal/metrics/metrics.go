@@ -13,6 +13,7 @@ import (
 	"muster/internal/backup"
 	"muster/internal/fleet"
 	"muster/internal/health"
+	"muster/internal/tunnel"
 )
 
 // Options say where the numbers come from. All but Registry may be left out.
@@ -26,7 +27,8 @@ type Options struct {
 	Impairments func() []fleet.Impairment // parts of the service that do not work as they should
 	Visited     func() int                // devices that are visited in turn instead of followed
 	Backups     *backup.Schedule
-	Certificate func() *fleet.Served   // of the API; gives nil where it is plain HTTP
+	Certificate func() *fleet.Served // of the API; gives nil where it is plain HTTP
+	Tunnels     func() tunnel.Counts
 	Measures    map[string]func() bool // that confine the workers, by name: whether each is in force
 }
 
@@ -35,6 +37,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	asked    *prometheus.HistogramVec
 	served   *prometheus.HistogramVec
+	pinged   prometheus.Histogram
 }
 
 // New registers everything.
@@ -53,13 +56,18 @@ func New(o Options) (*Metrics, error) {
 			Buckets: []float64{.0005, .001, .005, .025, .1, .5, 2.5, 10},
 		}, []string{"operation", "outcome"}),
 	}
+	m.pinged = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "muster_tunnel_ping_seconds",
+		Help:    "Round trip of the pings to agents, one every 30 s to each.",
+		Buckets: []float64{.001, .005, .025, .1, .25, .5, 1, 2.5, 10},
+	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "muster_build_info", Help: "Always 1; the label is the version.",
 		ConstLabels: prometheus.Labels{"version": o.Version},
 	})
 	build.Set(1)
 	all := []prometheus.Collector{
-		m.asked, m.served, build, collectors.NewGoCollector(),
+		m.asked, m.served, m.pinged, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	}
 	if o.Counts != nil {
@@ -76,6 +84,9 @@ func New(o Options) (*Metrics, error) {
 	}
 	if o.Certificate != nil && o.Certificate() != nil {
 		all = append(all, certificateCollector{o.Certificate})
+	}
+	if o.Tunnels != nil {
+		all = append(all, tunnelCollector{o.Tunnels})
 	}
 	if o.Visited != nil {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -112,6 +123,9 @@ func New(o Options) (*Metrics, error) {
 func (m *Metrics) Asked(call string, took time.Duration, err error) {
 	m.asked.WithLabelValues(call, outcomeOf(err)).Observe(took.Seconds())
 }
+
+// Pinged notes the round trip of a ping to an agent.
+func (m *Metrics) Pinged(roundTrip time.Duration) { m.pinged.Observe(roundTrip.Seconds()) }
 
 // outcomeOf has few values.
 func outcomeOf(err error) string {

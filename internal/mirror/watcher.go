@@ -24,6 +24,7 @@ type watcher struct {
 	log     *slog.Logger
 	device  fleet.Device
 	plain   bool // AllowPlain
+	way     fleet.Way
 	paused  bool
 	altered bool // the device is not contacted
 	origin  fleet.PinOrigin
@@ -62,7 +63,8 @@ type watcher struct {
 // newWatcher takes over what the one before it knew. The caller holds Mirror.mu.
 func (m *Mirror) newWatcher(d fleet.Registered, paused bool, old *watcher) *watcher {
 	w := &watcher{
-		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain, given: d.Settings.Pin,
+		m: m, log: m.log.With(logkey.Device, d.ID), device: d.Device, plain: d.Settings.AllowPlain,
+		way: d.Settings.Way, given: d.Settings.Pin,
 		pin: d.Settings.Pin, origin: d.Settings.PinOrigin, paused: paused, altered: d.Altered, done: make(chan struct{}),
 		wake:   make(chan struct{}, 1),
 		pace:   rate.NewLimiter(rate.Every(500*time.Millisecond), 20),
@@ -105,7 +107,7 @@ func (w *watcher) same(d fleet.Registered, paused bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if d.APIKey != w.device.APIKey || d.APIAddress != w.device.APIAddress || d.APIPort != w.device.APIPort ||
-		d.Settings.AllowPlain != w.plain || paused != w.paused || d.Altered != w.altered ||
+		d.Settings.AllowPlain != w.plain || d.Settings.Way != w.way || paused != w.paused || d.Altered != w.altered ||
 		(d.Settings.Pin != w.given && d.Settings.Pin != w.pin) {
 		return false
 	}

@@ -125,11 +125,12 @@ func (t *tx) insertDevice(d fleet.Device) (fleet.Device, error) {
 		return d, err
 	}
 	err = t.exec(`
-		INSERT INTO devices (id, label, api_key, api_address, api_port, mode, allow_plain, pin, may_restart,
+		INSERT INTO devices (id, label, api_key, api_address, api_port, mode, allow_plain, pin, may_restart, way,
 			created_at, updated_at, proof)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort, string(r.Settings.Mode),
-		r.Settings.AllowPlain, r.Settings.Pin, r.Settings.Restart, millis(d.CreatedAt), millis(d.UpdatedAt), proof)
+		r.Settings.AllowPlain, r.Settings.Pin, r.Settings.Restart, string(r.Settings.Way),
+		millis(d.CreatedAt), millis(d.UpdatedAt), proof)
 	if err != nil {
 		return d, err
 	}
@@ -175,9 +176,10 @@ func (t *tx) updateDevice(current *deviceRow, is fleet.Registered) error {
 		c.device(d.ID, func(r *fleet.Registered) { r.Device, r.Settings, r.Altered = d, settings, false })
 	})
 	return t.exec(`UPDATE devices SET label = $2, api_key = $3, api_address = $4, api_port = $5, updated_at = $6, mode = $7,
-		allow_plain = $8, pin = $9, pin_origin = $10, may_restart = $11, proof = $12 WHERE id = $1`,
+		allow_plain = $8, pin = $9, pin_origin = $10, may_restart = $11, way = $12, proof = $13 WHERE id = $1`,
 		string(d.ID), d.Label, t.store.sealAPIKey(d), d.APIAddress, d.APIPort, millis(d.UpdatedAt), string(settings.Mode),
-		settings.AllowPlain, settings.Pin, string(settings.PinOrigin), settings.Restart, proof)
+		settings.AllowPlain, settings.Pin, string(settings.PinOrigin), settings.Restart, string(settings.Way),
+		proof)
 }
 
 // DeleteDevice forgets a device with its tags, settings, mirrors, base, revisions and intents. The audit stays.
@@ -239,7 +241,7 @@ func (t *tx) exists(id fleet.DeviceID) (bool, error) {
 }
 
 const selectDevices = `SELECT id, label, api_key, api_address, api_port, mode, allow_plain, pin, pin_origin,
-	may_restart, created_at, updated_at, proof FROM devices`
+	may_restart, way, created_at, updated_at, proof FROM devices`
 
 // scanDevice leaves the API key out where it does not open.
 func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
@@ -248,7 +250,7 @@ func (s *Store) scanDevice(row scanner) (*deviceRow, error) {
 	var sealed, proof []byte
 	var created, updated sql.NullInt64
 	err := row.Scan(&id, &r.Label, &sealed, &r.APIAddress, &r.APIPort, &mode, &r.Settings.AllowPlain, &r.Settings.Pin,
-		&r.Settings.PinOrigin, &r.Settings.Restart, &created, &updated, &proof)
+		&r.Settings.PinOrigin, &r.Settings.Restart, &r.Settings.Way, &created, &updated, &proof)
 	if err != nil {
 		return nil, err
 	}

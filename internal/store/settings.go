@@ -75,6 +75,9 @@ func describe(settings fleet.DeviceSettings) string {
 	if settings.Restart {
 		text += ", restart allowed"
 	}
+	if settings.Way != fleet.WayAuto {
+		text += ", reached by way of " + settings.Way.String()
+	}
 	if settings.Pin == "" {
 		return text + ", no pin"
 	}

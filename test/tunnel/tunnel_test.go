@@ -1,0 +1,198 @@
+// Package tunnel_test shows devices that are reached by their agents: real daemons, real agents, and a server of its
+// own process that is killed.
+package tunnel_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/agent"
+	"muster/internal/fleet"
+	"muster/test/daemon"
+	"muster/test/server"
+)
+
+func TestMain(m *testing.M) {
+	server.Main()
+	os.Exit(m.Run())
+}
+
+// issue makes the server's certificate and gives its files.
+func issue(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().AddDate(1, 0, 0), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		BasicConstraintsValid: true, IsCA: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// world is a server with one daemon and the agent of that.
+type world struct {
+	*server.Server
+	t      *testing.T
+	daemon *daemon.Daemon
+	cert   string
+	stop   func() // the agent
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, stop: func() {}}
+	var key string
+	w.cert, key = issue(t)
+	w.daemon = daemon.Start(t, daemon.Options{})
+	w.Server = server.Start(t, server.Options{TLSCert: w.cert, TLSKey: key})
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+func (w *world) startAgent(observe bool) {
+	w.t.Helper()
+	a, err := agent.New(agent.Options{Server: w.URL, Home: w.daemon.Home, CA: w.cert, Observe: observe, Version: "test",
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = a.Run(ctx)
+	}()
+	w.stop = func() { cancel(); <-ended }
+}
+
+func (w *world) waitFoundBy(way string) {
+	w.t.Helper()
+	w.WaitState(w.daemon.ID, "online by "+way, func(s api.DeviceState) bool {
+		return s.Connection == string(fleet.Online) && s.FoundBy == way
+	})
+}
+
+func (w *world) setWay(way fleet.Way) {
+	w.t.Helper()
+	text := way.String()
+	if _, err := w.Client.PutDeviceSettings(w.t.Context(), string(w.daemon.ID),
+		api.PutDeviceSettings{Way: &text}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestADaemonIsManagedByItsAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.startAgent(false)
+	server.Until(t, func() string {
+		asking, err := w.Client.Enrollments(t.Context(), client.List{})
+		if err != nil || len(asking) != 1 || asking[0].DeviceID != string(w.daemon.ID) {
+			return "the device does not ask to be accepted"
+		}
+		return ""
+	})
+	if _, err := w.Client.AcceptEnrollment(t.Context(), string(w.daemon.ID),
+		api.AcceptEnrollment{Tags: &[]string{"office"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.waitFoundBy(fleet.FoundByAgent)
+	w.Template("set", "options.maxSendKbps", "1234", "office")
+	w.waitOption("maxSendKbps", 1234)
+	w.WaitConfiguration(w.daemon.ID, fleet.ConfigInSync)
+
+	// Consent moves its API within the machine, where the agent follows.
+	w.daemon.Restart()
+	w.waitFoundBy(fleet.FoundByAgent)
+	w.stop()
+	w.WaitConnection(w.daemon.ID, fleet.Unreachable)
+	w.startAgent(false)
+	w.waitFoundBy(fleet.FoundByAgent)
+	if err := w.Client.DeleteDevice(t.Context(), string(w.daemon.ID)); err != nil {
+		t.Fatal(err)
+	}
+	w.stop()
+}
+
+// waitOption waits until the daemon has the value.
+func (w *world) waitOption(name string, want float64) {
+	w.t.Helper()
+	server.Until(w.t, func() string {
+		var options map[string]any
+		w.daemon.GetJSON("/rest/config/options", &options)
+		if options[name] != want {
+			return name + " is not what the template says"
+		}
+		return ""
+	})
+}
+
+// The agent goes before the address, comes and goes, and no change is lost on the way.
+func TestADeviceChangesItsWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Register(w.daemon.ID, w.daemon.APIKey, w.daemon.Address, w.daemon.Port, "office")
+	w.waitFoundBy("record")
+	w.startAgent(false)
+	w.waitFoundBy(fleet.FoundByAgent)
+	w.daemon.Patch("/rest/config/options", map[string]any{"maxRecvKbps": 77})
+	w.WaitRevision(w.daemon.ID, "options.maxRecvKbps", "77")
+	w.setWay(fleet.WayDirect)
+	w.waitFoundBy("record")
+	w.setWay(fleet.WayAgent)
+	w.waitFoundBy(fleet.FoundByAgent)
+	w.stop()
+	state := w.WaitConnection(w.daemon.ID, fleet.Unreachable)
+	if !strings.Contains(state.Reason, "agent is not connected") {
+		t.Errorf("got the reason %q", state.Reason)
+	}
+	w.setWay(fleet.WayAuto)
+	w.waitFoundBy("record")
+	w.daemon.Patch("/rest/config/options", map[string]any{"maxRecvKbps": 78})
+	w.WaitRevision(w.daemon.ID, "options.maxRecvKbps", "78")
+}
+
+// An agent that observes lets nothing through that changes the daemon, whatever the server wants.
+func TestAnAgentThatObservesIsExplained(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Register(w.daemon.ID, w.daemon.APIKey, "", w.daemon.Port, "office")
+	w.startAgent(true)
+	w.waitFoundBy(fleet.FoundByAgent)
+	w.Template("set", "options.maxSendKbps", "1234", "office")
+	state := w.WaitConfiguration(w.daemon.ID, fleet.ConfigFailed)
+	if !strings.Contains(state.Reason, "--observe") {
+		t.Errorf("got the reason %q", state.Reason)
+	}
+}

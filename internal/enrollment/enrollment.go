@@ -59,6 +59,7 @@ type Enrollments struct {
 	mu         sync.Mutex
 	waiting    map[fleet.DeviceID]*request // guarded by mu
 	turnedAway int                         // guarded by mu
+	keys       knownKeys                   // guarded by mu
 }
 
 // request is a device that waits.
@@ -91,7 +92,10 @@ func (e *Enrollments) Admit(ctx context.Context, a fleet.Arrival) (fleet.Enrollm
 		e.forget(a.Device)
 		return accepted(), nil
 	}
-	if a.Key.IsZero() && !e.hasPlace(a) {
+	if !a.Key.IsZero() {
+		return e.admitByKey(ctx, a)
+	}
+	if !e.hasPlace(a) {
 		return e.turnAway(), nil
 	}
 	decision, err := e.o.Store.EnrollmentDecision(ctx, a.Device)
@@ -101,10 +105,7 @@ func (e *Enrollments) Admit(ctx context.Context, a fleet.Arrival) (fleet.Enrollm
 	if decision.Rejected != nil {
 		return refused(fleet.RejectedEnrollment()), nil
 	}
-	if a.Key.IsZero() {
-		return e.wait(a, ""), nil
-	}
-	return e.admitByKey(ctx, a)
+	return e.wait(a, ""), nil
 }
 
 func (e *Enrollments) admitByKey(ctx context.Context, a fleet.Arrival) (fleet.EnrollmentAnswer, error) {

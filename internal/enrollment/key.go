@@ -22,6 +22,7 @@ func (e *Enrollments) CreateKey(ctx context.Context, wanted fleet.EnrollKey) (te
 	if err := key.Validate(e.o.Now()); err != nil {
 		return "", key, err
 	}
+	defer e.forgetKeys()
 	if err := e.o.Store.CreateEnrollKey(ctx, key); err != nil {
 		return "", key, err
 	}
@@ -35,7 +36,45 @@ func (e *Enrollments) Keys(ctx context.Context) ([]fleet.EnrollKey, error) {
 
 // RevokeKey withdraws a key at once.
 func (e *Enrollments) RevokeKey(ctx context.Context, id string) error {
+	defer e.forgetKeys()
 	return e.o.Store.DeleteEnrollKey(ctx, id)
+}
+
+// keysKnownFor is how long keys that were read serve to recognise one. Keys that are guessed cost no reading then. The
+// transaction that registers a device reads its key anew.
+const keysKnownFor = time.Second
+
+// knownKeys are the keys as of a moment.
+type knownKeys struct {
+	keys    []fleet.EnrollKey
+	at      time.Time
+	changes int // how often they were forgotten
+}
+
+func (e *Enrollments) forgetKeys() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.keys = knownKeys{changes: e.keys.changes + 1}
+}
+
+func (e *Enrollments) recentKeys(ctx context.Context) ([]fleet.EnrollKey, error) {
+	now := e.o.Now()
+	e.mu.Lock()
+	known := e.keys
+	e.mu.Unlock()
+	if age := now.Sub(known.at); age >= 0 && age < keysKnownFor {
+		return known.keys, nil
+	}
+	keys, err := e.o.Store.EnrollKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.keys.changes == known.changes {
+		e.keys.keys, e.keys.at = keys, now
+	}
+	return keys, nil
 }
 
 // Recognise is the key with a text, where it registers another device. It changes nothing: EnrollDevice counts.
@@ -44,7 +83,7 @@ func (e *Enrollments) Recognise(ctx context.Context, text string) (fleet.EnrollK
 	if !ok {
 		return fleet.EnrollKey{}, fleet.UnknownEnrollKey()
 	}
-	keys, err := e.o.Store.EnrollKeys(ctx)
+	keys, err := e.recentKeys(ctx)
 	if err != nil {
 		return fleet.EnrollKey{}, err
 	}

@@ -1,0 +1,141 @@
+package enrollment
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"muster/internal/fleet"
+)
+
+// kept plays the store: it counts the readings, and registers what it is asked to.
+type kept struct {
+	Store
+	keys       []fleet.EnrollKey
+	reads      int
+	decisions  int
+	registered []fleet.Enrollment
+	refuses    error
+}
+
+func (k *kept) Registry(context.Context) (*fleet.Registry, error) { return &fleet.Registry{}, nil }
+func (k *kept) EnrollKeys(context.Context) ([]fleet.EnrollKey, error) {
+	k.reads++
+	return k.keys, nil
+}
+func (k *kept) CreateEnrollKey(_ context.Context, key fleet.EnrollKey) error {
+	k.keys = append(k.keys, key)
+	return nil
+}
+func (k *kept) DeleteEnrollKey(context.Context, string) error {
+	k.keys = nil
+	return nil
+}
+func (k *kept) EnrollDevice(_ context.Context, e fleet.Enrollment) (fleet.Device, error) {
+	if k.refuses == nil {
+		k.registered = append(k.registered, e)
+	}
+	return e.Device, k.refuses
+}
+func (k *kept) EnrollmentDecision(context.Context, fleet.DeviceID) (fleet.EnrollmentDecision, error) {
+	k.decisions++
+	return fleet.EnrollmentDecision{}, nil
+}
+func (k *kept) RejectedEnrollments(context.Context) ([]fleet.EnrollmentRequest, error) {
+	return nil, nil
+}
+
+func newEnrollments(k *kept) *Enrollments {
+	return New(Options{Store: k, Log: slog.New(slog.DiscardHandler), ChallengeKey: []byte("key"),
+		RefuseIP: func(netip.Addr, bool) string { return "" }})
+}
+
+func deviceN(n int) fleet.DeviceID { return fleet.DeviceIDOf([32]byte{byte(n), byte(n >> 8)}) }
+
+func admit(t *testing.T, e *Enrollments, a fleet.Arrival) fleet.EnrollmentAnswer {
+	t.Helper()
+	answer, err := e.Admit(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func TestGuessedKeysCostNoReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &kept{}
+		e := newEnrollments(k)
+		guess := fleet.NewSecret(fleet.EnrollKeyPrefix + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz")
+		for n := range 1000 {
+			if got := admit(t, e, fleet.Arrival{Device: deviceN(n), Key: guess}); got.Status != fleet.EnrollmentRefused {
+				t.Fatalf("got %+v", got)
+			}
+		}
+		if k.reads != 1 || k.decisions != 0 || e.Counts().Waiting != 0 {
+			t.Errorf("the keys were read %d times, decisions %d times; %+v", k.reads, k.decisions, e.Counts())
+		}
+		text, _, err := e.CreateKey(t.Context(), fleet.EnrollKey{Uses: 1, ExpiresAt: time.Now().Add(time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		arrival := fleet.Arrival{Device: deviceN(1), Key: fleet.NewSecret(text), Name: "laptop"}
+		if got := admit(t, e, arrival); got.Status != fleet.EnrollmentAccepted || len(k.registered) != 1 {
+			t.Errorf("a key that was just made: got %+v", got)
+		}
+		if err := e.RevokeKey(t.Context(), k.keys[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if got := admit(t, e, arrival); got.Status != fleet.EnrollmentRefused {
+			t.Errorf("a key that was just revoked: got %+v", got)
+		}
+		k.keys = nil // another server made it, and revoked it
+		time.Sleep(2 * keysKnownFor)
+		if _, err := e.Recognise(t.Context(), text); fleet.CodeOf(err) != fleet.CodeForbidden || k.reads != 4 {
+			t.Errorf("got %v after %d readings", err, k.reads)
+		}
+	})
+}
+
+func TestARequestIsListedForADayAfterItsAgentLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnrollments(&kept{})
+		admit(t, e, fleet.Arrival{Device: deviceN(1), Address: "192.0.2.1"})
+		admit(t, e, fleet.Arrival{Device: deviceN(2), Address: "192.0.2.1"})
+		first := time.Now()
+		time.Sleep(48 * time.Hour)
+		e.Left(deviceN(2))
+		time.Sleep(23 * time.Hour)
+		all, err := e.Requests(t.Context())
+		if err != nil || len(all) != 2 || !all[0].FirstAt.Equal(first.UTC()) {
+			t.Fatalf("got %+v, %v", all, err)
+		}
+		for _, asks := range all {
+			if since := time.Since(asks.LastAt); asks.Device == deviceN(1) && since != 0 ||
+				asks.Device == deviceN(2) && since != 23*time.Hour {
+				t.Errorf("%s was seen %v ago", asks.Device.Short(), since)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		if all, _ = e.Requests(t.Context()); len(all) != 1 || all[0].Device != deviceN(1) {
+			t.Errorf("got %+v", all)
+		}
+	})
+}
+
+func TestAChallengeEndsAfterTwoMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnrollments(&kept{})
+		text, _ := e.Challenge()
+		time.Sleep(challengeLife - time.Second)
+		if err := e.checkChallenge(text); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		if err := e.checkChallenge(text); fleet.CodeOf(err) != fleet.CodeForbidden {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -55,7 +55,7 @@ func (s *server) listWaiting(r *request) (reply, error) {
 		}
 		list := newWaitingList(s, ctx, registry, rows)
 		for _, collect := range []func() error{
-			list.heldChanges, list.devices, list.pending, list.rollouts, list.stops, list.parts,
+			list.heldChanges, list.devices, list.pending, list.enrollments, list.rollouts, list.stops, list.parts,
 		} {
 			if err := collect(); err != nil {
 				return reply{}, err

@@ -178,6 +178,27 @@ func TestWhatAsksToBeLetInWaitsByAsker(t *testing.T) {
 	}
 }
 
+func TestDevicesThatAskToBeAcceptedWaitByAddress(t *testing.T) {
+	w := newStocked(t)
+	w.arrive(idA, nil)
+	w.arrive(idC, func(a *fleet.Arrival) { a.Address = "198.51.100.1" })
+	got := w.waiting()
+	if len(got.Groups) != 2 || got.Devices != 2 {
+		t.Fatalf("got %+v", got)
+	}
+	for _, g := range got.Groups {
+		if g.Cause != "enrollment" || g.DeviceCount != 1 || g.Devices[0].Detail != "laptop, linux/amd64" ||
+			!strings.HasPrefix(g.Subject, "from 1") {
+			t.Errorf("got %+v", g)
+		}
+	}
+	w.want(http.StatusCreated, w.request(action(t, got.Groups[0], "accept"), got.Groups[0].Devices[0]))
+	w.want(http.StatusNoContent, w.request(action(t, got.Groups[1], "dismiss"), got.Groups[1].Devices[0]))
+	if got := w.waiting(); len(got.Groups) != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestRolloutsStopsAndTroubleOfTheServiceWait(t *testing.T) {
 	w := newStocked(t)
 	_, f := rolling(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"muster/api"
 	"muster/internal/auth"
@@ -13,6 +14,7 @@ import (
 
 // Causes that are of no single row of the inventory.
 const (
+	waitsEnrollment      waitCause = "enrollment"
 	waitsRolloutHalted   waitCause = "rolloutHalted"
 	waitsRolloutPaused   waitCause = "rolloutPaused"
 	waitsRolloutApproval waitCause = "rolloutApproval"
@@ -210,6 +212,41 @@ func pendingActions(asks fleet.Pending) []api.WaitingAction {
 		typed(accept, command),
 		typed(forEach(act("dismiss", http.MethodDelete, path, nil, auth.Apply)), "muster pending dismiss {pendingID}"),
 	}
+}
+
+// enrollments are the devices whose agents ask to be accepted, those from one address together: equal names from one
+// office are probably one purchase, and from elsewhere they are probably not.
+func (l *waitingList) enrollments() error {
+	if l.Enrollments == nil || !l.whole {
+		return nil
+	}
+	all, err := l.Enrollments.Requests(l.ctx)
+	if fleet.CodeOf(err) == fleet.CodeUnavailable { // the part that is not there is listed itself
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, asks := range all {
+		if asks.Status != fleet.EnrollmentWaiting {
+			continue
+		}
+		g, isNew := l.group(string(waitsEnrollment), info, asks.Address)
+		if isNew {
+			g.Subject, g.Reason = "from "+asks.Address, "agents of devices that are not registered ask to be accepted"
+			g.Next = "Compare each device ID with that of the machine, then accept or reject it."
+			g.Actions = enrollmentActions
+		}
+		l.add(g, asks.Device, asks.FirstAt, strings.Join([]string{asks.Name, asks.System}, ", "))
+	}
+	return nil
+}
+
+var enrollmentActions = []api.WaitingAction{
+	typed(forEach(act("accept", http.MethodPost, "/enrollments/{deviceID}/accept", map[string]string{},
+		auth.ManageEnrollment)), "muster enrollment accept {deviceID}"),
+	typed(forEach(act("dismiss", http.MethodPost, "/enrollments/{deviceID}/reject", nil, auth.ManageEnrollment)),
+		"muster enrollment reject {deviceID}"),
 }
 
 // rollouts are those that go on only when a person says so.

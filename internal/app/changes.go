@@ -6,6 +6,7 @@ import (
 
 	"muster/internal/discovery"
 	"muster/internal/fleet"
+	"muster/internal/logkey"
 )
 
 // changes are what the engines and the store told, until App.forward hands it on. To tell is to mark: no engine runs
@@ -147,6 +148,9 @@ func (a *App) forwardDevice(id fleet.DeviceID, is change) {
 		is.aspect |= fleet.ConnectionChanged
 	}
 	if is.configKept {
+		if err := a.learnAccess(context.Background(), id); err != nil {
+			a.log.Warn("the API key of the device's daemon is not known yet", logkey.Device, id, logkey.Err(err))
+		}
 		a.engine.ConfigSeen(id)
 	}
 	s, aspect := a.mirror.Snapshot(id), is.aspect

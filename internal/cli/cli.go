@@ -31,6 +31,8 @@ type commands struct {
 	Restore     restoreCommand     `cmd:"" help:"Fill an empty home, and an empty database, with what a backup has."`
 	Enroll      enrollCommand      `cmd:"" help:"Register the Syncthing daemon of this machine with a running Muster."`
 	Agent       agentCommand       `cmd:"" help:"Connect the Syncthing daemon of this machine with a server, from this side: no port is opened, and no API key is copied. muster agent run --help lists its flags."`
+	Enrollment  enrollmentCommand  `cmd:"" help:"Show which devices ask to be managed by their agents, accept or reject them."`
+	EnrollKey   enrollKeyCommand   `cmd:"" help:"Make, list and revoke keys with which devices register themselves."`
 	Device      deviceCommand      `cmd:"" help:"Show the certificate of a device's API, and trust it."`
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Status      statusCommand      `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
@@ -178,6 +180,9 @@ var commandsForPaths = strings.NewReplacer(
 	"GET /api/v1/secrets lists all.", "`muster secret list` lists all.",
 	"GET /api/v1/tokens lists all.", "`muster token list` lists all.",
 	"GET /api/v1/users lists all.", "`muster user list` lists all.",
+	"GET /api/v1/enroll-keys lists all.", "`muster enroll-key list` lists all.",
+	"GET /api/v1/enrollments lists all that do.", "`muster enrollment list` lists all that do.",
+	"GET /api/v1/enrollments lists all that were.", "`muster enrollment list` lists all that were.",
 )
 
 func place(d fleet.Detail) string {

@@ -23,6 +23,9 @@ type enrollCommand struct {
 	Label   *string       `help:"Label; without it the stored one stays, or the daemon's own name, or this machine's, is taken." placeholder:"TEXT"`
 	NoPin   bool          `env:"-" help:"Do not pin the certificate of the daemon's home: a proxy in front of it shows another one."`
 	Tag     []string      `help:"Tags to attach, with commas between, or one after each --tag." placeholder:"TAG"`
+	Key     string        `secret:"" help:"Enrol key, in the place of a token: the device proves itself by its own key. Better --key-file." placeholder:"KEY"`
+	KeyFile string        `help:"File with the enrol key." type:"path" placeholder:"FILE"`
+	Renew   bool          `env:"-" help:"Only renew the certificate, API key and port of the registered device, which proves itself by its own key: no token is needed."`
 	Wait    time.Duration `help:"How long to wait until the server has seen the daemon; 0 does not wait." default:"30s"`
 }
 
@@ -36,6 +39,9 @@ func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
 	if c.Label != nil && strings.TrimSpace(*c.Label) == "" {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the label is blank",
 			Hint: "Give one, or leave --label out: the stored one stays."}
+	}
+	if c.Key != "" || c.Renew {
+		return c.byItself(ctx, env, daemon)
 	}
 	for _, tag := range c.Tag {
 		if _, err := fleet.ParseTag(tag); err != nil {
@@ -107,18 +113,8 @@ func (c *enrollCommand) register(
 // can still do something about it.
 func (c *enrollCommand) registration(daemon *agent.Home) (api.PutDevice, error) {
 	key, host, port := daemon.APIKey.Reveal(), c.Address, int64(daemon.Port)
-	switch {
-	case !daemon.Enabled:
-		return api.PutDevice{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "the daemon's API is switched off",
-			Hint: `Set enabled="true" at <gui> in the daemon's config.xml and restart it.`}
-	case daemon.APIKey.IsZero():
-		return api.PutDevice{}, &fleet.Error{Code: fleet.CodeInvalid, Message: "the daemon has no API key",
-			Hint: "Start it once: it then makes one. Or make one under Actions > Settings > GUI."}
-	}
-	if daemon.Socket != "" && (c.Address == "" || c.Port == 0) {
-		return api.PutDevice{}, &fleet.Error{Code: fleet.CodeInvalid,
-			Message: "the daemon's API listens on the unix socket " + daemon.Socket,
-			Hint:    "Say how the server reaches it: --address HOST and --port PORT; or let `muster agent` reach it."}
+	if err := c.usable(daemon); err != nil {
+		return api.PutDevice{}, err
 	}
 	if c.Port != 0 {
 		port = int64(c.Port)
@@ -130,6 +126,23 @@ func (c *enrollCommand) registration(daemon *agent.Home) (api.PutDevice, error) 
 		}
 	}
 	return api.PutDevice{APIKey: &key, APIPort: &port, APIAddress: &host, Label: c.Label}, nil
+}
+
+// usable is an error about a daemon whose API cannot be used, or not be reached as the flags say.
+func (c *enrollCommand) usable(daemon *agent.Home) error {
+	switch {
+	case !daemon.Enabled:
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the daemon's API is switched off",
+			Hint: `Set enabled="true" at <gui> in the daemon's config.xml and restart it.`}
+	case daemon.APIKey.IsZero():
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "the daemon has no API key",
+			Hint: "Start it once: it then makes one. Or make one under Actions > Settings > GUI."}
+	case daemon.Socket != "" && (c.Address == "" || c.Port == 0):
+		return &fleet.Error{Code: fleet.CodeInvalid,
+			Message: "the daemon's API listens on the unix socket " + daemon.Socket,
+			Hint:    "Say how the server reaches it: --address HOST and --port PORT; or let `muster agent` reach it."}
+	}
+	return nil
 }
 
 // host is where the server reaches the daemon: on this machine's loopback when the server runs here too.
@@ -172,14 +185,20 @@ func (c *enrollCommand) label(ctx context.Context, server *client.Client, daemon
 		return &stored.Label, nil
 	case fleet.CodeOf(err) != fleet.CodeNotFound:
 		return nil, err
-	case daemon.Name != "":
-		return &daemon.Name, nil
+	}
+	return new(nameOfDaemon(daemon)), nil
+}
+
+// nameOfDaemon is the daemon's own name, else this machine's.
+func nameOfDaemon(daemon *agent.Home) string {
+	if daemon.Name != "" {
+		return daemon.Name
 	}
 	name, err := os.Hostname()
 	if err != nil {
-		name = daemon.ID.Short()
+		return daemon.ID.Short()
 	}
-	return &name, nil
+	return name
 }
 
 // waitOnline waits until the server has seen the daemon, and says what it sees while that takes.

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"muster/api"
+	"muster/internal/fleet"
+)
+
+type enrollKeyCommand struct {
+	Create enrollKeyCreateCommand `cmd:"" help:"Make a key with which devices register themselves; it is printed once, alone on the last line."`
+	List   enrollKeyListCommand   `cmd:"" help:"List enrol keys, without their texts."`
+	Revoke enrollKeyRevokeCommand `cmd:"" aliases:"delete" help:"Withdraw a key at once; the devices that it registered stay."`
+}
+
+type enrollKeyCreateCommand struct {
+	connection
+	Tag     []string `env:"-" help:"Tags of each device that the key registers, with commas between, or one after each --tag." placeholder:"TAG"`
+	Uses    int64    `env:"-" help:"How many devices it registers." default:"1" placeholder:"N"`
+	Expires lifetime `env:"-" help:"How long it is good for, for example 24h, 30d." default:"24h" placeholder:"TIME"`
+}
+
+// Run prints the key alone on the last line.
+func (c *enrollKeyCreateCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	body := api.CreateEnrollKey{Uses: &c.Uses, ExpiresInS: c.Expires.seconds()}
+	if len(c.Tag) > 0 {
+		body.Tags = &c.Tag
+	}
+	made, err := server.CreateEnrollKey(ctx, body)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Err, "Enrol key %s for %s, tags %s, until %v; it is not shown again:\n", made.ID,
+		counted(int(made.Uses), "device"), cmp.Or(strings.Join(made.Tags, ", "), "none"), made.ExpiresAt)
+	fmt.Fprintln(env.Out, made.Key)
+	return nil
+}
+
+type enrollKeyListCommand struct{ connection }
+
+// Run prints one line for each key.
+func (c *enrollKeyListCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	keys, err := server.EnrollKeys(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "KEY\tSTATE\tUSED\tTAGS\tEXPIRES\tLAST USED\tMADE BY")
+	for _, k := range keys {
+		fmt.Fprintf(table, "%s\t%s\t%d of %d\t%s\t%v\t%s\t%s\n", printable(k.ID), keyStates[k.State], k.Used, k.Uses,
+			printable(cmp.Or(strings.Join(k.Tags, ", "), "-")), k.ExpiresAt, orNever(k.LastUsedAt), printable(k.CreatedBy))
+	}
+	return table.Flush()
+}
+
+var keyStates = map[string]string{"usable": "usable", "expired": "expired", "usedUp": "used up",
+	"altered": "refused: not written by Muster"}
+
+type enrollKeyRevokeCommand struct {
+	connection
+	Key string `arg:"" help:"As muster enroll-key list shows it, or how it begins."`
+}
+
+// Run revokes the key. Of a whole key that was pasted the ID counts.
+func (c *enrollKeyRevokeCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	keys, err := server.EnrollKeys(ctx)
+	if err != nil {
+		return err
+	}
+	begins := strings.TrimPrefix(c.Key, fleet.EnrollKeyPrefix)
+	if id, whole := fleet.EnrollKeyID(c.Key); whole {
+		begins = id
+	}
+	keys = slices.DeleteFunc(keys, func(k api.EnrollKey) bool { return begins == "" || !strings.HasPrefix(k.ID, begins) })
+	if len(keys) != 1 {
+		return &fleet.Error{Code: fleet.CodeNotFound,
+			Message: fmt.Sprintf("%s begins so", counted(len(keys), "enrol key")),
+			Hint:    "`muster enroll-key list` shows all of them."}
+	}
+	if err := server.DeleteEnrollKey(ctx, keys[0].ID); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "Revoked %s. It had registered %s, which stay.\n", keys[0].ID,
+		counted(int(keys[0].Used), "device"))
+	return nil
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type enrollmentCommand struct {
+	List   enrollmentListCommand   `cmd:"" help:"List devices whose agents ask to be accepted, and those that were rejected."`
+	Accept enrollmentAcceptCommand `cmd:"" help:"Manage a device whose agent asks, or that was rejected."`
+	Reject enrollmentRejectCommand `cmd:"" help:"Refuse a device whose agent asks, until it is accepted or forgotten."`
+	Forget enrollmentForgetCommand `cmd:"" help:"Forget that a device was rejected: it asks again."`
+}
+
+type enrollmentListCommand struct{ connection }
+
+// Run prints one line for each device, and how many found no place in the list.
+func (c *enrollmentListCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := server.Enrollments(ctx, client.List{})
+	if err != nil {
+		return err
+	}
+	counts, err := server.EnrollmentCounts(ctx)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "DEVICE\tSTATE\tNAME\tSYSTEM\tAGENT\tFROM\tFIRST\tLAST")
+	for _, e := range all {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%v\t%v\n", fleet.DeviceID(e.DeviceID).Short(), e.State,
+			printable(e.Name), printable(e.System), printable(e.Version), printable(e.Address), e.FirstSeen, e.LastSeen)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if counts.TurnedAway > 0 {
+		fmt.Fprintf(env.Err, "%d of at most %d devices wait (%d from one address); agents found no place %d times. Accept or "+
+			"reject some, or make an enrol key: `muster enroll-key create`.\n", counts.Waiting, counts.Most,
+			counts.PerAddress, counts.TurnedAway)
+	}
+	return nil
+}
+
+// enrollmentOne is the device that a command is about.
+type enrollmentOne struct {
+	connection
+	Device string `arg:"" help:"Device ID, or how it begins."`
+}
+
+// find is the one device that asks and whose ID begins as given.
+func (c *enrollmentOne) find(ctx context.Context) (*client.Client, api.Enrollment, error) {
+	server, err := c.client()
+	if err != nil {
+		return nil, api.Enrollment{}, err
+	}
+	all, err := server.Enrollments(ctx, client.List{})
+	if err != nil {
+		return nil, api.Enrollment{}, err
+	}
+	begins := strings.ToUpper(c.Device)
+	if id, err := fleet.ParseDeviceID(c.Device); err == nil {
+		begins = string(id)
+	}
+	all = slices.DeleteFunc(all, func(e api.Enrollment) bool {
+		return begins == "" || !strings.HasPrefix(e.DeviceID, begins)
+	})
+	switch len(all) {
+	case 0:
+		return nil, api.Enrollment{}, &fleet.Error{Code: fleet.CodeNotFound,
+			Message: fmt.Sprintf("no device asks whose ID begins with %q", c.Device),
+			Hint:    "`muster enrollment list` shows those that do."}
+	case 1:
+		return server, all[0], nil
+	}
+	return nil, api.Enrollment{}, &fleet.Error{Code: fleet.CodeInvalid,
+		Message: fmt.Sprintf("the IDs of %d devices begin with %q", len(all), c.Device),
+		Hint:    "Give more letters of the ID."}
+}
+
+type enrollmentAcceptCommand struct {
+	enrollmentOne
+	Label string   `env:"-" help:"Label; without it the name of the machine, as its agent tells." placeholder:"TEXT"`
+	Tag   []string `env:"-" help:"Tags to attach, with commas between, or one after each --tag." placeholder:"TAG"`
+}
+
+// Run registers the device.
+func (c *enrollmentAcceptCommand) Run(ctx context.Context, env *environment) error {
+	server, asks, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	how := api.AcceptEnrollment{Label: given(c.Label)}
+	if len(c.Tag) > 0 {
+		how.Tags = &c.Tag
+	}
+	device, err := server.AcceptEnrollment(ctx, asks.DeviceID, how)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "Accepted %s.\n", named(device))
+	return nil
+}
+
+type enrollmentRejectCommand struct{ enrollmentOne }
+
+// Run rejects the device.
+func (c *enrollmentRejectCommand) Run(ctx context.Context, env *environment) error {
+	server, asks, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	if err := server.RejectEnrollment(ctx, asks.DeviceID); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.Out, "Rejected %s. `muster enrollment accept %[1]s` accepts it later.\n",
+		fleet.DeviceID(asks.DeviceID).Short())
+	return nil
+}
+
+type enrollmentForgetCommand struct{ enrollmentOne }
+
+// Run forgets the rejection.
+func (c *enrollmentForgetCommand) Run(ctx context.Context, env *environment) error {
+	server, asks, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	if err := server.ForgetEnrollment(ctx, asks.DeviceID); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.Out, "Forgotten: the device waits again when its agent connects.")
+	return nil
+}

@@ -12,7 +12,7 @@ import (
 // The rings, from the inside out. A room imports from its own ring only what mayAlsoImport names.
 var rings = [][]string{
 	{"internal/fleet", "internal/logkey", "internal/memlimit"},
-	{"internal/stconfig", "internal/template", "internal/desired", "internal/plan"},
+	{"internal/stconfig", "internal/template", "internal/desired", "internal/plan", "internal/fleetfiles"},
 	{"internal/store", "internal/sandbox", "internal/syncthing", "internal/discovery", "internal/seal",
 		"internal/event", "internal/mirror", "internal/reconcile", "internal/rollout", "internal/notify", "internal/health",
 		"internal/budget", "internal/backup", "internal/signon", "internal/tunnel",

@@ -45,6 +45,9 @@ type commands struct {
 	LoginLink   loginLinkCommand   `cmd:"" help:"Print a link that sets a password, once, or makes a new administrator."`
 	User        userCommand        `cmd:"" help:"Make, list, change and delete users."`
 	Token       tokenCommand       `cmd:"" help:"Make, list, rotate and delete tokens of a running Muster."`
+	Folder      folderCommand      `cmd:"" help:"List the folders of the fleet, and show how far each device is."`
+	Revision    revisionCommand    `cmd:"" help:"List, show, compare and restore the configurations that a device was seen with."`
+	Template    templateCommand    `cmd:"" help:"List, show, change, tag and evaluate templates."`
 	Tag         tagCommand         `cmd:"" help:"Protect tags, so that only an admin puts them on devices."`
 	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume      resumeCommand      `cmd:"" help:"Write to daemons again."`

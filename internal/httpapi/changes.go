@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"muster/api"
 	"muster/internal/auth"
@@ -37,6 +38,9 @@ func (s *server) applyChanges(r *request) (reply, error) {
 	if needed := auth.WriteTemplates; body.Templates != nil && len(body.Templates.Deleted) > 0 && !r.who.May(needed) {
 		return reply{}, roleMissing(r.who, needed, "may not delete templates")
 	}
+	if err := r.mayChange(body.WhatIf); err != nil {
+		return reply{}, err
+	}
 	edit, done, err := s.tryChanges(r, body)
 	for range maxEditAttempts - 1 {
 		if body.Generation != nil || fleet.CodeOf(err) != fleet.CodePrecondition {
@@ -53,6 +57,19 @@ func (s *server) applyChanges(r *request) (reply, error) {
 		out.NewTemplates = append(out.NewTemplates, template.ID)
 	}
 	return show(out)
+}
+
+// mayChange keeps callers with a scope to the tags of devices: templates are for all.
+func (r *request) mayChange(body api.WhatIf) error {
+	if r.who.Scope.Whole() {
+		return nil
+	}
+	ofTemplate := func(tag api.WhatIfTag) bool { return tag.Template != nil }
+	tags := or(body.Tags, api.WhatIfTags{})
+	if body.Templates != nil || slices.ContainsFunc(tags.Added, ofTemplate) || slices.ContainsFunc(tags.Removed, ofTemplate) {
+		return outOfScope("templates are for the whole fleet, and this token is for " + scopeName(r.who.Scope) + " only")
+	}
+	return nil
 }
 
 // tryChanges reads the body against the present templates, because what it leaves out of one stays, and makes the

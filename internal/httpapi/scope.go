@@ -38,12 +38,12 @@ var reaches = map[string]reach{
 	"planWhatIf": byView, "listRollouts": byView, "getRollout": byView, "pauseRollout": byView, "resumeRollout": byView,
 	"haltRollout": byView, "putRolloutWaves": byView, "listStops": byView, "evaluateTemplate": byView,
 	"listFolders": byView, "getFolder": byView, "followEvents": byView, "listAudit": byView, "listPending": byView,
-	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "listWaiting": byView,
+	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "applyChanges": byView, "listWaiting": byView,
 
 	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
 	"tagTemplate": shared, "untagTemplate": shared, "listTagTemplates": shared, "deleteTag": shared,
 	"putTagSettings": shared, "getConfigurator": shared, "putConfigurator": shared, "getFolderRoots": shared,
-	"getOpenAPI": shared, "applyChanges": shared,
+	"getOpenAPI": shared,
 
 	"logout": own, "whoami": own, "listSessions": own, "endSession": own, "changePassword": own,
 

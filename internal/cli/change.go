@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// changing is how a command changes templates and tags: it shows the plan, asks, and makes the change only while
+// templates and tags are those of the plan.
+type changing struct {
+	Yes    bool   `short:"y" env:"-" help:"Do not ask."`
+	DryRun bool   `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
+	All    bool   `short:"v" env:"-" help:"Show what is as daemons have it by default, too, in new folders and devices."`
+	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
+}
+
+// make shows what a change does and makes it. question ends with a question mark.
+func (c changing) make(ctx context.Context, env *environment, server *client.Client, change api.WhatIf,
+	question string) error {
+	planned, err := server.WhatIf(ctx, change)
+	if err != nil {
+		return err
+	}
+	p := &painter{w: env.Out, colour: coloured(c.Colour, env.Out), label: labels(ctx, server), all: c.All}
+	if err := printWhatIf(p, planned); err != nil {
+		return err
+	}
+	for _, text := range planned.Warnings {
+		fmt.Fprintf(env.Err, "Warning: %s\n", printable(text))
+	}
+	if err := warnOfTags(ctx, env, server, change); err != nil || c.DryRun {
+		return err
+	}
+	if !c.Yes {
+		if err := confirm(env, question); err != nil {
+			return err
+		}
+	}
+	done, err := server.ApplyChanges(ctx, api.ApplyChanges{WhatIf: change, Generation: &planned.Generation})
+	switch {
+	case fleet.CodeOf(err) == fleet.CodePrecondition:
+		return &fleet.Error{Code: fleet.CodePrecondition,
+			Message: "templates or tags were changed after this plan was made: nothing was changed",
+			Hint:    "Type the command again, and answer the plan as it is then."}
+	case err != nil:
+		return err
+	case done.Generation == planned.Generation:
+		_, err = fmt.Fprintln(env.Out, "It is so already: nothing was changed.")
+		return err
+	}
+	_, err = fmt.Fprintf(env.Out, "Done, in generation %d. `muster rollout list` shows how it goes out.\n", done.Generation)
+	return err
+}
+
+// confirm is an error unless the person answers yes.
+func confirm(env *environment, question string) error {
+	err := ask(env, question+" [y/N] ")
+	if err != nil {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "nothing was changed", Hint: "Answer y, or give --yes."}
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"muster/api"
+	"muster/client"
+)
+
+// namedDevice is the device that a command is about.
+type namedDevice struct {
+	connection
+	Device string `arg:"" help:"Label or ID of a device, or the first letters of its ID."`
+}
+
+// find gives the server and the device.
+func (c *namedDevice) find(ctx context.Context) (*client.Client, api.Device, error) {
+	server, err := c.client()
+	if err != nil {
+		return nil, api.Device{}, err
+	}
+	device, err := deviceNamed(ctx, server, c.Device)
+	return server, device, err
+}
+
+type deviceGetCommand struct {
+	namedDevice
+	Output string `short:"o" env:"-" help:"text, json or yaml." default:"text" enum:"text,json,yaml"`
+}
+
+// deviceView is what is known of a device.
+type deviceView struct {
+	Device  api.Device         `json:"device"`
+	Tags    []string           `json:"tags"`
+	State   api.DeviceState    `json:"state"`
+	Version *api.DeviceVersion `json:"version"` // nil before the first contact
+}
+
+// Run shows how a device is reached, since when, its software and tags.
+func (c *deviceGetCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	view := deviceView{Device: device}
+	if view.Tags, err = server.DeviceTags(ctx, device.DeviceID); err != nil {
+		return err
+	}
+	if view.State, err = server.DeviceState(ctx, device.DeviceID); err != nil {
+		return err
+	}
+	if version, err := server.DeviceVersion(ctx, device.DeviceID); err == nil { // none before the first contact
+		view.Version = &version
+	}
+	if c.Output != "text" {
+		return printValue(env, output{c.Output}, view)
+	}
+	return printDevice(env, view)
+}
+
+func printDevice(env *environment, v deviceView) error {
+	printState(env.Out, v.Device, v.State)
+	address := v.State.Address
+	if address == "" {
+		address = "none is known"
+	}
+	if v.State.FoundBy != "" {
+		address += " (" + v.State.FoundBy + ")"
+	}
+	lines := [][2]string{{"ID", v.Device.DeviceID}, {"Address", address}, {"Tags", strings.Join(v.Tags, ", ")}}
+	if v.State.Since != nil {
+		lines = append(lines, [2]string{"State since", v.State.Since.Local().Format("2006-01-02 15:04:05")})
+	}
+	if v.State.LastSeen != nil {
+		lines = append(lines, [2]string{"Last seen", v.State.LastSeen.Local().Format("2006-01-02 15:04:05")})
+	}
+	if v.Version != nil {
+		lines = append(lines, [2]string{"Syncthing", v.Version.Version + " on " + v.Version.OS + "/" + v.Version.Arch})
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintf(env.Out, "  %-12s %s\n", line[0]+":", printable(line[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taggedDevices are devices and a tag that a command is about.
+type taggedDevices struct {
+	connection
+	changing
+	Tag     string   `arg:"" help:"The tag."`
+	Devices []string `arg:"" name:"device" help:"Labels or IDs of devices, or the first letters of their IDs."`
+}
+
+// taggings are the tag on each device.
+func (c *taggedDevices) taggings(ctx context.Context, server *client.Client) (all []api.WhatIfTag, err error) {
+	for _, name := range c.Devices {
+		device, err := deviceNamed(ctx, server, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, api.WhatIfTag{Tag: &c.Tag, Device: &device.DeviceID})
+	}
+	return all, nil
+}
+
+// named says how many devices are meant.
+func (c *taggedDevices) named() string {
+	if len(c.Devices) == 1 {
+		return printable(c.Devices[0])
+	}
+	return fmt.Sprintf("%d devices", len(c.Devices))
+}
+
+type deviceTagCommand struct{ taggedDevices }
+
+// Run puts a tag on devices, in one generation.
+func (c *deviceTagCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := c.taggings(ctx, server)
+	if err != nil {
+		return err
+	}
+	return c.make(ctx, env, server, api.WhatIf{Tags: &api.WhatIfTags{Added: all}},
+		fmt.Sprintf("Put the tag %q on %s?", printable(c.Tag), c.named()))
+}
+
+type deviceUntagCommand struct{ taggedDevices }
+
+// Run takes a tag off devices, in one generation.
+func (c *deviceUntagCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := c.taggings(ctx, server)
+	if err != nil {
+		return err
+	}
+	return c.make(ctx, env, server, api.WhatIf{Tags: &api.WhatIfTags{Removed: all}},
+		fmt.Sprintf("Take the tag %q off %s?", printable(c.Tag), c.named()))
+}
+
+type deviceDeleteCommand struct {
+	namedDevice
+	Yes bool `short:"y" env:"-" help:"Do not ask."`
+}
+
+// Run has Muster forget a device.
+func (c *deviceDeleteCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	if !c.Yes {
+		fmt.Fprintln(env.Out, "Muster forgets the device with its tags, revisions and certificate. Its daemon stays as it is; "+
+			"templates no longer name it to others.")
+		if err := confirm(env, "Delete "+named(device)+"?"); err != nil {
+			return err
+		}
+	}
+	if err := server.DeleteDevice(ctx, device.DeviceID); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.Out, "Deleted.")
+	return err
+}
+
+type deviceConfigCommand struct {
+	namedDevice
+	Output string `short:"o" env:"-" help:"json or yaml." default:"json" enum:"json,yaml"`
+}
+
+// Run prints the configuration that the daemon was last seen with, secrets masked.
+func (c *deviceConfigCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	config, err := server.DeviceConfig(ctx, device.DeviceID)
+	if err != nil {
+		return err
+	}
+	return printValue(env, output{c.Output}, config)
+}
+
+type deviceSettingsCommand struct {
+	namedDevice
+	Mode       *string `env:"-" help:"on, observe (plan, never write) or paused (do not even watch)." placeholder:"MODE"`
+	AllowPlain *bool   `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
+	Restart    *bool   `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`
+	Output     string  `short:"o" env:"-" help:"json or yaml." default:"yaml" enum:"json,yaml"`
+}
+
+// Run shows a device's settings, and changes those that flags name.
+func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Mode == nil && c.AllowPlain == nil && c.Restart == nil {
+		settings, err := server.DeviceSettings(ctx, device.DeviceID)
+		if err != nil {
+			return err
+		}
+		return printValue(env, output{c.Output}, settings)
+	}
+	stored, err := server.PutDeviceSettings(ctx, device.DeviceID,
+		api.PutDeviceSettings{Mode: c.Mode, AllowPlain: c.AllowPlain, Restart: c.Restart})
+	if err != nil {
+		return err
+	}
+	return printValue(env, output{c.Output}, stored)
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+type revisionCommand struct {
+	List    revisionListCommand    `cmd:"" help:"List the configurations that a device was seen with, the newest first."`
+	Show    revisionShowCommand    `cmd:"" help:"Print one of them, secrets masked."`
+	Diff    revisionDiffCommand    `cmd:"" help:"Show what leads from one to another."`
+	Restore revisionRestoreCommand `cmd:"" help:"Bring a device, or a section of its configuration, back to one of them."`
+}
+
+type revisionListCommand struct {
+	namedDevice
+	output
+}
+
+// Run lists revisions.
+func (c *revisionListCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := server.Revisions(ctx, device.DeviceID, client.List{})
+	if err != nil {
+		return err
+	}
+	return printList(env, c.output, columns[api.Revision]{titles: []string{"NUMBER", "SEEN AT", "CAUSE"},
+		row: func(r api.Revision) []string {
+			return []string{strconv.FormatInt(r.Number, 10), r.SeenAt.Local().Format("2006-01-02 15:04:05"), r.Cause}
+		},
+		name: func(r api.Revision) string { return strconv.FormatInt(r.Number, 10) }}, all)
+}
+
+type revisionShowCommand struct {
+	namedDevice
+	Number int64  `arg:"" help:"Number of the revision."`
+	Output string `short:"o" env:"-" help:"json or yaml." default:"json" enum:"json,yaml"`
+}
+
+// Run prints a revision.
+func (c *revisionShowCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	revision, err := server.Revision(ctx, device.DeviceID, c.Number)
+	if err != nil {
+		return err
+	}
+	return printValue(env, output{c.Output}, revision.Config)
+}
+
+type revisionDiffCommand struct {
+	namedDevice
+	From   int64  `arg:"" help:"Number of the revision before."`
+	To     int64  `arg:"" help:"Number of the revision after."`
+	Output string `short:"o" env:"-" help:"text, json or yaml." default:"text" enum:"text,json,yaml"`
+	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
+}
+
+// Run shows a difference.
+func (c *revisionDiffCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	diff, err := server.CompareRevisions(ctx, device.DeviceID, c.From, c.To)
+	if err != nil {
+		return err
+	}
+	if c.Output != "text" {
+		return printValue(env, output{c.Output}, diff)
+	}
+	if len(diff.Changes) == 0 {
+		_, err := fmt.Fprintln(env.Out, "They are the same.")
+		return err
+	}
+	p := &painter{w: env.Out, colour: coloured(c.Colour, env.Out), label: labels(ctx, server), all: true}
+	for _, change := range diff.Changes {
+		p.change(api.PlannedChange{Key: change.Key, From: change.From, To: change.To})
+	}
+	return p.err
+}
+
+// revisionRestoreCommand's answers are given on the command line only, as with apply.
+type revisionRestoreCommand struct {
+	namedDevice
+	Number  int64    `arg:"" help:"Number of the revision."`
+	Section *string  `env:"-" help:"options, gui, folders, ... or a key below, as folders.photos; without it, everything." placeholder:"KEY"`
+	Digest  *string  `env:"-" help:"Of the plan that an earlier restore showed; needed with --consent." placeholder:"DIGEST"`
+	Consent []string `env:"-" sep:"none" help:"Key of a held change that may be made; may be repeated." placeholder:"KEY"`
+	Yes     bool     `short:"y" env:"-" help:"Do not ask."`
+}
+
+// Run restores. While a change is held nothing is sent, and the plan says what waits.
+func (c *revisionRestoreCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	if !c.Yes {
+		what := "the configuration"
+		if c.Section != nil && *c.Section != "" {
+			what = printable(*c.Section)
+		}
+		if err := confirm(env, fmt.Sprintf("Bring %s of %s back to revision %d?", what, named(device), c.Number)); err != nil {
+			return err
+		}
+	}
+	done, err := server.RestoreRevision(ctx, device.DeviceID, c.Number, api.Restore{Section: c.Section, Digest: c.Digest,
+		Consent: c.Consent})
+	if err != nil {
+		return err
+	}
+	return c.print(ctx, env, server, done)
+}
+
+func (c *revisionRestoreCommand) print(ctx context.Context, env *environment, server *client.Client,
+	done api.Restored) error {
+	p := &painter{w: env.Out, colour: coloured("auto", env.Out), label: labels(ctx, server)}
+	for _, change := range done.Plan.Changes {
+		p.change(change)
+	}
+	if len(done.Left) > 0 {
+		p.line(plain, "Not restored:")
+		for _, change := range done.Left {
+			p.change(change)
+		}
+	}
+	if p.err != nil {
+		return p.err
+	}
+	held := slices.ContainsFunc(done.Plan.Changes, func(c api.PlannedChange) bool { return c.Class == "held" })
+	switch {
+	case held && !done.Done:
+		return &fleet.Error{Code: fleet.CodeConflict, Message: printable(done.Reason),
+			Hint: fmt.Sprintf("%s The plan's digest is %s: give it with --digest, and each held key with --consent.",
+				printable(done.Next), done.Plan.Digest)}
+	case len(done.Plan.Changes) > 0 && !done.Done:
+		return &fleet.Error{Code: fleet.CodeConflict, Message: printable(done.Reason), Hint: printable(done.Next)}
+	}
+	_, err := fmt.Fprintln(env.Out, printable(done.Reason))
+	return err
+}

@@ -1,0 +1,56 @@
+// Package cli runs the command line against a server, as the scripts in testdata say.
+package cli
+
+import (
+	"context"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"muster/api"
+	"muster/internal/cli"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+	"muster/test/server"
+)
+
+var update = flag.Bool("update", false, "write what commands print into the scripts")
+
+func TestMain(m *testing.M) {
+	server.Main()
+	testscript.Main(m, map[string]func(){"muster": func() {
+		os.Exit(cli.Run(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, "test"))
+	}})
+}
+
+// The labels of the daemons that scripts find.
+var labels = []string{"laptop", "office"}
+
+func TestScripts(t *testing.T) {
+	muster := server.Start(t, server.Options{Mode: fleet.ModeOn})
+	farm, err := stsim.New(stsim.Options{Count: len(labels), Folders: 1, Quiet: true, Network: 87, Seed: 7})
+	if err == nil {
+		err = farm.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = farm.Close() })
+	for i, label := range labels {
+		d := farm.Daemon(i)
+		key, address, port := d.APIKey(), d.Host(), int64(d.Port())
+		if _, _, err := muster.Client.PutDevice(t.Context(), string(d.ID()),
+			api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}); err != nil {
+			t.Fatal(err)
+		}
+		muster.WaitConnection(d.ID(), fleet.Online)
+	}
+	testscript.Run(t, testscript.Params{Dir: "testdata", UpdateScripts: *update, Setup: func(env *testscript.Env) error {
+		env.Setenv("MUSTER_SERVER", muster.URL)
+		env.Setenv("MUSTER_TOKEN", muster.Token)
+		env.Setenv("HOME", env.WorkDir)
+		return nil
+	}})
+}

@@ -40,7 +40,7 @@ func killed(t *testing.T, after time.Duration, args ...string) {
 // server starts in.
 func TestABackupAndARestoreThatAreKilledLeaveNothingHalf(t *testing.T) {
 	t.Parallel()
-	kills := 8
+	kills := 6
 	if soaking() {
 		kills = 200
 	}
@@ -54,31 +54,47 @@ func TestABackupAndARestoreThatAreKilledLeaveNothingHalf(t *testing.T) {
 	began := time.Now()
 	mustMuster(t, lock.backup(from, whole)...)
 	most := 2 * time.Since(began)
-	for range kills {
-		file := filepath.Join(t.TempDir(), "a.backup")
-		killed(t, time.Duration(rand.Int64N(int64(most))), lock.backup(from, file)...)
-		if !exists(file) {
-			continue
+	t.Run("a backup", func(t *testing.T) {
+		t.Parallel()
+		for range kills {
+			killedBackup(t, from, lock, time.Duration(rand.Int64N(int64(most))))
 		}
-		drop := func(backup.Content) (backup.Sink, error) { return &content{}, nil }
-		if _, err := backup.Read(file, lock.opener, drop); err != nil {
-			t.Errorf("half a backup has the name of a whole one: %v", err)
+	})
+	t.Run("a restore", func(t *testing.T) {
+		t.Parallel()
+		for range kills {
+			killedRestore(t, whole, lock, time.Duration(rand.Int64N(int64(most))))
 		}
+	})
+}
+
+func killedBackup(t *testing.T, from place, lock padlock, after time.Duration) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "a.backup")
+	killed(t, after, lock.backup(from, file)...)
+	if !exists(file) {
+		return
 	}
-	for range kills {
-		to := newPlace(t, false)
-		killed(t, time.Duration(rand.Int64N(int64(most))), lock.restore(to, whole)...)
-		switch {
-		case exists(filepath.Join(to.home, "restore.unfinished")):
-			code, output := muster(t, "serve", "--home", to.home, "--listen", "127.0.0.1:0", "--discovery-server", "none")
-			if code != 3 || !strings.Contains(output, "cut short") {
-				t.Errorf("a server in half a home: %d, %q", code, output)
-			}
-		case exists(filepath.Join(to.home, "muster.db")):
-			wantSame(t, whole, lock.opener, to)
-		default:
-			wantEmpty(t, to)
+	drop := func(backup.Content) (backup.Sink, error) { return &content{}, nil }
+	if _, err := backup.Read(file, lock.opener, drop); err != nil {
+		t.Errorf("half a backup has the name of a whole one: %v", err)
+	}
+}
+
+func killedRestore(t *testing.T, whole string, lock padlock, after time.Duration) {
+	t.Helper()
+	to := newPlace(t, false)
+	killed(t, after, lock.restore(to, whole)...)
+	switch {
+	case exists(filepath.Join(to.home, "restore.unfinished")):
+		code, output := muster(t, "serve", "--home", to.home, "--listen", "127.0.0.1:0", "--discovery-server", "none")
+		if code != 3 || !strings.Contains(output, "cut short") {
+			t.Errorf("a server in half a home: %d, %q", code, output)
 		}
+	case exists(filepath.Join(to.home, "muster.db")):
+		wantSame(t, whole, lock.opener, to)
+	default:
+		wantEmpty(t, to)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -95,6 +96,10 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	handler := slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: level})
+	// The HTTP/2 library complains of each strange frame there, and an agent may send many.
+	log.SetFlags(0)
+	log.SetOutput(slog.NewLogLogger(handler, slog.LevelDebug).Writer())
 	server, err := app.New(ctx, app.Options{
 		Home: c.Home, Listen: c.Listen, AgentListen: c.AgentListen, Database: c.Database,
 		Configurator:     fleet.Mode(c.Configurator),
@@ -113,7 +118,7 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		SignOn: signOn, PublicURL: c.PublicURL,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
 		Worker: []string{executable, "worker"}, Version: env.version, Console: web.Console(),
-		Log: slog.New(slog.NewTextHandler(env.Err, &slog.HandlerOptions{Level: level})), Out: env.Out,
+		Log: slog.New(handler), Out: env.Out,
 	})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // stopped before it was ready

@@ -69,11 +69,15 @@ func (m *meter) Read(p []byte) (int, error) {
 func (m *meter) Write(p []byte) (int, error) {
 	n, err := m.Conn.Write(p)
 	m.hub.sent.Add(int64(n))
+	if err != nil {
+		m.failed(fmt.Errorf("%w: %w", errClosed, err))
+	}
 	return n, err
 }
 
-// Close ends the connection without a word: what is at the other end may read nothing.
+// Close is called by HTTP/2 where it cannot go on. It ends the connection without a word: what is at the other end may
+// read nothing.
 func (m *meter) Close() error {
-	m.failed(errClosed)
+	m.failed(errProtocol)
 	return m.tcp.Close()
 }

@@ -63,7 +63,7 @@ func (t *Tunnel) connect(transport *http2.Transport) (err error) {
 }
 
 // close ends the connection at once.
-func (t *Tunnel) close() { _ = t.conn.Close() }
+func (t *Tunnel) close() { _ = t.conn.tcp.Close() }
 
 // info is the tunnel as it is now. The caller holds Hub.mu.
 func (t *Tunnel) info() Info {

@@ -79,6 +79,7 @@ test("shots", async () => {
     for (const width of [1440, 390]) {
       const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
       const page = await context.newPage();
+      page.setDefaultTimeout(90_000); // of a busy machine
       const shot = (name: string) => page.screenshot({ path: `${folder}${name}-${colorScheme}-${width}.png` });
       await page.goto(`${muster.url}/ui/`);
       await page.getByLabel("User name").waitFor();

@@ -32,13 +32,17 @@ const empty: NewDevice = { deviceID: "", label: "", apiAddress: "", apiPort: 838
 export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose: () => void; may: boolean }) {
   return (
     <Modal opened={opened} onClose={onClose} size="xl" title="Add devices">
-      <Tabs defaultValue="one">
+      <Tabs defaultValue="agent">
         <Tabs.List>
+          <Tabs.Tab value="agent">By its agent</Tabs.Tab>
           <Tabs.Tab value="one">One, by address</Tabs.Tab>
           <Tabs.Tab value="many">Many, pasted</Tabs.Tab>
-          <Tabs.Tab value="enroll">From its machine</Tabs.Tab>
+          <Tabs.Tab value="enroll">By muster enroll</Tabs.Tab>
         </Tabs.List>
         {!may && <Note>Your role may not add devices. Ask an administrator.</Note>}
+        <Tabs.Panel value="agent" pt="md">
+          <Agent />
+        </Tabs.Panel>
         <Tabs.Panel value="one" pt="md">
           <One onClose={onClose} />
         </Tabs.Panel>
@@ -59,6 +63,31 @@ export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose:
         </Tabs.Panel>
       </Tabs>
     </Modal>
+  );
+}
+
+/** Agent is the way for a daemon that listens on its own machine only: one line to type there. */
+function Agent() {
+  const overview = useQuery(queries.overview());
+  const fingerprint = overview.data?.certificate?.fingerprint;
+  const isTLS = root.startsWith("https:");
+  return (
+    <Stack>
+      <Text>
+        Type this on the machine of the daemon. The agent finds the daemon, dials out, and proves the device with the
+        device’s own certificate: no port is opened and no API key is copied.
+      </Text>
+      <Command text={`muster agent --server ${root}${fingerprint ? ` --fingerprint ${fingerprint}` : ""}`} />
+      <Text>
+        It then asks to be accepted: you find it on the page What waits, seconds later.
+      </Text>
+      {!isTLS && (
+        <Note>
+          This server is reached by plain HTTP, which agents do not trust. Start it with another --listen address than
+          this machine’s own, or with --tls-cert, for other machines to reach it.
+        </Note>
+      )}
+    </Stack>
   );
 }
 

@@ -18,8 +18,8 @@ export function FirstSteps() {
           <Stack>
             <IconDeviceLaptop size={28} stroke={1.5} aria-hidden />
             <Text>
-              A device is one Syncthing daemon. Muster reads its configuration, and writes nothing until a template
-              applies to it.
+              A device is one Syncthing daemon. It takes one line on its machine. Muster reads its configuration, and
+              writes nothing until a template applies to it.
             </Text>
             <Button onClick={() => setAdding(true)}>Add a device</Button>
           </Stack>

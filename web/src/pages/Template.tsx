@@ -209,7 +209,7 @@ function Edit({ stored }: { stored: Stored | undefined }) {
           </Panel>
         </Stack>
         <Panel flush>
-          <Tabs defaultValue="fleet">
+          <Tabs defaultValue="fleet" keepMounted={false}>
             <Tabs.List>
               <Tabs.Tab value="fleet">The whole fleet</Tabs.Tab>
               <Tabs.Tab value="device">One device</Tabs.Tab>

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/url"
 
 	"muster/api"
 )
@@ -9,6 +10,11 @@ import (
 // Overview is the fleet in numbers.
 func (c *Client) Overview(ctx context.Context) (api.Overview, error) {
 	return get[api.Overview](ctx, c, path("overview"))
+}
+
+// History is the fleet in numbers over the last "day" by minutes, or the last "month" by hours.
+func (c *Client) History(ctx context.Context, span string) (api.History, error) {
+	return get[api.History](ctx, c, path("overview", "history")+"?span="+url.QueryEscape(span))
 }
 
 // Stops are what keeps Muster from writing.

@@ -309,7 +309,7 @@ func (a *App) wire(ctx context.Context) error {
 			masked
 			*reconcile.Engine
 		}{masked{a.store}, a.engine},
-		Overview: a.rollup, Health: a.monitor, Visited: a.mirror.Visited, Pending: inbox{a.mirror, a.engine},
+		Overview: a.rollup, History: a.store, Health: a.monitor, Visited: a.mirror.Visited, Pending: inbox{a.mirror, a.engine},
 		Notifications: a.notifier, Secrets: a.store, Metrics: measured.Handler(),
 		Measured: measured.Served, Sealing: a.sealing, Backups: a.backups,
 		Certificate: a.socket.Served,
@@ -355,6 +355,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("rollouts", a.runner.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
+	a.life.background("history", a.newHistorian().Run, a.fail)
 	a.life.background("sessions", a.people.Run, a.fail)
 	a.life.background("certificate", a.socket.Run, a.fail)
 	a.serveAgents()

@@ -87,3 +87,11 @@ func (s *Snapshot) FolderRuns(folder string, since time.Time) bool {
 	has := slices.ContainsFunc(s.Folders, func(f FolderLabel) bool { return f.Folder == folder })
 	return !has || known && summary.State != FolderInError && summary.UpdatedAt.After(since)
 }
+
+// NeedBytes are the bytes that the folders of the current configuration lack, as last told.
+func (s *Snapshot) NeedBytes() (sum int64) {
+	for _, f := range s.Folders {
+		sum = AddBytes(sum, s.Summaries[f.Folder].NeedBytes)
+	}
+	return sum
+}

@@ -126,6 +126,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"dismissPending":   func(c *client.Client, ctx context.Context) { _ = c.DismissPending(ctx, "p") },
 	"getInventory":     func(c *client.Client, ctx context.Context) { _, _ = c.Inventory(ctx, client.InventoryQuery{}) },
 	"listWaiting":      func(c *client.Client, ctx context.Context) { _, _ = c.Waiting(ctx, "") },
+	"getHistory":       func(c *client.Client, ctx context.Context) { _, _ = c.History(ctx, "month") },
 	"getOverview":      func(c *client.Client, ctx context.Context) { _, _ = c.Overview(ctx) },
 	"getMetrics":       func(c *client.Client, ctx context.Context) { _, _ = c.Metrics(ctx) },
 	"healthz":          func(c *client.Client, ctx context.Context) { _ = c.Healthy(ctx) },

@@ -12,6 +12,7 @@ import (
 
 	"muster/api"
 	"muster/internal/fleet"
+	"muster/internal/health"
 )
 
 const (
@@ -310,7 +311,10 @@ func wireRow(device *fleet.Registered, state fleet.State, s *fleet.Snapshot) api
 		DeviceID: string(device.ID), Label: device.Label, Tags: wireTags(device.Tags),
 		Connection: string(state.Connection), Configuration: string(state.Configuration),
 		Reason: state.Reason, Next: state.Next, Since: moment(state.Since), LastSeen: moment(state.LastSeen),
-		Address: state.Address, FoundBy: state.FoundBy, Waits: waitsOf(state, s),
+		Address: state.Address, FoundBy: state.FoundBy, Waits: []string{},
+	}
+	for _, cause := range health.CausesOf(state, s) {
+		row.Waits = append(row.Waits, string(cause))
 	}
 	if s == nil {
 		return row
@@ -318,16 +322,15 @@ func wireRow(device *fleet.Registered, state fleet.State, s *fleet.Snapshot) api
 	if s.Version != nil {
 		row.Version, row.OS, row.Arch = s.Version.Version, s.Version.OS, s.Version.Arch
 	}
-	row.Folders, row.NeedBytes = foldersOf(s)
+	row.Folders, row.NeedBytes = foldersOf(s), s.NeedBytes()
 	return row
 }
 
-// foldersOf counts the folders of a device, and the bytes that they lack.
-func foldersOf(s *fleet.Snapshot) (counts api.InventoryFolders, needBytes int64) {
+// foldersOf counts the folders of a device.
+func foldersOf(s *fleet.Snapshot) (counts api.InventoryFolders) {
 	counts.All = len(s.Folders)
 	for _, f := range s.Folders {
 		summary, known := s.Summaries[f.Folder]
-		needBytes += summary.NeedBytes
 		switch {
 		case !known || s.Connection != fleet.Online: // unknown is a state of its own, never shown as good
 			counts.Unknown++
@@ -339,56 +342,7 @@ func foldersOf(s *fleet.Snapshot) (counts api.InventoryFolders, needBytes int64)
 			counts.InSync++
 		}
 	}
-	return counts, needBytes
-}
-
-// waitCause is why a device waits for a person.
-type waitCause string
-
-const (
-	waitsHeld             waitCause = "held"
-	waitsFailed           waitCause = "failed"
-	waitsContended        waitCause = "contended"
-	waitsUnstable         waitCause = "unstable"
-	waitsPinMismatch      waitCause = "pinMismatch"
-	waitsIdentityMismatch waitCause = "identityMismatch"
-	waitsKeyRefused       waitCause = "keyRefused"
-	waitsUnconfirmed      waitCause = "unconfirmed"
-	waitsCloned           waitCause = "cloned"
-	waitsPendingDevice    waitCause = "pendingDevice"
-	waitsPendingFolder    waitCause = "pendingFolder"
-)
-
-var connectionWaits = map[fleet.Connection]waitCause{
-	fleet.PinMismatch: waitsPinMismatch, fleet.IdentityMismatch: waitsIdentityMismatch,
-	fleet.KeyRefused: waitsKeyRefused, fleet.Unconfirmed: waitsUnconfirmed, fleet.Cloned: waitsCloned,
-}
-
-var configurationWaits = map[fleet.Configuration]waitCause{
-	fleet.ConfigHeld: waitsHeld, fleet.ConfigFailed: waitsFailed, fleet.ConfigContended: waitsContended,
-	fleet.ConfigUnstable: waitsUnstable,
-}
-
-// waitsOf is why a device waits for a person, in the order of the constants.
-func waitsOf(state fleet.State, s *fleet.Snapshot) []string {
-	waits := []string{}
-	if cause, is := configurationWaits[state.Configuration]; is {
-		waits = append(waits, string(cause))
-	}
-	if cause, is := connectionWaits[state.Connection]; is {
-		waits = append(waits, string(cause))
-	}
-	if s == nil {
-		return waits
-	}
-	asks := countPending(s.Pending)
-	if asks.Devices > 0 {
-		waits = append(waits, string(waitsPendingDevice))
-	}
-	if asks.Folders > 0 {
-		waits = append(waits, string(waitsPendingFolder))
-	}
-	return waits
+	return counts
 }
 
 // inventoryAnswer is what a query gives. It is immutable.

@@ -15,6 +15,7 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/health"
 )
 
 func (s *server) inventoryRoutes() []route {
@@ -74,10 +75,7 @@ const (
 
 func waitingValues() []string {
 	values := []string{waitsAny, waitsNone}
-	for _, cause := range []waitCause{
-		waitsHeld, waitsFailed, waitsContended, waitsUnstable, waitsPinMismatch, waitsIdentityMismatch, waitsKeyRefused,
-		waitsUnconfirmed, waitsCloned, waitsPendingDevice, waitsPendingFolder,
-	} {
+	for _, cause := range health.Causes {
 		values = append(values, string(cause))
 	}
 	return values

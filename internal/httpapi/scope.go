@@ -47,7 +47,8 @@ var reaches = map[string]reach{
 
 	"logout": own, "whoami": own, "listSessions": own, "endSession": own, "changePassword": own,
 
-	"getMetrics": wholeFleet, "verifyAudit": wholeFleet, "signAudit": wholeFleet, "listEnrollments": wholeFleet,
+	"getMetrics": wholeFleet, "getHistory": wholeFleet,
+	"verifyAudit": wholeFleet, "signAudit": wholeFleet, "listEnrollments": wholeFleet,
 	"countEnrollments": wholeFleet,
 }
 

@@ -60,6 +60,7 @@ type Options struct {
 	Rollouts      Rollouts
 	Revisions     Revisions
 	Overview      Overview
+	History       History
 	Health        Health
 	Visited       func() int // devices that are visited in turn instead of followed; nil: none
 	Pending       Pending
@@ -160,7 +161,7 @@ func (s *server) allRoutes() []route {
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
 		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes, s.enrollmentRoutes,
 		s.pendingRoutes, s.inventoryRoutes, s.waitingRoutes,
-		s.overviewRoutes, s.stopRoutes, s.metricRoutes,
+		s.overviewRoutes, s.historyRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {
 		all = append(all, of()...)

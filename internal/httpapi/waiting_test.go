@@ -11,6 +11,7 @@ import (
 
 	"muster/api"
 	"muster/internal/fleet"
+	"muster/internal/health"
 )
 
 // group is the one group of a cause.
@@ -133,7 +134,7 @@ func TestPinChangesWaitInOneGroupWithEachFingerprint(t *testing.T) {
 			Reason: fmt.Sprintf("10.0.0.%d shows another certificate", i)}, fleet.Snapshot{})
 	}
 	g := group(t, w.waiting(), "pinMismatch")
-	if g.DeviceCount != 2 || g.Severity != critical || g.Reason != rowCauses[waitsPinMismatch].reason ||
+	if g.DeviceCount != 2 || g.Severity != critical || g.Reason != rowCauses[health.PinMismatch].reason ||
 		!strings.Contains(g.Devices[0].Detail, renewed+" at 10.0.0.9:8384") {
 		t.Errorf("got %+v", g)
 	}

@@ -10,17 +10,18 @@ import (
 	"muster/api"
 	"muster/internal/auth"
 	"muster/internal/fleet"
+	"muster/internal/health"
 )
 
 // Causes that are of no single row of the inventory.
 const (
-	waitsEnrollment      waitCause = "enrollment"
-	waitsRolloutHalted   waitCause = "rolloutHalted"
-	waitsRolloutPaused   waitCause = "rolloutPaused"
-	waitsRolloutApproval waitCause = "rolloutApproval"
-	waitsStop            waitCause = "stop"
-	waitsImpairment      waitCause = "impairment"
-	waitsReceiver        waitCause = "receiver"
+	waitsEnrollment      health.Cause = "enrollment"
+	waitsRolloutHalted   health.Cause = "rolloutHalted"
+	waitsRolloutPaused   health.Cause = "rolloutPaused"
+	waitsRolloutApproval health.Cause = "rolloutApproval"
+	waitsStop            health.Cause = "stop"
+	waitsImpairment      health.Cause = "impairment"
+	waitsReceiver        health.Cause = "receiver"
 )
 
 // heldChanges are the changes that wait for consent, equal ones of one rollout together.
@@ -34,7 +35,7 @@ func (l *waitingList) heldChanges() error {
 	}
 	for _, held := range groups {
 		shown := wireGroup(held, l.registry)
-		g, _ := l.group(string(waitsHeld), warning, held.Digest, fmt.Sprint(held.Rollout))
+		g, _ := l.group(string(health.Held), warning, held.Digest, fmt.Sprint(held.Rollout))
 		g.Subject, g.Reason, g.From, g.To = shown.Key, shown.Reason, shown.From, shown.To
 		g.Rollout, g.Templates = shown.Rollout, shown.Templates
 		g.Next = "Consent to it, keep what is there, or change the template."
@@ -85,24 +86,24 @@ var trustShown = typed(forEach(act("trust", http.MethodPost, onePath+"/trust",
 var applyPlan = typed(answeredBy(forEach(act("apply", http.MethodPost, onePath+"/apply",
 	map[string]string{"digest": "{digest}"}, auth.Apply)), "digest"), "muster apply {deviceID}")
 
-var rowCauses = map[waitCause]rowCause{
-	waitsHeld:   {severity: warning, byReason: true},
-	waitsFailed: {severity: critical, byReason: true},
-	waitsContended: {severity: warning, byReason: true, actions: []api.WaitingAction{applyPlan},
+var rowCauses = map[health.Cause]rowCause{
+	health.Held:   {severity: warning, byReason: true},
+	health.Failed: {severity: critical, byReason: true},
+	health.Contended: {severity: warning, byReason: true, actions: []api.WaitingAction{applyPlan},
 		next: "Agree with those who set the key back, change the template, or apply the plan."},
-	waitsUnstable: {severity: warning, byReason: true, actions: []api.WaitingAction{applyPlan},
+	health.Unstable: {severity: warning, byReason: true, actions: []api.WaitingAction{applyPlan},
 		next: "Make the templates say the same, or apply the plan."},
-	waitsPinMismatch: {severity: critical, actions: []api.WaitingAction{trustShown},
+	health.PinMismatch: {severity: critical, actions: []api.WaitingAction{trustShown},
 		reason: "another certificate is shown than the pinned one: no API key is sent",
 		next:   "Compare each fingerprint with that of the daemon's own certificate, then trust it."},
-	waitsIdentityMismatch: {severity: critical, reason: "another daemon answers at the address",
+	health.IdentityMismatch: {severity: critical, reason: "another daemon answers at the address",
 		next: "Correct the address of each device."},
-	waitsKeyRefused: {severity: warning, reason: "the daemons do not take their API keys",
+	health.KeyRefused: {severity: warning, reason: "the daemons do not take their API keys",
 		next: "Run `muster enroll` on each daemon's machine, or copy its API key (Actions > Settings > GUI)."},
-	waitsUnconfirmed: {severity: warning, actions: []api.WaitingAction{trustShown},
+	health.Unconfirmed: {severity: warning, actions: []api.WaitingAction{trustShown},
 		reason: "where they were found is anybody's word, and no certificate is pinned: no API key is sent",
 		next:   "Compare each fingerprint with that of the daemon's own certificate, then trust it."},
-	waitsCloned: {severity: critical, reason: "two agents connect with the certificate of one device",
+	health.Cloned: {severity: critical, reason: "two agents connect with the certificate of one device",
 		next: "Give one of the two machines an identity of its own: remove cert.pem and key.pem from its Syncthing home " +
 			"while its daemon is stopped."},
 }
@@ -111,17 +112,17 @@ var rowCauses = map[waitCause]rowCause{
 func (l *waitingList) devices() error {
 	for _, row := range l.rows {
 		for _, cause := range row.wire.Waits {
-			of, known := rowCauses[waitCause(cause)]
-			if !known || waitCause(cause) == waitsHeld && l.answered[row.device.ID] {
+			of, known := rowCauses[health.Cause(cause)]
+			if !known || health.Cause(cause) == health.Held && l.answered[row.device.ID] {
 				continue
 			}
-			l.addRow(waitCause(cause), of, row)
+			l.addRow(health.Cause(cause), of, row)
 		}
 	}
 	return nil
 }
 
-func (l *waitingList) addRow(cause waitCause, of rowCause, row *inventoryRow) {
+func (l *waitingList) addRow(cause health.Cause, of rowCause, row *inventoryRow) {
 	part := ""
 	if of.byReason {
 		part = row.wire.Reason
@@ -137,7 +138,7 @@ func (l *waitingList) addRow(cause waitCause, of rowCause, row *inventoryRow) {
 	case g.Next != row.wire.Next: // it may hold a command for one device
 		g.Next = of.next
 	}
-	if cause != waitsPinMismatch && cause != waitsUnconfirmed {
+	if cause != health.PinMismatch && cause != health.Unconfirmed {
 		l.add(g, row.device.ID, l.since(row.device.ID), "")
 		return
 	}
@@ -177,13 +178,13 @@ func (l *waitingList) pending() error {
 		}
 		shown := wirePending(l.registry, asks)
 		from := asks.From.Name(cmp.Or(shown.FromLabel, shown.Name))
-		cause, subject, reason := waitsPendingDevice, from, from+" asks to be let in"
+		cause, subject, reason := health.PendingDevice, from, from+" asks to be let in"
 		if asks.Folder != "" {
 			subject = asks.Folder
 			if asks.FolderLabel != "" {
 				subject = asks.FolderLabel + " (" + asks.Folder + ")"
 			}
-			cause, reason = waitsPendingFolder, from+" offers the folder "+subject
+			cause, reason = health.PendingFolder, from+" offers the folder "+subject
 		}
 		g, isNew := l.group(string(cause), info, string(asks.From), asks.Folder)
 		if isNew {
@@ -296,7 +297,7 @@ func (l *waitingList) rollouts() error {
 }
 
 // waitsFor is why a rollout waits for a person; "" when it does not.
-func waitsFor(r fleet.Rollout) (cause waitCause, severity string) {
+func waitsFor(r fleet.Rollout) (cause health.Cause, severity string) {
 	switch {
 	case r.Status == fleet.RolloutHalted:
 		return waitsRolloutHalted, critical
@@ -308,7 +309,7 @@ func waitsFor(r fleet.Rollout) (cause waitCause, severity string) {
 	return "", ""
 }
 
-func rolloutActions(id int64, cause waitCause) []api.WaitingAction {
+func rolloutActions(id int64, cause health.Cause) []api.WaitingAction {
 	steer := func(verb string, needs auth.Permission) api.WaitingAction {
 		return typed(act(verb, http.MethodPost, fmt.Sprintf("/rollouts/%d/%s", id, verb), nil, needs),
 			fmt.Sprintf("muster rollout %s %d", verb, id))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 
 	"muster/api"
 )
@@ -71,6 +72,17 @@ func (c *Client) DeviceConfig(ctx context.Context, id string) (json.RawMessage, 
 // read.
 func (c *Client) DevicePlan(ctx context.Context, id string) (api.Plan, error) {
 	return get[api.Plan](ctx, c, path("devices", id, "plan"))
+}
+
+// DeviceWhy says where the value of a key of the device's configuration comes from. 404 before its configuration was
+// read; 422 where a template of the device fails.
+func (c *Client) DeviceWhy(ctx context.Context, id, key string) (api.Why, error) {
+	return get[api.Why](ctx, c, path("devices", id, "why")+"?key="+url.QueryEscape(key))
+}
+
+// DeviceTemplates are the templates that apply to the device now, in the order in which they apply.
+func (c *Client) DeviceTemplates(ctx context.Context, id string) ([]api.WhyTemplate, error) {
+	return get[[]api.WhyTemplate](ctx, c, path("devices", id, "templates"))
 }
 
 // ApplyPlan applies the plan that was looked at, with consent to what is held, and answers when the daemon was read

@@ -282,7 +282,7 @@ func (a *App) wire(ctx context.Context) error {
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Edits: a.store, Tags: a.store, Settings: a.store,
 		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup}, States: states{a}, Inventory: a.inventory,
-		Plans: a.engine,
+		Plans: a.engine, Reasons: a.engine,
 		Consents: struct {
 			*reconcile.Engine
 			*store.Store

@@ -36,6 +36,8 @@ type commands struct {
 	Device      deviceCommand      `cmd:"" help:"Show the certificate of a device's API, and trust it."`
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
 	Status      statusCommand      `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
+	Waiting     waitingCommand     `cmd:"" help:"Show what waits for a person, grouped by cause, with the commands that solve it."`
+	Why         whyCommand         `cmd:"" help:"Show where a value in a device's configuration comes from: template, line, priority, what it replaced."`
 	Apply       applyCommand       `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
 	Consents    consentsCommand    `cmd:"" help:"Show what waits for an answer on any device, with the commands that answer it."`
 	Consent     consentCommand     `cmd:"" help:"Answer what waits, on all devices that have the same change."`

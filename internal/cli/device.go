@@ -15,6 +15,7 @@ import (
 )
 
 type deviceCommand struct {
+	List     deviceListCommand     `cmd:"" help:"List devices with state, version, system, folders and tags."`
 	Get      deviceGetCommand      `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
 	Tag      deviceTagCommand      `cmd:"" help:"Put a tag on devices, in one generation; first the plan is shown."`
 	Untag    deviceUntagCommand    `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`

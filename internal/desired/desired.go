@@ -27,6 +27,8 @@ type Input struct {
 	SecretBytes func(name string) int     // how long a secret is; nil: as long as its name
 	Tags        []fleet.Tag               // of the device
 	AdminSaved  func(fleet.Template) bool // whether an admin saved the template last; nil: none of them
+
+	folded func(t fleet.Template, before, after stconfig.Value) // is told of each template; nil: nothing is
 }
 
 // Fragment is what a template's program makes for this device.

@@ -78,6 +78,9 @@ func (f *fold) template(t fleet.Template) error {
 	for _, c := range changes {
 		f.asked = append(f.asked, asked{key: c.Key, templates: []int64{t.ID}})
 	}
+	if f.folded != nil {
+		f.folded(t, f.doc, after)
+	}
 	f.doc = after
 	f.nameDevices(changes)
 	return f.bringAlong()

@@ -115,14 +115,23 @@ func (r *Registry) RootsOf(id DeviceID) []string {
 
 // TemplatesOf are the templates that share a tag with the device, in the order of the fold.
 func (r *Registry) TemplatesOf(id DeviceID) []Template {
+	var apply []Template
+	for _, t := range r.TaggedTemplatesOf(id) {
+		apply = append(apply, t.Template)
+	}
+	return apply
+}
+
+// TaggedTemplatesOf is TemplatesOf with all tags of each template.
+func (r *Registry) TaggedTemplatesOf(id DeviceID) []TaggedTemplate {
 	device := r.Devices[id]
 	if device == nil {
 		return nil
 	}
-	var apply []Template
+	var apply []TaggedTemplate
 	for _, t := range r.Templates {
 		if slices.ContainsFunc(t.Tags, func(tag Tag) bool { return slices.Contains(device.Tags, tag) }) {
-			apply = append(apply, t.Template)
+			apply = append(apply, t)
 		}
 	}
 	return apply

@@ -28,8 +28,12 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"trustDevice":      func(c *client.Client, ctx context.Context) { _, _ = c.TrustDevice(ctx, "x", "f") },
 	"listStates":       func(c *client.Client, ctx context.Context) { _, _ = c.States(ctx, client.List{}) },
 	"getDevicePlan":    func(c *client.Client, ctx context.Context) { _, _ = c.DevicePlan(ctx, "x") },
-	"applyDevicePlan":  func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },
-	"listConsents":     func(c *client.Client, ctx context.Context) { _, _ = c.Consents(ctx) },
+	"getDeviceWhy":     func(c *client.Client, ctx context.Context) { _, _ = c.DeviceWhy(ctx, "x", "gui.user") },
+	"listDeviceTemplates": func(c *client.Client, ctx context.Context) {
+		_, _ = c.DeviceTemplates(ctx, "x")
+	},
+	"applyDevicePlan": func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },
+	"listConsents":    func(c *client.Client, ctx context.Context) { _, _ = c.Consents(ctx) },
 	"answerConsents": func(c *client.Client, ctx context.Context) {
 		_,
 			_ = c.AnswerConsents(ctx, api.AnswerConsents{})

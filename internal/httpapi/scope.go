@@ -31,7 +31,7 @@ var reaches = map[string]reach{
 	"getDeviceStatus": byDevice, "getDeviceVersion": byDevice, "getDeviceConfig": byDevice, "getDeviceState": byDevice,
 	"getDeviceTrust": byDevice, "getDevicePlan": byDevice, "applyDevicePlan": byDevice, "listRevisions": byDevice,
 	"getRevision": byDevice, "compareRevisions": byDevice, "restoreRevision": byDevice, "getDeviceSettings": byDevice,
-	"putDeviceSettings": byDevice,
+	"putDeviceSettings": byDevice, "getDeviceWhy": byDevice, "listDeviceTemplates": byDevice,
 
 	"listDevices": byView, "listStates": byView, "listTags": byView, "listTagDevices": byView, "getTagSettings": byView,
 	"getTagProtection": byView, "listConsents": byView, "answerConsents": byView, "listGivenConsents": byView,

@@ -42,6 +42,7 @@ type hjsonReader struct {
 	refusal *fault // the first thing that is HJSON and yet refused; counts only when the rest can be read
 	secrets []secretUse
 	seek    *sought // nil: nothing
+	places  *places // nil: they are not noted
 	// The last text without quotes that ends in a bracket or comma: the usual reason why brackets do not match.
 	greedy string
 }
@@ -149,7 +150,9 @@ func (r *hjsonReader) list(open int) (stconfig.Value, *fault) {
 			r.at++
 			return stconfig.List(members...), nil
 		}
+		leave := r.places.enter(indexPart(len(members)), r.at)
 		member, err := r.value()
+		leave()
 		if err != nil {
 			return stconfig.Value{}, err
 		}
@@ -193,7 +196,9 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 			return stconfig.Value{}, r.fault(fmt.Sprintf("a colon is missing after the name %q", shorten(name)), "")
 		}
 		r.at++
+		leave := r.places.enter(namePart(name), start)
 		member, err := r.value()
+		leave()
 		if err != nil {
 			return stconfig.Value{}, err
 		}

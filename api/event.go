@@ -8,7 +8,7 @@ const EventStream = "text/event-stream"
 // Event is one thing that happened. In the stream its ID and type also stand on lines of their own.
 type Event struct {
 	ID     int64           `json:"id" doc:"Grows; send the last one as Last-Event-ID to go on after it"`
-	Type   string          `json:"type" enum:"device,status,folder,config,plan,rollout,pending,missed" doc:"missed: events are missing that can no longer be had; read the state anew"`
+	Type   string          `json:"type" enum:"device,status,folder,config,plan,rollout,pending,inventory,template,missed" doc:"missed: events are missing that can no longer be had; read the state anew"`
 	Device string          `json:"device" doc:"Blank when it is about no single device"`
 	Tags   []string        `json:"tags" nullable:"false" doc:"Of the device, when it happened"`
 	Time   Time            `json:"time" format:"date-time"`
@@ -37,4 +37,16 @@ type FolderEvent struct {
 // ConfigEvent is the data of a config event: another configuration was seen.
 type ConfigEvent struct {
 	Digest string `json:"digest"`
+}
+
+// InventoryEvent is the data of an inventory event: the row of the device as it is now.
+type InventoryEvent struct {
+	Row InventoryDevice `json:"row"`
+}
+
+// TemplateEvent is the data of a template event. The template itself is to be read.
+type TemplateEvent struct {
+	ID      int64  `json:"id"`
+	Label   string `json:"label"`
+	Deleted bool   `json:"deleted"`
 }

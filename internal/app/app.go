@@ -222,13 +222,13 @@ func (a *App) wire(ctx context.Context) error {
 		return err
 	}
 	a.ceiling = &ceiling{Store: a.store, mode: a.o.Configurator}
-	a.feed = httpapi.NewFeed(httpapi.FeedOptions{
-		Registry: a.store.Registry, State: states{a}.State, Log: a.log,
-		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
-	})
 	a.inventory = httpapi.NewInventory(httpapi.InventoryOptions{
 		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
 		State:    states{a}.State, Common: a.common, Mode: a.o.Configurator,
+	})
+	a.feed = httpapi.NewFeed(httpapi.FeedOptions{
+		Registry: a.store.Registry, State: states{a}.State, Inventory: a.inventory, Log: a.log,
+		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return a.mirror.Snapshot(id) },
 	})
 	if a.notifier, err = a.newNotifier(); err != nil {
 		return err

@@ -23,13 +23,18 @@ const (
 	TypePlan    Type = "plan"    // a device's plan or configuration state changed
 	TypeRollout Type = "rollout" // a rollout moved
 	TypePending Type = "pending" // devices or folders that ask to be let in
+	// TypeInventory is the row of a device in the inventory, at most once a second for each device.
+	TypeInventory Type = "inventory"
+	TypeTemplate  Type = "template" // a template was created, replaced, tagged or deleted
 	// TypeMissed stands in the stream where events are missing that the subscriber can no longer get: it reads the state
 	// anew. Its Data is a Gap. It passes every filter.
 	TypeMissed Type = "missed"
 )
 
 // Types are those that can be published and asked for.
-var Types = []Type{TypeDevice, TypeStatus, TypeFolder, TypeConfig, TypePlan, TypeRollout, TypePending}
+var Types = []Type{
+	TypeDevice, TypeStatus, TypeFolder, TypeConfig, TypePlan, TypeRollout, TypePending, TypeInventory, TypeTemplate,
+}
 
 // ParseType takes the name of a type that can be asked for.
 func ParseType(s string) (Type, error) {

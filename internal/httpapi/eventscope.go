@@ -16,6 +16,9 @@ func (s *server) eventFor(ctx context.Context, e *event.Event) (*event.Event, er
 	if scope.Whole() || e.Type == event.TypeMissed {
 		return e, nil
 	}
+	if e.Type == event.TypeTemplate { // templates are everybody's
+		return e, nil
+	}
 	if e.Type == event.TypeRollout {
 		return s.rolloutEventFor(ctx, e)
 	}
@@ -28,6 +31,8 @@ func (s *server) eventFor(ctx context.Context, e *event.Event) (*event.Event, er
 		return withData(e, scope.Among(e.Tags), api.DeviceEvent{Deleted: true})
 	case !isIn:
 		return nil, nil //nolint:nilnil // not for this caller
+	case e.Type == event.TypeInventory:
+		return s.rowEventFor(ctx, e)
 	case e.Type == event.TypeDevice || e.Type == event.TypePlan:
 		state, err := s.States.State(ctx, e.Device)
 		if fleet.CodeOf(err) == fleet.CodeNotFound {
@@ -39,6 +44,19 @@ func (s *server) eventFor(ctx context.Context, e *event.Event) (*event.Event, er
 		return withData(e, e.Tags, stateEvent(state))
 	}
 	return e, nil
+}
+
+// rowEventFor is the row as the caller sees it.
+func (s *server) rowEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil || s.Inventory == nil {
+		return nil, err
+	}
+	row, err := s.Inventory.row(ctx, registry, e.Device)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return withData(e, e.Tags, api.InventoryEvent{Row: row.wire})
 }
 
 func (s *server) rolloutEventFor(ctx context.Context, e *event.Event) (*event.Event, error) {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
+
+// rowPause is the least time between two inventory events of one device.
+const rowPause = time.Second
 
 // feedPause is the least time between two rounds of the feed: what happens to a device in between is one event of each
 // type. The first event of a burst waits for nothing.
@@ -34,6 +38,14 @@ type Feed struct {
 	// Of the running goroutine:
 	before    *fleet.Registry
 	published map[fleet.DeviceID]map[string]fleet.FolderSummary
+	touched   map[fleet.DeviceID]bool // whose row may be another one than the last that was published
+	rows      map[fleet.DeviceID]publishedRow
+}
+
+// publishedRow is the last row of a device that was published.
+type publishedRow struct {
+	row *inventoryRow
+	at  time.Time
 }
 
 // FeedOptions say where a Feed reads.
@@ -41,7 +53,9 @@ type FeedOptions struct {
 	Registry func(context.Context) (*fleet.Registry, error)
 	Snapshot func(fleet.DeviceID) *fleet.Snapshot // nil: not watched
 	State    func(context.Context, fleet.DeviceID) (fleet.State, error)
-	Log      *slog.Logger
+	// Inventory has the rows; nil: none are published.
+	Inventory *Inventory
+	Log       *slog.Logger
 }
 
 // NewFeed makes a feed that publishes nothing before Run.
@@ -50,6 +64,7 @@ func NewFeed(o FeedOptions) *Feed {
 		FeedOptions: o, Hub: event.NewHub(event.Options{}), log: o.Log.With(logkey.Component, "events"),
 		wake: make(chan struct{}, 1), marks: map[fleet.DeviceID]fleet.Aspect{},
 		published: map[fleet.DeviceID]map[string]fleet.FolderSummary{},
+		touched:   map[fleet.DeviceID]bool{}, rows: map[fleet.DeviceID]publishedRow{},
 	}
 }
 
@@ -130,6 +145,54 @@ func (f *Feed) round(ctx context.Context) {
 			m &^= fleet.ConnectionChanged
 		}
 		f.publishDevice(ctx, id, m)
+		f.touched[id] = true
+	}
+	f.publishRows(ctx)
+}
+
+// publishRows publishes the rows that became others. A row that was published a moment ago waits for its turn.
+func (f *Feed) publishRows(ctx context.Context) {
+	if f.Inventory == nil {
+		clear(f.touched)
+	}
+	now := time.Now()
+	for id := range f.touched {
+		sent := f.rows[id]
+		if now.Sub(sent.at) < rowPause {
+			continue
+		}
+		delete(f.touched, id)
+		row, err := f.Inventory.row(ctx, f.before, id)
+		switch {
+		case err != nil:
+			f.log.Warn("row not published", logkey.Device, id, logkey.Err(err))
+		case row == nil: // deleted: another event says so
+			delete(f.rows, id)
+		case row != sent.row:
+			f.rows[id] = publishedRow{row, now}
+			f.publish(event.TypeInventory, id, row.device.Tags, api.InventoryEvent{Row: row.wire})
+		}
+	}
+	if len(f.touched) > 0 {
+		f.rouse()
+	}
+}
+
+// compareTemplates publishes the templates that were created, replaced, tagged or deleted.
+func (f *Feed) compareTemplates(before, now *fleet.Registry) {
+	known := make(map[int64]fleet.TaggedTemplate, len(before.Templates))
+	for _, t := range before.Templates {
+		known[t.ID] = t
+	}
+	for _, t := range now.Templates {
+		was, there := known[t.ID]
+		delete(known, t.ID)
+		if !there || was.Template != t.Template || !slices.Equal(was.Tags, t.Tags) {
+			f.publish(event.TypeTemplate, "", nil, api.TemplateEvent{ID: t.ID, Label: t.Label})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		f.publish(event.TypeTemplate, "", nil, api.TemplateEvent{ID: id, Label: known[id].Label, Deleted: true})
 	}
 }
 
@@ -142,6 +205,12 @@ func (f *Feed) compare(ctx context.Context, published map[fleet.DeviceID]bool) {
 	}
 	before := f.before
 	f.before = now
+	f.compareTemplates(before, now)
+	if remoded(before, now) { // the mode is in the rows
+		for id := range now.Devices {
+			f.touched[id] = true
+		}
+	}
 	for id, was := range before.Devices {
 		if now.Devices[id] == nil {
 			delete(f.published, id)
@@ -159,6 +228,7 @@ func (f *Feed) compare(ctx context.Context, published map[fleet.DeviceID]bool) {
 			tags = slices.Compact(slices.Sorted(slices.Values(slices.Concat(was.Tags, is.Tags))))
 		}
 		published[id] = true
+		f.touched[id] = true
 		f.publishState(ctx, event.TypeDevice, id, tags)
 	}
 }

@@ -142,6 +142,15 @@ func (v *Inventory) allRows(ctx context.Context, registry *fleet.Registry) ([]*i
 	return p.order, err
 }
 
+// row is that of one device now; nil for one that is not in the caller's scope.
+func (v *Inventory) row(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) (*inventoryRow, error) {
+	p := v.part(fleet.ScopeIn(ctx))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := v.refresh(ctx, p, registry)
+	return p.rows[id], err
+}
+
 // etag names the rows of a part, as they are now. Two scopes that a caller goes through have different ones.
 func (v *Inventory) etag(p *inventoryPart) string {
 	text, _ := encode([]any{v.start, p.version, p.scope.Tags()}) // plain values: cannot fail
@@ -170,7 +179,7 @@ func (v *Inventory) refresh(ctx context.Context, p *inventoryPart, registry *fle
 	}
 	fresh := make(map[fleet.DeviceID]*inventoryRow, len(stale))
 	for id := range stale {
-		row, err := v.row(ctx, registry, id, p.rows[id])
+		row, err := v.makeRow(ctx, registry, id, p.rows[id])
 		if err != nil {
 			v.putBack(p, marked)
 			return err
@@ -267,8 +276,8 @@ func (p *inventoryPart) put(registry *fleet.Registry, fresh map[fleet.DeviceID]*
 	return true
 }
 
-// row is that of a device now: the row of before where nothing changed that it shows, nil for one that is not there.
-func (v *Inventory) row(
+// makeRow is the row of a device now: the one of before where nothing changed that it shows, nil for one that is not there.
+func (v *Inventory) makeRow(
 	ctx context.Context, registry *fleet.Registry, id fleet.DeviceID, before *inventoryRow,
 ) (*inventoryRow, error) {
 	device := registry.Devices[id]

@@ -120,7 +120,7 @@ func (l *waitingList) add(g *waitingGroup, id fleet.DeviceID, since time.Time, d
 	if !since.IsZero() && (g.since.IsZero() || since.Before(g.since)) {
 		g.since = since
 	}
-	if g.Cause != string(waitsStop) { // a stop keeps Muster waiting, not a person
+	if l.registry.Devices[id] != nil && g.Cause != string(waitsStop) { // a stop keeps Muster waiting, not a person
 		l.waits[id] = true
 	}
 }

@@ -24,7 +24,7 @@ type place struct {
 
 // order is what the farm is told to do.
 type order struct {
-	Do     string `json:"do"` // start, change, trouble, counters
+	Do     string `json:"do"` // start, change, trouble, lack, counters
 	Count  int    `json:"count"`
 	Daemon int    `json:"daemon"`
 	Number int64  `json:"number"`
@@ -61,6 +61,9 @@ func (f *farmProcess) do(o order) (outcome, error) {
 		return outcome{At: time.Now()}, err
 	case "trouble":
 		f.trouble(o.On)
+		return outcome{}, nil
+	case "lack":
+		f.lack(o.On, int(o.Number))
 		return outcome{}, nil
 	case "counters":
 		return f.counters(), nil
@@ -153,6 +156,32 @@ func (f *farmProcess) trouble(on bool) {
 			f.flapping.Go(func() { f.flap(d) })
 		}
 	}
+}
+
+// lack has so many daemons a second, one after the other, say that they lack other bytes.
+func (f *farmProcess) lack(on bool, perSecond int) {
+	if !on {
+		close(f.stop)
+		f.flapping.Wait()
+		f.stop = make(chan struct{})
+		return
+	}
+	f.flapping.Go(func() {
+		tick := time.NewTicker(time.Second / time.Duration(perSecond))
+		defer tick.Stop()
+		all := f.farm.Daemons()
+		for i := 0; ; i++ {
+			select {
+			case <-tick.C:
+				d := all[i%len(all)]
+				_ = d.SetSummary(d.FolderIDs()[0], func(s *fleet.FolderSummary) {
+					s.NeedFiles, s.NeedBytes = 1, int64(i)+1
+				})
+			case <-f.stop:
+				return
+			}
+		}
+	})
 }
 
 func (f *farmProcess) flap(d *stsim.Daemon) {

@@ -36,6 +36,7 @@ func BenchmarkReads(b *testing.B) {
 		compareReads(b, s, plain, "its tags", one+"/tags", 0.6, 20_000)
 		compareReads(b, s, plain, "a list of 500 devices", "/api/v1/devices?limit=500", 0.7, 5000)
 		compareReads(b, s, plain, "the list of all devices", "/api/v1/devices", 0.7, 300)
+		compareReads(b, s, plain, "the inventory of all devices", "/api/v1/inventory", 0.5, 300)
 		plain.stop()
 		s.Stop()
 	}

@@ -1,7 +1,6 @@
 -- +goose Up
 CREATE TABLE history (
-    -- The fleet in numbers: a row for each minute of a day, and one for each hour of a month. Minutes in which the
-    -- server did not run have none.
+    -- The fleet in numbers: a row for each minute of a day, and one for each hour of a month.
     step       INTEGER NOT NULL, -- seconds that the row is of, 60 or 3600
     began_at   INTEGER NOT NULL, -- when they began
     devices    INTEGER NOT NULL, -- registered

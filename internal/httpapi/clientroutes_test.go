@@ -144,11 +144,13 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"rejectEnrollment": func(c *client.Client, ctx context.Context) { _ = c.RejectEnrollment(ctx, "x") },
 	"forgetEnrollment": func(c *client.Client, ctx context.Context) { _ = c.ForgetEnrollment(ctx, "x") },
 	"listEnrollKeys":   func(c *client.Client, ctx context.Context) { _, _ = c.EnrollKeys(ctx) },
-	"createEnrollKey":  func(c *client.Client, ctx context.Context) { _, _ = c.CreateEnrollKey(ctx, api.CreateEnrollKey{}) },
-	"deleteEnrollKey":  func(c *client.Client, ctx context.Context) { _ = c.DeleteEnrollKey(ctx, "k") },
-	"enrollChallenge":  func(c *client.Client, ctx context.Context) { _, _ = c.EnrollChallenge(ctx) },
-	"enroll":           func(c *client.Client, ctx context.Context) { _, _ = c.Enroll(ctx, api.DeviceClaim{}) },
-	"renewEnrollment":  func(c *client.Client, ctx context.Context) { _, _ = c.RenewEnrollment(ctx, api.DeviceClaim{}) },
+	"createEnrollKey": func(c *client.Client, ctx context.Context) {
+		_, _ = c.CreateEnrollKey(ctx, api.CreateEnrollKey{})
+	},
+	"deleteEnrollKey": func(c *client.Client, ctx context.Context) { _ = c.DeleteEnrollKey(ctx, "k") },
+	"enrollChallenge": func(c *client.Client, ctx context.Context) { _, _ = c.EnrollChallenge(ctx) },
+	"enroll":          func(c *client.Client, ctx context.Context) { _, _ = c.Enroll(ctx, api.DeviceClaim{}) },
+	"renewEnrollment": func(c *client.Client, ctx context.Context) { _, _ = c.RenewEnrollment(ctx, api.DeviceClaim{}) },
 }
 
 // wire answers nothing and keeps the last request.

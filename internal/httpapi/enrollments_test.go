@@ -35,7 +35,8 @@ type machine struct {
 
 func machineWith(t *testing.T, key crypto.Signer) machine {
 	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now(), NotAfter: time.Now().AddDate(1, 0, 0)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now(),
+		NotAfter: time.Now().AddDate(1, 0, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)

@@ -92,8 +92,9 @@ func newWorld(t *testing.T) *world {
 		Tags: kept, Settings: kept,
 		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes,
 		Evaluator: w.fakes,
-		Auth:      auth.NewAuthenticator(tokens, people).WithEnrollKeys(enrollments), Tokens: tokens, AllowedHosts: []string{"muster.example"},
-		Users: people, Sessions: people, LoginLinks: people, Enrollments: enrollments,
+		Auth:      auth.NewAuthenticator(tokens, people).WithEnrollKeys(enrollments), Tokens: tokens,
+		AllowedHosts: []string{"muster.example"},
+		Users:        people, Sessions: people, LoginLinks: people, Enrollments: enrollments,
 	})
 	return w
 }

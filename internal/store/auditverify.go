@@ -138,9 +138,11 @@ func (s *Store) verifyUsers(ctx context.Context) ([]string, error) {
 }
 
 func (s *Store) verifyEnrollKeys(ctx context.Context) ([]string, error) {
-	return verifyRoster(ctx, s, rosterOf[fleet.EnrollKey]{enrollKeyRows, "enrol key", "it registers no device", func() ([]fleet.EnrollKey, error) {
+	read := func() ([]fleet.EnrollKey, error) {
 		return collect(ctx, pool{s.reads}, scanEnrollKey, selectEnrollKeys)
-	}, func(key fleet.EnrollKey) (name, sum string) { return key.ID, enrollKeySum(key) }})
+	}
+	sum := func(key fleet.EnrollKey) (id, sum string) { return key.ID, enrollKeySum(key) }
+	return verifyRoster(ctx, s, rosterOf[fleet.EnrollKey]{enrollKeyRows, "enrol key", "it registers no device", read, sum})
 }
 
 const givesNoRole = "it gives no role"

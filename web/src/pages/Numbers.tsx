@@ -12,7 +12,7 @@ export function Numbers({ overview }: { overview: Schemas["Overview"] }) {
     { label: "folders in sync", value: overview.folders.inSync, of: overview.folders.all, href: "/folders" },
   ];
   return (
-    <Columns>
+    <Columns small>
       {numbers.map((one) => (
         <Panel key={one.label} flush>
           <div className="u-stat">

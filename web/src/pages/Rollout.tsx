@@ -249,7 +249,7 @@ function Difference({ rollout }: { rollout: Detail }) {
                 ) : (
                   <Strong>{template.label || `Template ${template.id}`}</Strong>
                 )}
-                <Chip>{template.after ? (template.before ? "changed" : "new") : "deleted"}</Chip>
+                <Chip>{whatHappened(template)}</Chip>
               </Row>
               <TextDifference before={textOf(template.before)} after={textOf(template.after)} />
             </Stack>
@@ -266,6 +266,12 @@ function Difference({ rollout }: { rollout: Detail }) {
       </Rows>
     </Panel>
   );
+}
+
+function whatHappened({ before, after }: Detail["templates"][number]): string {
+  if (!after) return "deleted";
+  if (!before) return "new";
+  return textOf(before) === textOf(after) ? "the same text" : "changed";
 }
 
 /** textOf writes what of a template decides about devices as one text, so that all of it is compared by line. */

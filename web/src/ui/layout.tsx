@@ -27,9 +27,9 @@ export function Stack({ children, tight }: { children: ReactNode; tight?: boolea
   );
 }
 
-export function Columns({ children, wide }: { children: ReactNode; wide?: boolean }) {
+export function Columns({ children, wide, small }: { children: ReactNode; wide?: boolean; small?: boolean }) {
   return (
-    <div className="u-columns" data-wide={wide || undefined}>
+    <div className="u-columns" data-wide={wide || undefined} data-small={small || undefined}>
       {children}
     </div>
   );

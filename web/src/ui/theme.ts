@@ -13,13 +13,27 @@ const iris: MantineColorsTuple = [
   "#2c3888",
 ];
 
+// The greys of fields and buttons in the dark, as cool as the surfaces of ui.css.
+const dark: MantineColorsTuple = [
+  "#e7e9ee",
+  "#c6ccd6",
+  "#a0a8b6",
+  "#7d8694",
+  "#363d49",
+  "#2b313b",
+  "#1b1f27",
+  "#15181e",
+  "#101318",
+  "#0b0d11",
+];
+
 const small = { defaultProps: { size: "xs" } };
 
 /** theme is Mantine's, in Muster's type scale: 11, 12, 13, 15 and 20 px. */
 export const theme = createTheme({
   primaryColor: "iris",
   primaryShade: { light: 6, dark: 6 },
-  colors: { iris },
+  colors: { iris, dark },
   fontFamily: '"Inter Variable", system-ui, sans-serif',
   fontFamilyMonospace: 'ui-monospace, "JetBrains Mono", "SF Mono", "DejaVu Sans Mono", monospace',
   fontSizes: { xs: "12px", sm: "13px", md: "13px", lg: "15px", xl: "20px" },

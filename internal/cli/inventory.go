@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 type deviceListCommand struct {
 	connection
+	output
 	Search  string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
 	Tag     []string `env:"-" sep:"none" help:"Only devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
 	State   []string `env:"-" help:"Only devices with this connection or configuration, as online or held; may be repeated." placeholder:"STATE"`
@@ -34,6 +36,10 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment) error {
 		Versions: c.Version, OS: c.OS, Waiting: c.Waiting, Sort: c.Sort, Limit: c.Limit})
 	if err != nil {
 		return err
+	}
+	if c.Output != "table" {
+		return printList(env, c.output, columns[api.InventoryDevice]{
+			name: func(d api.InventoryDevice) string { return cmp.Or(d.Label, d.DeviceID) }}, all.Devices)
 	}
 	if err := printInventory(env.Out, all.Devices); err != nil {
 		return err

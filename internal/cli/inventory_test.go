@@ -48,6 +48,19 @@ func TestDevicesAreListedAsTheFiltersAskFor(t *testing.T) {
 	}
 }
 
+func TestDevicesAreListedForScripts(t *testing.T) {
+	address, _ := serving(t, map[string]any{"inventory": api.Inventory{Devices: []api.InventoryDevice{
+		{DeviceID: idNAS, Label: "nas", Connection: "online"}, {DeviceID: idLaptop}}}})
+	if _, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o", "name"); out != "nas\n"+idLaptop+"\n" {
+		t.Errorf("got %s", out)
+	}
+	_, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o", "json")
+	var devices []api.InventoryDevice
+	if err := json.Unmarshal([]byte(out), &devices); err != nil || len(devices) != 2 || devices[0].Connection != "online" {
+		t.Errorf("got %s, %v", out, err)
+	}
+}
+
 func TestBytesAreReadable(t *testing.T) {
 	for n, want := range map[int64]string{-4: "0 B", 0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536 << 20: "1.5 GiB",
 		1<<63 - 1: "8.0 EiB"} {

@@ -85,8 +85,8 @@ func TestTheConsoleIsSentCompressed(t *testing.T) {
 		{"", "", "plain"}, {"zstd", "", "plain"},
 	} {
 		rec := get(t, handler, "/ui/assets/index-1.js", http.Header{"Accept-Encoding": {one.accepts}})
-		if rec.Code != http.StatusOK || rec.Header().Get("Content-Encoding") != one.encoding || rec.Body.String() != one.body ||
-			rec.Header().Get("Content-Type") != "text/javascript; charset=utf-8" ||
+		if rec.Code != http.StatusOK || rec.Header().Get("Content-Encoding") != one.encoding ||
+			rec.Body.String() != one.body || rec.Header().Get("Content-Type") != "text/javascript; charset=utf-8" ||
 			!strings.Contains(rec.Header().Get("Cache-Control"), "immutable") || rec.Header().Get("Vary") == "" {
 			t.Errorf("%q: got %d, %v, %s", one.accepts, rec.Code, rec.Header(), rec.Body)
 		}
@@ -98,7 +98,8 @@ func TestTheConsoleIsSentCompressed(t *testing.T) {
 
 func TestOnlyFilesOfTheConsoleAreServed(t *testing.T) {
 	handler := newConsoleWorld(t)
-	for _, path := range []string{"/ui/assets/nothing.js", "/ui/assets/..%2Findex.html", "/ui/assets/%2e%2e%2fmanifest.json"} {
+	for _, path := range []string{"/ui/assets/nothing.js", "/ui/assets/..%2Findex.html",
+		"/ui/assets/%2e%2e%2fmanifest.json"} {
 		if rec := get(t, handler, path, nil); rec.Code != http.StatusNotFound && rec.Code != http.StatusUnauthorized {
 			t.Errorf("%s: got %d and %s", path, rec.Code, rec.Body)
 		}

@@ -10,7 +10,7 @@ import { Act } from "../ui/act";
 import { sentence, shortID } from "../ui/format";
 import { Grow, Panel, Row, Stack } from "../ui/layout";
 import { Ghosts, Loads, Page } from "../ui/page";
-import { configurations, connections, lookOf, modes, State } from "../ui/state";
+import { configurations, connections, badgeOf, modes, State } from "../ui/state";
 import { Ago, Muted, ShortID, Strong, Text } from "../ui/text";
 import { applyNow } from "./Bulk";
 import { Overview } from "./device/Overview";
@@ -41,9 +41,9 @@ export function Device({ id, tab }: { id: string; tab: string }) {
       updatedAt={state.dataUpdatedAt}
       sub={
         <>
-          {state.data && <State looks={connections} state={state.data.connection} filled />}
-          {state.data && <State looks={configurations} state={state.data.configuration} filled />}
-          {row && row.mode !== "on" && <State looks={modes} state={row.mode} filled />}
+          {state.data && <State badges={connections} state={state.data.connection} filled />}
+          {state.data && <State badges={configurations} state={state.data.configuration} filled />}
+          {row && row.mode !== "on" && <State badges={modes} state={row.mode} filled />}
           <ShortID id={id} />
         </>
       }
@@ -92,7 +92,7 @@ export function Device({ id, tab }: { id: string; tab: string }) {
         </>
       }
     >
-      <Loads query={state}>{(data) => <Stands state={data} />}</Loads>
+      <Loads query={state}>{(data) => <Standing state={data} />}</Loads>
       <Tabs value={tab} onChange={(to) => navigate(`/devices/${id}${to === "overview" ? "" : `/${to ?? ""}`}`)}>
         <Tabs.List>
           {Object.entries(tabs).map(([value, title]) => (
@@ -115,9 +115,9 @@ export function Device({ id, tab }: { id: string; tab: string }) {
   );
 }
 
-/** Stands is how the device stands, in one sentence, and what to do. */
-function Stands({ state }: { state: Schemas["DeviceState"] }) {
-  const worst = lookOf(state.connection === "online" ? configurations : connections, state.connection === "online" ? state.configuration : state.connection);
+/** Standing is how the device stands, in one sentence, and what to do. */
+function Standing({ state }: { state: Schemas["DeviceState"] }) {
+  const worst = badgeOf(state.connection === "online" ? configurations : connections, state.connection === "online" ? state.configuration : state.connection);
   return (
     <Panel tone={worst.tone}>
       <Row spread>

@@ -9,7 +9,7 @@ import { useMay } from "../session/me";
 import { count, plural, shortID, size } from "../ui/format";
 import { Panel, Row } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
-import { configurations, connections, lookOf, State } from "../ui/state";
+import { configurations, connections, badgeOf, State } from "../ui/state";
 import { Ago, Chip, Clip, Faint, Muted, ShortID, To } from "../ui/text";
 import { VirtualTable, type VColumn } from "../ui/vtable";
 import { AddDevices } from "./AddDevices";
@@ -39,7 +39,7 @@ const columns: VColumn<InventoryDevice>[] = [
     min: 130,
     grow: 1,
     sorts: true,
-    cell: (row) => <State looks={connections} state={row.connection} />,
+    cell: (row) => <State badges={connections} state={row.connection} />,
   },
   {
     id: "configuration",
@@ -47,7 +47,7 @@ const columns: VColumn<InventoryDevice>[] = [
     min: 130,
     grow: 1,
     sorts: true,
-    cell: (row) => <State looks={configurations} state={row.configuration} hint={row.reason} />,
+    cell: (row) => <State badges={configurations} state={row.configuration} hint={row.reason} />,
   },
   {
     id: "folders",
@@ -95,13 +95,13 @@ const usual = ["label", "connection", "configuration", "folders", "need", "tags"
 function FolderCount({ row }: { row: InventoryDevice }) {
   const { all, inError, outOfSync, unknown } = row.folders;
   if (all === 0) return <Muted>none</Muted>;
-  if (inError > 0) return <State looks={folderLooks} state="inError" hint={`${inError} of ${all} in error`} />;
+  if (inError > 0) return <State badges={folderBadges} state="inError" hint={`${inError} of ${all} in error`} />;
   if (outOfSync > 0) return <span>{`${all - outOfSync - unknown} of ${all} in sync`}</span>;
   if (unknown > 0) return <Muted>{`${unknown} of ${all} unknown`}</Muted>;
   return <span>{`${all} in sync`}</span>;
 }
 
-const folderLooks = { inError: { ...lookOf(configurations, "failed"), word: "In error" } };
+const folderBadges = { inError: { ...badgeOf(configurations, "failed"), word: "In error" } };
 
 /** Devices is the whole fleet in one table. Search and filters are in the address, so that they can be sent to others. */
 export function Devices() {
@@ -236,7 +236,7 @@ function Toolbar({
   const chosen: { text: string; remove: () => void }[] = [
     ...filter.tags.map((tag) => ({ text: `Tag ${tag}`, remove: () => change({ tags: toggled(filter.tags, tag) }) })),
     ...filter.states.map((state) => ({
-      text: lookOf({ ...connections, ...configurations }, state).word,
+      text: badgeOf({ ...connections, ...configurations }, state).word,
       remove: () => change({ states: toggled(filter.states, state) }),
     })),
     ...filter.versions.map((one) => ({ text: one, remove: () => change({ versions: toggled(filter.versions, one) }) })),
@@ -248,7 +248,7 @@ function Toolbar({
       values: counted(data, (row) => [row.configuration, ...(row.connection === "online" ? [] : [row.connection])]),
       has: filter.states,
       pick: (value) => change({ states: toggled(filter.states, value) }),
-      word: (value) => lookOf({ ...connections, ...configurations }, value).word,
+      word: (value) => badgeOf({ ...connections, ...configurations }, value).word,
     },
     {
       name: "Tag",

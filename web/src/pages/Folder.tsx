@@ -56,7 +56,7 @@ export default function Folder({ id }: { id: string }) {
                   },
                   {
                     title: "Connection",
-                    cell: (one) => <State looks={connections} state={byID.get(one.device)?.connection ?? "neverSeen"} />,
+                    cell: (one) => <State badges={connections} state={byID.get(one.device)?.connection ?? "neverSeen"} />,
                   },
                   {
                     title: "Complete",

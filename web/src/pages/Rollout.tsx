@@ -6,7 +6,7 @@ import { Act } from "../ui/act";
 import { plural, sentence, shortID } from "../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../ui/layout";
 import { Loads, Page } from "../ui/page";
-import { lookOf, members, rollouts, State } from "../ui/state";
+import { badgeOf, members, rollouts, State } from "../ui/state";
 import { TextDifference } from "../ui/textdiff";
 import { Ago, Chip, Faint, Muted, Strong, Text, To } from "../ui/text";
 
@@ -27,7 +27,7 @@ export default function Rollout({ id }: { id: number }) {
       sub={
         data && (
           <>
-            <State looks={rollouts} state={data.status} filled />
+            <State badges={rollouts} state={data.status} filled />
             <span className="u-text">{sentence(data.cause)}</span>
           </>
         )
@@ -37,7 +37,7 @@ export default function Rollout({ id }: { id: number }) {
       <Loads query={rollout}>
         {(detail) => (
           <>
-            <Panel tone={lookOf(rollouts, detail.status).tone}>
+            <Panel tone={badgeOf(rollouts, detail.status).tone}>
               <Stack tight>
                 <Strong>{sentence(detail.reason)}</Strong>
                 {detail.next && <Muted>{sentence(detail.next)}</Muted>}
@@ -195,7 +195,7 @@ function Waves({ rollout }: { rollout: Detail }) {
                   <span
                     key={member.deviceID}
                     className="u-dot"
-                    data-tone={lookOf(members, member.state).tone}
+                    data-tone={badgeOf(members, member.state).tone}
                     title={member.label}
                   />
                 ))}
@@ -222,7 +222,7 @@ function Members({ rollout }: { rollout: Detail }) {
             ),
           },
           { title: "Wave", right: true, cell: (member) => member.wave || <Muted>none</Muted> },
-          { title: "State", cell: (member) => <State looks={members} state={member.state} /> },
+          { title: "State", cell: (member) => <State badges={members} state={member.state} /> },
           { title: "Why", cell: (member) => <Faint>{sentence(member.reason)}</Faint> },
         ]}
       />

@@ -41,7 +41,7 @@ export default function Rollouts() {
                       </Stacked>
                     ),
                   },
-                  { title: "Status", cell: (one) => <State looks={rollouts} state={one.status} filled /> },
+                  { title: "Status", cell: (one) => <State badges={rollouts} state={one.status} filled /> },
                   {
                     title: "Waves",
                     cell: (one) =>

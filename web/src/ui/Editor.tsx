@@ -25,7 +25,7 @@ const colours = HighlightStyle.define([
   { tag: tags.comment, color: "var(--u-faint)", fontStyle: "italic" },
 ]);
 
-const look = EditorView.theme({
+const appearance = EditorView.theme({
   "&": { backgroundColor: "transparent", color: "var(--u-text)" },
   "&.cm-focused": { outline: "none" },
   ".cm-content": { caretColor: "var(--u-text)" },
@@ -84,7 +84,7 @@ export default function Editor({
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...lintKeymap]),
           mode.of(languageOf(value)),
           syntaxHighlighting(colours),
-          look,
+          appearance,
           EditorView.lineWrapping,
           EditorState.readOnly.of(readOnly),
           placeholder("A value in HJSON, or a Starlark program with def template(device): …"),

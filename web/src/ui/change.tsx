@@ -31,7 +31,7 @@ export function Change({
     <div className="u-change">
       <div className="u-row">
         <span className="u-change-key">{withLabels(change.key || "(whole configuration)", labels)}</span>
-        {change.class && change.class !== "free" && <State looks={classes} state={change.class} />}
+        {change.class && change.class !== "free" && <State badges={classes} state={change.class} />}
       </div>
       <div className="u-values">
         {what !== "add" && (

@@ -24,14 +24,14 @@ import {
 
 export type Tone = "good" | "busy" | "wait" | "bad" | "quiet";
 
-export interface Look {
+export interface Badge {
   word: string;
   tone: Tone;
   icon: Icon;
 }
 
 /** What every state is called, with its icon. Colour never says anything alone. */
-export const connections: Record<string, Look> = {
+export const connections: Record<string, Badge> = {
   online: { word: "Online", tone: "good", icon: IconPlugConnected },
   unreachable: { word: "Unreachable", tone: "bad", icon: IconPlugConnectedX },
   neverSeen: { word: "Never reached", tone: "quiet", icon: IconCircleDashed },
@@ -43,7 +43,7 @@ export const connections: Record<string, Look> = {
   cloned: { word: "Cloned", tone: "bad", icon: IconCopy },
 };
 
-export const configurations: Record<string, Look> = {
+export const configurations: Record<string, Badge> = {
   inSync: { word: "In sync", tone: "good", icon: IconCircleCheck },
   pending: { word: "Pending", tone: "busy", icon: IconClock },
   applying: { word: "Applying", tone: "busy", icon: IconRefresh },
@@ -55,7 +55,7 @@ export const configurations: Record<string, Look> = {
   unknown: { word: "Unknown", tone: "quiet", icon: IconHelpCircle },
 };
 
-export const rollouts: Record<string, Look> = {
+export const rollouts: Record<string, Badge> = {
   waiting: { word: "Needs approval", tone: "wait", icon: IconHandStop },
   running: { word: "Running", tone: "busy", icon: IconRefresh },
   paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
@@ -65,7 +65,7 @@ export const rollouts: Record<string, Look> = {
   superseded: { word: "Superseded", tone: "quiet", icon: IconClockPause },
 };
 
-export const members: Record<string, Look> = {
+export const members: Record<string, Badge> = {
   later: { word: "Later", tone: "quiet", icon: IconClock },
   absent: { word: "Not reachable", tone: "quiet", icon: IconPlugConnectedX },
   admitted: { word: "Under way", tone: "busy", icon: IconRefresh },
@@ -74,7 +74,7 @@ export const members: Record<string, Look> = {
   failed: { word: "Failed", tone: "bad", icon: IconCircleX },
 };
 
-export const classes: Record<string, Look> = {
+export const classes: Record<string, Badge> = {
   free: { word: "Is applied", tone: "busy", icon: IconRefresh },
   implied: { word: "Comes with another change", tone: "busy", icon: IconRefresh },
   skipped: { word: "Skipped", tone: "quiet", icon: IconEyeOff },
@@ -82,29 +82,29 @@ export const classes: Record<string, Look> = {
   refused: { word: "Refused", tone: "bad", icon: IconCircleX },
 };
 
-export const modes: Record<string, Look> = {
+export const modes: Record<string, Badge> = {
   on: { word: "On", tone: "good", icon: IconCircleCheck },
   observe: { word: "Observe", tone: "wait", icon: IconEyeOff },
   paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
 };
 
-/** lookOf tolerates a state that this console does not know yet: its own name is shown. */
-export function lookOf(looks: Record<string, Look>, state: string): Look {
-  return looks[state] ?? { word: state || "Unknown", tone: "quiet", icon: IconHelpCircle };
+/** badgeOf tolerates a state that this console does not know yet: its own name is shown. */
+export function badgeOf(badges: Record<string, Badge>, state: string): Badge {
+  return badges[state] ?? { word: state || "Unknown", tone: "quiet", icon: IconHelpCircle };
 }
 
 export function State({
-  looks,
+  badges,
   state,
   filled,
   hint,
 }: {
-  looks: Record<string, Look>;
+  badges: Record<string, Badge>;
   state: string;
   filled?: boolean;
   hint?: string;
 }) {
-  const { word, tone, icon: Sign } = lookOf(looks, state);
+  const { word, tone, icon: Sign } = badgeOf(badges, state);
   const badge = (
     <span className="u-state" data-tone={tone} data-filled={filled || undefined}>
       <Sign size={14} stroke={2} aria-hidden />

@@ -69,7 +69,7 @@ function Compare({ id, revisions, newest }: { id: string; revisions: Revision[];
                   {revision.number === newest.number && <Chip>now</Chip>}
                 </Row>
                 <Faint>
-                  {causes[revision.cause] ?? "First seen, or the cause is not known"} · <Ago at={revision.seenAt} />
+                  {causes[revision.cause] ?? "First contact, or the cause is not known"} · <Ago at={revision.seenAt} />
                 </Faint>
               </Stack>
             </li>

@@ -12,7 +12,7 @@ import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
 import { NeedsAdmin } from "./NeedsAdmin";
 
 const roles: { value: Role; label: string }[] = [
-  { value: "viewer", label: "viewer: looks" },
+  { value: "viewer", label: "viewer: reads" },
   { value: "operator", label: "operator: tags, applies, stops" },
   { value: "author", label: "author: writes templates" },
   { value: "admin", label: "admin: everything" },

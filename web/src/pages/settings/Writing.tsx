@@ -32,7 +32,7 @@ function ModeOfFleet() {
     else done(to === "on" ? "Muster writes again" : "Muster writes to no device any more");
   };
   return (
-    <Panel title="The whole fleet" actions={mode.data && <State looks={modes} state={mode.data.mode} filled />}>
+    <Panel title="The whole fleet" actions={mode.data && <State badges={modes} state={mode.data.mode} filled />}>
       <Loads query={mode} rows={2}>
         {(data) => (
           <Stack>

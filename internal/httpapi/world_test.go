@@ -58,6 +58,11 @@ type movedClock struct{ by time.Duration }
 
 func (c *movedClock) now() time.Time { return time.Now().Add(c.by) }
 
+// uptime goes on as the clock is moved: limits count by it.
+func (c *movedClock) uptime() time.Duration { return time.Since(began) + c.by }
+
+var began = time.Now()
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	kept, err := store.Open(t.Context(), store.Options{Home: preparedHome(t), Seal: openSeal{}})
@@ -80,7 +85,8 @@ func newWorld(t *testing.T) *world {
 		w.tokens[role] = secret
 	}
 	people := auth.NewPeople(auth.PeopleOptions{
-		Store: kept, Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: w.clock.now, DeviceKey: []byte("device key"),
+		Store: kept, Log: slog.New(slog.NewTextHandler(w.log, nil)), Now: w.clock.now,
+		Uptime: w.clock.uptime, DeviceKey: []byte("device key"),
 		Cost: auth.PasswordCost{MemoryKiB: 64, Passes: 1, Lanes: 1},
 	})
 	w.people = people

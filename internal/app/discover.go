@@ -57,7 +57,12 @@ func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool)
 	if way == fleet.WayAgent || device.APIKey.IsZero() { // only its agent has the key
 		return mirror.Found{}, err
 	}
-	return r.Discovery.Resolve(ctx, device, pinned, r.near)
+	found, notFound := r.Discovery.Resolve(ctx, device, pinned, r.near)
+	last := r.near.app.mirror.Snapshot(device.ID)
+	if fleet.CodeOf(notFound) == fleet.CodeNotFound && last != nil && last.FoundBy == fleet.FoundByAgent {
+		return mirror.Found{}, err // that is what a person can mend
+	}
+	return found, notFound
 }
 
 // neighbours are the managed daemons that are online.

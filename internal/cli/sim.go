@@ -14,6 +14,7 @@ type simCommand struct {
 	Count   int    `help:"Number of daemons." default:"10"`
 	Folders int    `help:"Folders of each daemon." default:"2"`
 	Seed    uint64 `help:"Names, folders and numbers follow from it; keys are random." default:"1"`
+	Agents  string `help:"Have an agent of each daemon connect to this server, which they do not check." placeholder:"HOST:PORT"`
 	Shared  bool   `help:"One socket for all addresses, for more daemons than the limit of open files allows."`
 }
 
@@ -49,6 +50,9 @@ func (c *simCommand) Run(ctx context.Context, env *environment) (err error) {
 		if err := lines.Encode(simulated{string(d.ID()), d.Name(), d.Host(), d.Port(), d.APIKey()}); err != nil {
 			return err
 		}
+	}
+	if c.Agents != "" {
+		_ = farm.RunAgents(ctx, c.Agents)
 	}
 	<-ctx.Done()
 	return nil

@@ -146,6 +146,23 @@ test("what is held for a group is answered once", async () => {
   await page.context().close();
 });
 
+test("the fleet's numbers have the curve of a day", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  page.on("pageerror", (error) => blocked.push(String(error)));
+  const start = Date.parse("2026-01-01T00:00:00Z");
+  const points = Array.from({ length: 60 }, (_, i) => ({
+    ...{ at: new Date(start + i * 60_000).toISOString(), devices: 30, online: 20 + (i % 10), inSync: 25 },
+    ...{ waiting: i % 3, needBytes: 0, problems: 0 },
+  }));
+  await page.route("**/overview/history*", (route) => route.fulfill({ json: { step: 60, points } }));
+  await logIn(page, muster, "anna");
+  const curve = page.getByRole("img", { name: "The last day: online" });
+  await curve.locator("canvas").waitFor();
+  if (process.env.CURVE_SHOT) await page.screenshot({ path: process.env.CURVE_SHOT });
+  await context.close();
+});
+
 test("a viewer sees everything and is refused politely", async () => {
   const page = await open("vera", "settings");
   const stop = page.getByRole("button", { name: "Observe only" });

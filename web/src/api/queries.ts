@@ -15,6 +15,13 @@ export const queries = {
       queryFn: ({ signal }) => ask(api.GET("/api/v1/overview", { signal })),
       refetchInterval: 60_000,
     }),
+  history: () =>
+    queryOptions({
+      queryKey: ["history"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/overview/history", { signal, params: { query: { span: "day" } } })),
+      refetchInterval: 60_000,
+    }),
   waiting: () =>
     queryOptions({
       queryKey: ["waiting"],

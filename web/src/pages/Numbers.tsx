@@ -1,14 +1,23 @@
+import { useQuery } from "@tanstack/react-query";
+import { lazy, Suspense, useMemo } from "react";
 import type { Schemas } from "../api/client";
+import { queries } from "../api/queries";
 import { count } from "../ui/format";
 import { Columns, Panel } from "../ui/layout";
 import { To } from "../ui/text";
 
-/** Numbers are the fleet in four numbers. */
+const Curve = lazy(() => import("../ui/Curve"));
+
+type Point = Schemas["HistoryPoint"];
+
+/** Numbers are the fleet in four numbers, with the last day of those that are kept. */
 export function Numbers({ overview }: { overview: Schemas["Overview"] }) {
-  const numbers = [
-    { label: "online", value: overview.connections.online ?? 0, of: overview.devices, href: "/devices?state=online" },
-    { label: "in sync", value: overview.configurations.inSync ?? 0, of: overview.devices, href: "/devices?state=inSync" },
-    { label: "wait for a person", value: waitingDevices(overview), of: overview.devices, href: "/devices?waiting=any" },
+  const history = useQuery(queries.history());
+  const points = history.data?.points ?? [];
+  const numbers: { label: string; value: number; of: number; href: string; over?: (point: Point) => number }[] = [
+    { label: "online", value: overview.connections.online ?? 0, of: overview.devices, href: "/devices?state=online", over: online },
+    { label: "in sync", value: overview.configurations.inSync ?? 0, of: overview.devices, href: "/devices?state=inSync", over: inSync },
+    { label: "wait for a person", value: waitingDevices(overview), of: overview.devices, href: "/devices?waiting=any", over: waits },
     { label: "folders in sync", value: overview.folders.inSync, of: overview.folders.all, href: "/folders" },
   ];
   return (
@@ -21,10 +30,25 @@ export function Numbers({ overview }: { overview: Schemas["Overview"] }) {
               <To href={one.href}>{count(one.value)}</To>
             </span>
             <span className="u-faint">of {count(one.of)}</span>
+            {points.length > 1 && one.over && <Day points={points} over={one.over} label={one.label} />}
           </div>
         </Panel>
       ))}
     </Columns>
+  );
+}
+
+const online = (point: Point) => point.online;
+const inSync = (point: Point) => point.inSync;
+const waits = (point: Point) => point.waiting;
+
+function Day({ points, over, label }: { points: Point[]; over: (point: Point) => number; label: string }) {
+  const at = useMemo(() => points.map((point) => new Date(point.at).getTime() / 1000), [points]);
+  const values = useMemo(() => points.map(over), [points, over]);
+  return (
+    <Suspense fallback={<div className="u-curve" />}>
+      <Curve at={at} values={values} label={`The last day: ${label}`} />
+    </Suspense>
   );
 }
 

@@ -93,7 +93,7 @@ func (d *Daemon) agentHandler() http.Handler {
 			return
 		}
 		ctx, cancel := context.WithCancel(r.Context())
-		defer context.AfterFunc(p.ctx, cancel)() // requests end with the daemon
+		defer context.AfterFunc(p.ctx, cancel)() //nolint:contextcheck // requests end with the daemon
 		defer cancel()
 		r = r.WithContext(ctx)
 		r.Host = strings.TrimPrefix(d.URL(), "https://")

@@ -57,7 +57,7 @@ type Info struct {
 type Hub struct {
 	o         Options
 	log       *slog.Logger
-	transport *http2.Transport
+	transport *http2.Transport //nolint:staticcheck // see Tunnel.connect
 	crowd     *crowd
 
 	received, sent atomic.Int64

@@ -48,7 +48,7 @@ func (l Limits) withDefaults() Limits {
 
 // newTransport makes what all tunnels have in common. Their buffers are small: there are thousands of them, and most
 // carry a poll that hangs.
-func newTransport() *http2.Transport {
+func newTransport() *http2.Transport { //nolint:staticcheck // see Tunnel.connect
 	shared := &http.Transport{
 		DisableCompression: true, MaxResponseHeaderBytes: headerBytes,
 		HTTP2: &http.HTTP2Config{
@@ -56,7 +56,7 @@ func newTransport() *http2.Transport {
 			MaxReadFrameSize: 16 << 10, WriteByteTimeout: writeTimeout,
 		},
 	}
-	transport, err := http2.ConfigureTransports(shared)
+	transport, err := http2.ConfigureTransports(shared) //nolint:staticcheck // likewise
 	if err != nil {
 		panic(err) // only where the transport is configured already
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An idle tunnel takes little memory. MUSTER_SOAK has thousands of agents. Both ends are in this process, and most of the
-// far end is the standard library's server.
+// An idle tunnel takes little memory. MUSTER_SOAK has thousands of agents. Both ends are in this process, and most of
+// the far end is the standard library's server.
 func TestAnIdleTunnelTakesLittleMemory(t *testing.T) {
 	count := 200
 	if os.Getenv("MUSTER_SOAK") != "" {

@@ -28,7 +28,7 @@ type Tunnel struct {
 	hello   Hello // complete before the hub lists the tunnel, but for the key, which mu guards
 
 	conn      *meter
-	client    *http2.ClientConn
+	client    *http2.ClientConn //nolint:staticcheck // see connect
 	end       context.CancelCauseFunc
 	gone      chan struct{} // closed when the hub does not list the tunnel any more
 	changed   chan struct{} // holds a token while the agent is to be told its status
@@ -57,7 +57,7 @@ func (h *Hub) newTunnel(conn *tls.Conn, end context.CancelCauseFunc) (*Tunnel, e
 }
 
 // connect begins HTTP/2. The standard library's client of one connection has no PING.
-func (t *Tunnel) connect(transport *http2.Transport) (err error) {
+func (t *Tunnel) connect(transport *http2.Transport) (err error) { //nolint:staticcheck // see above
 	t.client, err = transport.NewClientConn(t.conn) //nolint:staticcheck // see above
 	return err
 }

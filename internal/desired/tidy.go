@@ -98,7 +98,8 @@ func (f *fold) untrusted() map[string]bool {
 }
 
 // unshareUntrusted does so in a folder that is not encrypted itself.
-// A share that was there goes together with the mark that a template sets, where the daemon takes it away.
+// Where the daemon takes such shares away, one that is there goes together with the mark that a template sets, and one
+// that is not there does not come back before the mark is gone.
 func (f *fold) unshareUntrusted(folder stconfig.Value, untrusted map[string]bool) {
 	shares := folders.Child(folder.Get("id").Str()).Child("devices")
 	for share := range folder.Get("devices").Values() {
@@ -109,8 +110,12 @@ func (f *fold) unshareUntrusted(folder stconfig.Value, untrusted map[string]bool
 			continue
 		}
 		mark := devices.Child(id).Child("untrusted")
-		if !f.leaveOut(shares.Child(id), untrustedShare) && f.changed(mark) && stconfig.UnsharesUntrusted(f.Observed) {
+		switch {
+		case f.leaveOut(shares.Child(id), untrustedShare), !stconfig.UnsharesUntrusted(f.Observed):
+		case f.changed(mark):
 			f.drop(shares.Child(id), mark)
+		case !stconfig.Lookup(f.Observed, shares.Child(id)).Exists():
+			f.doc = stconfig.Replace(f.doc, shares.Child(id), stconfig.Value{})
 		}
 	}
 }

@@ -347,7 +347,7 @@ func (s *sequence) apply(request api.ApplyPlan) {
 			return ""
 		}
 		switch fleet.CodeOf(err) {
-		case fleet.CodeConflict, fleet.CodeUnavailable: // Muster has just been started again
+		case fleet.CodeConflict, fleet.CodeUnavailable, fleet.CodeNotFound: // Muster has just been started
 			s.waitRest()
 			request.Consent, request.Keep = s.held(request.Consent), s.held(request.Keep)
 			if answers && len(request.Consent)+len(request.Keep) == 0 {

@@ -284,9 +284,27 @@ func (s *sequence) faulty(f stsim.Faults) {
 	s.until(func() bool { return d.Counters().Writes > before })
 	d.SetFaults(stsim.Faults{})
 	if rapid.Bool().Draw(s.rt, "restarts") {
-		s.restarts(d.Restart)
+		var inMemory flat
+		s.restarts(func() error {
+			d.Stop()
+			inMemory = s.project(s.person.has())
+			return d.Start()
+		})
+		s.loses(inMemory)
 	}
 	s.settle()
+}
+
+// loses allows that a member of people's, which Muster had put back, is lost where the daemon had it in memory only when
+// it ended: Muster saw it there, and nothing tells its loss from a person who takes it away.
+func (s *sequence) loses(inMemory flat) {
+	s.waitRest()
+	after, f := s.project(s.person.has()), s.folded()
+	for _, place := range differences(inMemory, after) {
+		if isMember(place) && after[place] == "" && s.rules.took[place] && f.doc[place] != "" && !s.waits(place) {
+			s.rules.taken(place, f.asked[place])
+		}
+	}
 }
 
 // until waits until something happened, or until Muster rests without.

@@ -34,7 +34,7 @@ export function Session({ children }: { children: ReactNode }) {
             <Mark size={28} />
             Muster
           </div>
-          <h1 className="u-title">Log in</h1>
+          <h1 className="u-heading">Log in</h1>
           <LogIn name="" again={false} onDone={entered} />
         </main>
       </div>

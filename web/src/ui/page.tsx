@@ -36,7 +36,7 @@ export function Page({
               <To href={crumb.href}>{crumb.text}</To>
             </div>
           )}
-          <h1 className="u-title" title={title.slice(0, 500)}>
+          <h1 className="u-heading" title={title.slice(0, 500)}>
             {title}
           </h1>
           <div className="u-sub">

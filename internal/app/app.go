@@ -300,7 +300,8 @@ func (a *App) wire(ctx context.Context) error {
 			*reconcile.Engine
 		}{run, a.engine},
 		Audit: a.store, Events: a.feed.Hub, Memory: memory, Evaluator: a.engine,
-		Auth: auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled), Tokens: tokens, Users: a.people, Sessions: a.people,
+		Auth:   auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
+		Tokens: tokens, Users: a.people, Sessions: a.people,
 		LoginLinks: a.people, SignOn: signOn, PublicURL: a.public,
 		Enrollments:  a.enrolled,
 		Console:      a.o.Console,
@@ -309,7 +310,8 @@ func (a *App) wire(ctx context.Context) error {
 			masked
 			*reconcile.Engine
 		}{masked{a.store}, a.engine},
-		Overview: a.rollup, History: a.store, Health: a.monitor, Visited: a.mirror.Visited, Pending: inbox{a.mirror, a.engine},
+		Overview: a.rollup, History: a.store, Health: a.monitor, Visited: a.mirror.Visited,
+		Pending:       inbox{a.mirror, a.engine},
 		Notifications: a.notifier, Secrets: a.store, Metrics: measured.Handler(),
 		Measured: measured.Served, Sealing: a.sealing, Backups: a.backups,
 		Certificate: a.socket.Served,

@@ -21,7 +21,8 @@ func (a *App) newMetrics(pool *sandbox.Pool) (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
 		Registry: prometheus.NewRegistry(), Version: a.o.Version, Counts: a.rollup.Counts, Rollouts: a.openRollouts,
 		Impairments: a.monitor.Impairments, Visited: func() int { return a.mirror.Visited() },
-		Tunnels: func() tunnel.Counts { return a.hub.Counts() }, Measures: measures, Backups: a.backups, Certificate: a.socket.Served,
+		Tunnels: func() tunnel.Counts { return a.hub.Counts() }, Measures: measures, Backups: a.backups,
+		Certificate: a.socket.Served,
 		Queues: map[string]func() int{
 			"observations": func() int { return a.mirror.Backlog() },
 			"devices":      func() int { return a.engine.Backlog() },

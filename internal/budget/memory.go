@@ -13,8 +13,8 @@ import (
 // share of a memory limit that the Go heap may fill: the rest is for stacks, workers and the kernel's part.
 const heapPercent = 90
 
-// gcPercent is how much the heap may grow before it is collected, in percent of what is in use. Go's own 100 costs twice
-// as much processor time for collecting garbage, which is a tenth of all that a rollout costs.
+// gcPercent is how much the heap may grow before it is collected, in percent of what is in use. Go's own 100 costs
+// twice as much processor time for collecting garbage, which is a tenth of all that a rollout costs.
 const gcPercent = 200
 
 // unlimited: cgroup v1 writes the largest multiple of a page where there is no limit.

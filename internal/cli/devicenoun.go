@@ -159,8 +159,8 @@ func (c *deviceDeleteCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	if !c.Yes {
-		fmt.Fprintln(env.Out, "Muster forgets the device with its tags, revisions and certificate. Its daemon stays as it is; "+
-			"templates no longer name it to others.")
+		fmt.Fprintln(env.Out, "Muster forgets the device with its tags, revisions and certificate. Its daemon stays as "+
+			"it is; templates no longer name it to others.")
 		if err := confirm(env, "Delete "+named(device)+"?"); err != nil {
 			return err
 		}

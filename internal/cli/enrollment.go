@@ -45,8 +45,8 @@ func (c *enrollmentListCommand) Run(ctx context.Context, env *environment) error
 		return err
 	}
 	if counts.TurnedAway > 0 {
-		fmt.Fprintf(env.Err, "%d of at most %d devices wait (%d from one address); agents found no place %d times. Accept or "+
-			"reject some, or make an enrol key: `muster enroll-key create`.\n", counts.Waiting, counts.Most,
+		fmt.Fprintf(env.Err, "%d of at most %d devices wait (%d from one address); agents found no place %d times. "+
+			"Accept or reject some, or make an enrol key: `muster enroll-key create`.\n", counts.Waiting, counts.Most,
 			counts.PerAddress, counts.TurnedAway)
 	}
 	return nil

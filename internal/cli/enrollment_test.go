@@ -55,7 +55,8 @@ func TestEnrollmentCommandsTakeTheUniqueBeginningOfAnID(t *testing.T) {
 			t.Errorf("%s: got %d, %q, %q, and sent %s", test.args, code, out, errs, got)
 		}
 	}
-	for args, says := range map[string]string{"accept M": "2 devices", "reject X": "no device asks", "accept ": "expected"} {
+	for args, says := range map[string]string{"accept M": "2 devices", "reject X": "no device asks",
+		"accept ": "expected"} {
 		url, decided := askingServer(t, 0)
 		all := append([]string{"enrollment"}, strings.Fields(args)...)
 		if code, _, errs := run(t, append(all, "--token", "x", "--server", url)...); code == exitDone ||

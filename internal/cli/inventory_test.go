@@ -36,8 +36,10 @@ func TestDevicesAreListedAsTheFiltersAskFor(t *testing.T) {
 			NeedBytes: 3 << 29, Tags: []string{"home", "lima"}}, {DeviceID: idLaptop}}}})
 	code, out, errs := run(t, "device", "list", "--server", address, "--token", "x", "--tag", "home", "--tag", "a,b",
 		"--state", "held", "--waiting", "any", "--sort=-needBytes", "-q", "n", "--limit", "2")
-	const want = "DEVICE              CONNECTION  CONFIGURATION  VERSION  SYSTEM  FOLDERS                       TO GO    TAGS\n" +
-		"nas�[31m (P56IOI7)  online      held           v2.1.3   linux   4, 1 in error, 2 out of sync  1.5 GiB  home, lima\n" +
+	const want = "DEVICE              CONNECTION  CONFIGURATION  VERSION  SYSTEM  FOLDERS                       " +
+		"TO GO    TAGS\n" +
+		"nas�[31m (P56IOI7)  online      held           v2.1.3   linux   4, 1 in error, 2 out of sync  " +
+		"1.5 GiB  home, lima\n" +
 		"AIR6LPZ                                        -        -       0                             0 B      -\n" +
 		"3 of 9 devices, the first 2 shown.\n"
 	if code != exitDone || errs != "" || out != want {
@@ -51,7 +53,8 @@ func TestDevicesAreListedAsTheFiltersAskFor(t *testing.T) {
 func TestDevicesAreListedForScripts(t *testing.T) {
 	address, _ := serving(t, map[string]any{"inventory": api.Inventory{Devices: []api.InventoryDevice{
 		{DeviceID: idNAS, Label: "nas", Connection: "online"}, {DeviceID: idLaptop}}}})
-	if _, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o", "name"); out != "nas\n"+idLaptop+"\n" {
+	if _, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o",
+		"name"); out != "nas\n"+idLaptop+"\n" {
 		t.Errorf("got %s", out)
 	}
 	_, out, _ := run(t, "device", "list", "--server", address, "--token", "x", "-o", "json")
@@ -72,12 +75,26 @@ func TestBytesAreReadable(t *testing.T) {
 
 func TestWhatWaitsIsShownWithTheCommandsThatSolveIt(t *testing.T) {
 	address, _ := serving(t, map[string]any{"waiting": api.Waiting{Devices: 2, Groups: []api.WaitingGroup{
-		{Cause: "pinMismatch", Severity: "critical", Reason: "another certificate is shown", Next: "Compare it.", DeviceCount: 2,
-			Devices: []api.WaitingDevice{{DeviceID: idNAS, Label: "nas", Values: map[string]string{"deviceID": idNAS}}},
-			Actions: []api.WaitingAction{{Name: "trust", Role: "admin", Each: true, Command: "muster device trust {deviceID}"}}},
-		{Cause: "impairment", Severity: "warning", Subject: "backup", Reason: "the disk is full"}}}, "devices": []api.Device{}})
+		{
+			Cause:       "pinMismatch",
+			Severity:    "critical",
+			Reason:      "another certificate is shown",
+			Next:        "Compare it.",
+			DeviceCount: 2,
+			Devices:     []api.WaitingDevice{{DeviceID: idNAS, Label: "nas", Values: map[string]string{"deviceID": idNAS}}},
+			Actions: []api.WaitingAction{
+				{Name: "trust", Role: "admin", Each: true, Command: "muster device trust {deviceID}"},
+			},
+		},
+		{
+			Cause:    "impairment",
+			Severity: "warning",
+			Subject:  "backup",
+			Reason:   "the disk is full",
+		}}}, "devices": []api.Device{}})
 	code, out, errs := run(t, "waiting", "--server", address, "--token", "x")
-	const want = "critical, pinMismatch\n  On 2 devices (nas (P56IOI7), 1 more)\n  another certificate is shown\n  Compare it.\n" +
+	const want = "critical, pinMismatch\n  On 2 devices (nas (P56IOI7), 1 more)\n  another certificate is shown\n" +
+		"  Compare it.\n" +
 		"  trust (role admin): muster device trust P56IOI7   and likewise for each of the others\n\n" +
 		"warning, impairment: backup\n  the disk is full\n"
 	if code != exitDone || errs != "" || out != want {
@@ -92,8 +109,10 @@ func TestWhatWaitsIsShownWithTheCommandsThatSolveIt(t *testing.T) {
 func TestWhyShowsWhereAValueComesFrom(t *testing.T) {
 	at := api.Time{Time: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 	why := api.Why{Key: "options.maxSendKbps", Value: raw("7"), Observed: raw("5"), Base: raw("0"), Origin: "template",
-		Steps: []api.WhyStep{{WhyTemplate: api.WhyTemplate{Template: 3, Label: "quick", Priority: 20, Op: "merge", At: "options",
-			Line: 2, Tags: []string{"home"}, SavedBy: "anna", SavedAt: &at}, From: raw("0"), To: raw("7")}},
+		Steps: []api.WhyStep{
+			{WhyTemplate: api.WhyTemplate{Template: 3, Label: "quick", Priority: 20, Op: "merge", At: "options",
+				Line: 2, Tags: []string{"home"}, SavedBy: "anna", SavedAt: &at}, From: raw("0"), To: raw("7")},
+		},
 		Conflicts: []string{"template 3 has the last word"}}
 	address, asked := serving(t, map[string]any{"devices/" + idNAS: api.Device{DeviceID: idNAS, Label: "nas"},
 		"devices/" + idNAS + "/why": why, "devices": []api.Device{}})

@@ -112,7 +112,8 @@ func (c *revisionRestoreCommand) Run(ctx context.Context, env *environment) erro
 		if c.Section != nil && *c.Section != "" {
 			what = printable(*c.Section)
 		}
-		if err := confirm(env, fmt.Sprintf("Bring %s of %s back to revision %d?", what, named(device), c.Number)); err != nil {
+		if err := confirm(env, fmt.Sprintf("Bring %s of %s back to revision %d?", what, named(device),
+			c.Number)); err != nil {
 			return err
 		}
 	}

@@ -97,6 +97,7 @@ func (c *tagDeleteCommand) Run(ctx context.Context, env *environment) error {
 	for _, template := range templates {
 		change.Removed = append(change.Removed, api.WhatIfTag{Tag: &c.Tag, Template: &template.ID})
 	}
-	return c.make(ctx, env, server, api.WhatIf{Tags: &change}, fmt.Sprintf("Take the tag %q off %d devices and %d templates?",
-		printable(c.Tag), len(devices), len(templates)))
+	question := fmt.Sprintf("Take the tag %q off %d devices and %d templates?", printable(c.Tag), len(devices),
+		len(templates))
+	return c.make(ctx, env, server, api.WhatIf{Tags: &change}, question)
 }

@@ -86,8 +86,8 @@ func templateNamed(ctx context.Context, server *client.Client, name string) (api
 	if i := slices.IndexFunc(all, func(t api.Template) bool { return strconv.FormatInt(t.ID, 10) == name }); i >= 0 {
 		return all[i], nil
 	}
-	return api.Template{}, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no template has the label or ID %q",
-		name), Hint: "`muster template list` lists all."}
+	return api.Template{}, &fleet.Error{Code: fleet.CodeNotFound,
+		Message: fmt.Sprintf("no template has the label or ID %q", name), Hint: "`muster template list` lists all."}
 }
 
 func or(t *api.Template) (value api.Template) {
@@ -138,7 +138,8 @@ func (c *templateGetCommand) Run(ctx context.Context, env *environment) error {
 // fileOf is a stored template as a file.
 func fileOf(ctx context.Context, server *client.Client, t api.Template) (fleetfiles.Template, error) {
 	tags, err := server.TemplateTags(ctx, t.ID)
-	return fleetfiles.Template{Label: t.Label, Priority: t.Priority, Op: t.Op, Key: t.Key, Tags: tags, Text: t.Template}, err
+	return fleetfiles.Template{Label: t.Label, Priority: t.Priority, Op: t.Op, Key: t.Key, Tags: tags,
+		Text: t.Template}, err
 }
 
 type templateEvaluateCommand struct {

@@ -39,8 +39,8 @@ func (templatePutCommand) Help() string {
   # ---
   {path: "~/team", label: "Team"}
 
-Without a label in the file, the template has the file's name without its ending. Without a line for tags, a template that
-is there keeps its tags.`
+Without a label in the file, the template has the file's name without its ending. Without a line for tags, a template
+that is there keeps its tags.`
 }
 
 // Run creates or replaces a template.
@@ -138,8 +138,8 @@ func creating(f fleetfiles.Template) api.WhatIf {
 }
 
 // replacing is the change that makes a stored template what a file says.
-func replacing(ctx context.Context, server *client.Client, current api.Template, f fleetfiles.Template) (change api.WhatIf,
-	err error) {
+func replacing(ctx context.Context, server *client.Client, current api.Template,
+	f fleetfiles.Template) (change api.WhatIf, err error) {
 	change.Templates = &api.WhatIfTemplates{Changed: []api.WhatIfChanged{{ID: &current.ID, Label: &f.Label,
 		Priority: &f.Priority, Op: &f.Op, Key: &f.Key, Template: &f.Text}}}
 	if f.Tags == nil {

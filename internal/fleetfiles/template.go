@@ -76,8 +76,8 @@ func split(text string) (header []string, body string) {
 
 type field struct{ name, value string }
 
-// fieldsOf are the fields that a comment line gives; none where it is another comment. A comma begins another field only
-// where the name of one follows, so that labels, keys and lists of tags may have commas.
+// fieldsOf are the fields that a comment line gives; none where it is another comment. A comma begins another field
+// only where the name of one follows, so that labels, keys and lists of tags may have commas.
 func fieldsOf(line string) (found []field) {
 	rest, isComment := strings.CutPrefix(line, "#")
 	name, rest, there := nameOf(rest)

@@ -15,7 +15,8 @@ func TestAHeaderGivesWhatTheServiceKeepsBesideTheText(t *testing.T) {
 		file string
 		want Template
 	}{
-		"a line for each": {"# label: Team, all of it\n# priority: -3\n# op: MERGE\n# key: folders.team\n# tags: b, a,a\n{}\n",
+		"a line for each": {
+			"# label: Team, all of it\n# priority: -3\n# op: MERGE\n# key: folders.team\n# tags: b, a,a\n{}\n",
 			Template{"Team, all of it", -3, "merge", "folders.team", []string{"a", "b"}, "{}\n", 0}},
 		"one line": {"# op: merge, key: folders.team, tags: x, y\n{}", Template{"", 0, "merge", "folders.team",
 			[]string{"x", "y"}, "{}", 0}},
@@ -54,7 +55,9 @@ func TestAHeaderThatIsWrongNamesTheLine(t *testing.T) {
 
 func TestAFileIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SampledFrom([]string{"", "1", "# key: a\n", "# ---\n", "{a: 1}\n", "#\n", "\r\n", "# label: x, op: y\n"})
+		text := rapid.SampledFrom(
+			[]string{"", "1", "# key: a\n", "# ---\n", "{a: 1}\n", "#\n", "\r\n", "# label: x, op: y\n"},
+		)
 		of := func(name string) string { return strings.Join(rapid.SliceOfN(text, 0, 3).Draw(t, name), "") }
 		want := Template{
 			Label:    rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a, key: b", ` "x"`, "tags: y"})).Draw(t, "label"),

@@ -66,7 +66,8 @@ func (r *request) mayChange(body api.WhatIf) error {
 	}
 	ofTemplate := func(tag api.WhatIfTag) bool { return tag.Template != nil }
 	tags := or(body.Tags, api.WhatIfTags{})
-	if body.Templates != nil || slices.ContainsFunc(tags.Added, ofTemplate) || slices.ContainsFunc(tags.Removed, ofTemplate) {
+	if body.Templates != nil || slices.ContainsFunc(tags.Added, ofTemplate) ||
+		slices.ContainsFunc(tags.Removed, ofTemplate) {
 		return outOfScope("templates are for the whole fleet, and this token is for " + scopeName(r.who.Scope) + " only")
 	}
 	return nil

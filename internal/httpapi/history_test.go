@@ -15,7 +15,8 @@ func TestHistoryIsADayOfMinutesOrAMonthOfHours(t *testing.T) {
 		t.Errorf("before the first point: %s", got)
 	}
 	now := time.Now()
-	if err := w.store.PutHistoryPoint(t.Context(), fleet.HistoryPoint{At: now, Devices: 5, Online: 3, InSync: 2, Waiting: 1,
+	if err := w.store.PutHistoryPoint(t.Context(), fleet.HistoryPoint{At: now, Devices: 5, Online: 3, InSync: 2,
+		Waiting:   1,
 		NeedBytes: 1 << 40, Problems: 4}); err != nil {
 		t.Fatal(err)
 	}

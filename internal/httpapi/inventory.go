@@ -276,7 +276,8 @@ func (p *inventoryPart) put(registry *fleet.Registry, fresh map[fleet.DeviceID]*
 	return true
 }
 
-// makeRow is the row of a device now: the one of before where nothing changed that it shows, nil for one that is not there.
+// makeRow is the row of a device now: the one of before where nothing changed that it shows, nil for one that is not
+// there.
 func (v *Inventory) makeRow(
 	ctx context.Context, registry *fleet.Registry, id fleet.DeviceID, before *inventoryRow,
 ) (*inventoryRow, error) {

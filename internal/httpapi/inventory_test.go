@@ -107,14 +107,17 @@ func TestAnInventoryHasEverythingOfARow(t *testing.T) {
 		t.Fatalf("got %d of %d: %v", got.Matched, got.Total, labels(got))
 	}
 	nas, laptop, office := got.Devices[0], got.Devices[1], got.Devices[2]
-	if nas.Folders != (api.InventoryFolders{All: 4, InSync: 1, OutOfSync: 1, InError: 1, Unknown: 1}) || nas.NeedBytes != 705 {
+	if nas.Folders != (api.InventoryFolders{All: 4, InSync: 1, OutOfSync: 1, InError: 1, Unknown: 1}) ||
+		nas.NeedBytes != 705 {
 		t.Errorf("folders %+v, %d bytes", nas.Folders, nas.NeedBytes)
 	}
 	if laptop.Folders != (api.InventoryFolders{All: 2, Unknown: 2}) {
 		t.Errorf("folders of a device that is not online: %+v", laptop.Folders)
 	}
-	if nas.Version != "v1.9.0" || nas.OS != "linux" || nas.Arch != "arm64" || nas.FoundBy != "record" || nas.Mode != "on" ||
-		nas.Address != "10.0.0.7:8384" || nas.LastSeen == nil || nas.Since == nil || !slices.Equal(nas.Tags, []string{"lima"}) {
+	if nas.Version != "v1.9.0" || nas.OS != "linux" || nas.Arch != "arm64" || nas.FoundBy != "record" ||
+		nas.Mode != "on" ||
+		nas.Address != "10.0.0.7:8384" || nas.LastSeen == nil || nas.Since == nil ||
+		!slices.Equal(nas.Tags, []string{"lima"}) {
 		t.Errorf("got %+v", nas)
 	}
 	if !slices.Equal(nas.Waits, []string{"pendingDevice", "pendingFolder"}) || len(laptop.Waits) != 0 ||
@@ -141,7 +144,8 @@ func TestAnInventoryIsFilteredSortedAndPaged(t *testing.T) {
 		"?state=online": {"Nas", "office"}, "?state=online&state=held": {"office"},
 		"?state=online&state=unreachable": {"Nas", "laptop", "office"}, "?state=inSync&state=held": {"Nas", "office"},
 		"?version=v1.9.0&version=v1.10.0": {"Nas", "laptop"}, "?version=": {"office"}, "?os=windows": {"laptop"},
-		"?waiting=any": {"Nas", "office"}, "?waiting=none": {"laptop"}, "?waiting=held&waiting=pendingFolder": {"Nas", "office"},
+		"?waiting=any": {"Nas", "office"}, "?waiting=none": {"laptop"}, "?waiting=held&waiting=pendingFolder": {"Nas",
+			"office"},
 		"?sort=-label": {"office", "laptop", "Nas"}, "?sort=version": {"Nas", "laptop", "office"},
 		"?sort=-version": {"laptop", "Nas", "office"}, "?sort=since": {"laptop", "Nas", "office"},
 		"?sort=-since": {"Nas", "laptop", "office"}, "?sort=-needBytes": {"Nas", "laptop", "office"},

@@ -38,7 +38,8 @@ func (w *roomy) seen(path string) string {
 func TestAListThatAnAdminHadReadBeforeReachedAScopedToken(t *testing.T) {
 	w := newRoomy(t)
 	for _, path := range []string{"/devices", "/states", "/tags", "/folders", "/pending", "/rollouts",
-		"/consents", "/consents/given", "/stops", "/overview", "/inventory", "/waiting", "/audit", "/folders/both", "/devices?q=" + hidden,
+		"/consents", "/consents/given", "/stops", "/overview", "/inventory", "/waiting", "/audit", "/folders/both",
+		"/devices?q=" + hidden,
 		"/states?tag=out-" + hidden, "/folders?q=" + hidden, "/tags/out-" + hidden + "/devices"} {
 		for _, role := range []fleet.Role{fleet.RoleAdmin, fleet.RoleOperator} {
 			if whole := w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + path, role: role}); !strings.Contains(
@@ -58,7 +59,8 @@ func TestAListThatAnAdminHadReadBeforeReachedAScopedToken(t *testing.T) {
 
 func TestAnETagToldThatADeviceOutsideChanged(t *testing.T) {
 	w := newRoomy(t)
-	for _, path := range []string{"/devices", "/states", "/inventory", "/waiting", "/folders", "/overview", "/tags/in/devices"} {
+	for _, path := range []string{"/devices", "/states", "/inventory", "/waiting", "/folders", "/overview",
+		"/tags/in/devices"} {
 		get := call{method: http.MethodGet, path: Prefix + path}
 		_, whole, _ := w.ask(get)
 		get.token, get.header = w.scoped[fleet.RoleViewer], http.Header{"If-None-Match": {whole.Get("ETag")}}
@@ -369,7 +371,8 @@ func TestAnEventOfADeviceOutsideReachedAScopedStream(t *testing.T) {
 			t.Errorf("got %s", data)
 		}
 		got = append(got, e.Type+" "+e.Device)
-		if e.Device == string(idB) && (string(e.Data) != `{"deleted":true,"state":null}` || !slices.Equal(e.Tags, []string{"in"})) {
+		if e.Device == string(idB) &&
+			(string(e.Data) != `{"deleted":true,"state":null}` || !slices.Equal(e.Tags, []string{"in"})) {
 			t.Errorf("a device that went out of scope: got %s", data)
 		}
 	}

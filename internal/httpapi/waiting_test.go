@@ -72,7 +72,8 @@ func TestFailuresOfOneCauseWaitTogether(t *testing.T) {
 	long := time.Now().Add(-time.Hour).Truncate(time.Millisecond)
 	for i, reason := range []string{"template 3 fails", "template 3 fails", "the disk is full"} {
 		w.stand(fleet.DeviceIDOf([32]byte{byte(i + 1)}), fmt.Sprint("device ", i), fleet.State{Connection: fleet.Online,
-			Configuration: fleet.ConfigFailed, Reason: reason, Next: "Mend it.", Since: long.Add(time.Duration(-i) * time.Minute)},
+			Configuration: fleet.ConfigFailed, Reason: reason, Next: "Mend it.",
+			Since: long.Add(time.Duration(-i) * time.Minute)},
 			fleet.Snapshot{})
 	}
 	got := w.waiting()
@@ -80,8 +81,10 @@ func TestFailuresOfOneCauseWaitTogether(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	first := got.Groups[0]
-	if first.Reason != "template 3 fails" || first.Next != "Mend it." || first.DeviceCount != 2 || first.Severity != critical ||
-		first.Devices[0].Label != "device 0" || !first.Since.Equal(long.Add(-time.Minute)) {
+	if first.Reason != "template 3 fails" || first.Next != "Mend it." || first.DeviceCount != 2 ||
+		first.Severity != critical ||
+		first.Devices[0].Label != "device 0" ||
+		!first.Since.Equal(long.Add(-time.Minute)) {
 		t.Errorf("got %+v since %v", first, first.Since)
 	}
 }
@@ -90,7 +93,8 @@ func TestHeldChangesWaitWithTheRequestsThatAnswerThem(t *testing.T) {
 	w := newStocked(t)
 	asked := &consents{groups: []fleet.HeldGroup{
 		{Digest: "aaabbbcccdddeee", Key: "folders.p", From: []byte(`{"id":"p"}`), To: []byte("null"), Reason: "it goes",
-			Consent: true, Keep: true, Removes: true, Rollout: 7, Devices: []fleet.HeldDevice{{Device: idA, Templates: []int64{2}}}},
+			Consent: true, Keep: true, Removes: true, Rollout: 7, Devices: []fleet.HeldDevice{{Device: idA,
+				Templates: []int64{2}}}},
 		{Digest: "never", Key: "gui.enabled", From: []byte("true"), To: []byte("false"), Reason: "no way",
 			Devices: []fleet.HeldDevice{{Device: idB}}},
 	}}
@@ -106,11 +110,13 @@ func TestHeldChangesWaitWithTheRequestsThatAnswerThem(t *testing.T) {
 	at := slices.IndexFunc(got.Groups, func(g api.WaitingGroup) bool { return g.Subject == "folders.p" })
 	g := got.Groups[at]
 	if string(g.From) != `{"id":"p"}` || string(g.To) != "null" || g.Rollout != 7 || !slices.Equal(g.Templates, []int64{2}) ||
-		g.DeviceCount != 1 || g.Reason != "it goes" {
+		g.DeviceCount != 1 ||
+		g.Reason != "it goes" {
 		t.Errorf("got %+v", g)
 	}
 	consent := action(t, g, "consent")
-	if !consent.Removes || consent.Role != "operator" || consent.Each || consent.Command != "muster consent aaabbbcccddd --rollout 7" {
+	if !consent.Removes || consent.Role != "operator" || consent.Each ||
+		consent.Command != "muster consent aaabbbcccddd --rollout 7" {
 		t.Errorf("got %+v", consent)
 	}
 	for _, name := range []string{"consent", "keep"} {
@@ -151,8 +157,12 @@ func TestPinChangesWaitInOneGroupWithEachFingerprint(t *testing.T) {
 
 func TestWhatAsksToBeLetInWaitsByAsker(t *testing.T) {
 	w := newStocked(t)
-	all := []fleet.Pending{{Device: idA, From: idC, Name: "new", Address: "192.0.2.7:22000"}, {Device: idB, From: idC, Name: "new"},
-		{Device: idA, From: idB, Folder: "p", FolderLabel: "Photos"}, {Device: idC, From: idA}}
+	all := []fleet.Pending{
+		{Device: idA, From: idC, Name: "new", Address: "192.0.2.7:22000"},
+		{Device: idB, From: idC, Name: "new"},
+		{Device: idA, From: idB, Folder: "p", FolderLabel: "Photos"},
+		{Device: idC, From: idA},
+	}
 	inbox := &pendings{all: all}
 	w.with(func(o *Options) { o.Pending = inbox })
 	for _, id := range []fleet.DeviceID{idA, idB} {

@@ -60,13 +60,17 @@ func explained(t *testing.T) *world {
 func TestWhySaysWhichTemplateMadeAValueAndWhatItReplaced(t *testing.T) {
 	w := explained(t)
 	got := read[api.Why](w, Prefix+"/devices/"+string(idA)+"/why?key=options.MAXSENDKBPS")
-	if got.Key != "options.maxSendKbps" || string(got.Value) != "7" || string(got.Base) != "0" || got.Origin != "template" ||
-		string(got.Observed) != "0" || len(got.Steps) != 2 || len(got.Conflicts) != 1 {
+	if got.Key != "options.maxSendKbps" || string(got.Value) != "7" || string(got.Base) != "0" ||
+		got.Origin != "template" ||
+		string(got.Observed) != "0" || len(got.Steps) != 2 ||
+		len(got.Conflicts) != 1 {
 		t.Fatalf("got %+v", got)
 	}
 	slow, quick := got.Steps[0], got.Steps[1]
-	if slow.Label != "slow" || slow.Priority != 10 || string(slow.From) != "0" || string(slow.To) != "5" || slow.Line != 1 ||
-		slow.At != "options.maxSendKbps" || slow.SavedBy != "admin" || slow.SavedAt == nil {
+	if slow.Label != "slow" || slow.Priority != 10 || string(slow.From) != "0" || string(slow.To) != "5" ||
+		slow.Line != 1 ||
+		slow.At != "options.maxSendKbps" || slow.SavedBy != "admin" ||
+		slow.SavedAt == nil {
 		t.Errorf("got %+v", slow)
 	}
 	if quick.Label != "quick" || string(quick.From) != "5" || string(quick.To) != "7" || quick.Line != 2 ||
@@ -97,7 +101,10 @@ func TestWhyNamesOnePlace(t *testing.T) {
 		w.problem(http.StatusUnprocessableEntity, call{method: http.MethodGet,
 			path: Prefix + "/devices/" + string(idA) + "/why?key=" + key})
 	}
-	w.problem(http.StatusNotFound, call{method: http.MethodGet, path: Prefix + "/devices/" + string(idB) + "/why?key=gui.user"})
+	w.problem(
+		http.StatusNotFound,
+		call{method: http.MethodGet, path: Prefix + "/devices/" + string(idB) + "/why?key=gui.user"},
+	)
 }
 
 func TestTheTemplatesOfADeviceComeInTheOrderInWhichTheyApply(t *testing.T) {

@@ -124,8 +124,9 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 		labels = v.labels()
 	}
 	facts, paths := v.facts(id, known).AppendDigest(nil, fleet.AllFacts), known.System
-	print.inputs = e.sum(print.templates, string(facts), others, labels, string(mode), known.Online, known.Address, known.ByAgent,
-		known.AddressFixed, known.TooOld, texts(roots), paths.OS, paths.PathSeparator, paths.Tilde, texts(paths.Directories))
+	print.inputs = e.sum(print.templates, string(facts), others, labels, string(mode), known.Online, known.Address,
+		known.ByAgent, known.AddressFixed, known.TooOld, texts(roots), paths.OS, paths.PathSeparator, paths.Tilde,
+		texts(paths.Directories))
 	return print
 }
 

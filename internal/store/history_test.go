@@ -48,8 +48,10 @@ func TestHistoryKeepsMinutesAndTheHourOfThem(t *testing.T) {
 		h.keep(fleet.HistoryPoint{Devices: 10, Online: 7, InSync: 3, NeedBytes: 300, Problems: 2})
 		at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 		minutes, hours := h.points(time.Minute), h.points(time.Hour)
-		if len(minutes) != 2 || !minutes[0].At.Equal(at) || !minutes[1].At.Equal(at.Add(time.Minute)) || minutes[0].Online != 4 ||
-			minutes[0].Waiting != 1 || minutes[1].Problems != 2 {
+		if len(minutes) != 2 || !minutes[0].At.Equal(at) || !minutes[1].At.Equal(at.Add(time.Minute)) ||
+			minutes[0].Online != 4 ||
+			minutes[0].Waiting != 1 ||
+			minutes[1].Problems != 2 {
 			t.Errorf("got the minutes %+v", minutes)
 		}
 		want := fleet.HistoryPoint{At: at, Devices: 10, Online: 6, InSync: 3, NeedBytes: 200, Waiting: 1, Problems: 2}

@@ -139,7 +139,10 @@ func TestAScopedCallerHasAnInventoryOfTheirOwn(t *testing.T) {
 		mine.Counts.Connections["online"] != 1 {
 		t.Errorf("got %+v, %v", mine, err)
 	}
-	all, err := s.Client.Inventory(t.Context(), client.InventoryQuery{States: []string{string(fleet.Online)}, Sort: "-folders"})
+	all, err := s.Client.Inventory(
+		t.Context(),
+		client.InventoryQuery{States: []string{string(fleet.Online)}, Sort: "-folders"},
+	)
 	if err != nil || all.Matched != daemons || all.Devices[0].Version == "" || all.Devices[0].Folders.All == 0 {
 		t.Errorf("got %+v, %v", all, err)
 	}

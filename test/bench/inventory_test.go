@@ -45,9 +45,17 @@ func BenchmarkInventory(b *testing.B) {
 		sim.ask(b, order{Do: "lack"}, &outcome{})
 
 		rate := inventoryReads / took.Seconds()
-		judge(rate >= 20, "the inventory of %d devices, %d bytes, while %d a second change: %.0f reads a second, bare handler "+
-			"%.0f: %.2f of it (goal: at least 20 a second)", len(places), len(body), rowsASecond, rate,
-			inventoryReads/yardstick.Seconds(), ratio(yardstick, took))
+		judge(
+			rate >= 20,
+			"the inventory of %d devices, %d bytes, while %d a second change: %.0f reads a second, bare handler "+
+				"%.0f: %.2f of it (goal: at least 20 a second)",
+			len(places),
+			len(body),
+			rowsASecond,
+			rate,
+			inventoryReads/yardstick.Seconds(),
+			ratio(yardstick, took),
+		)
 		plain.stop()
 		s.Stop()
 	}

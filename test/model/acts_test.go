@@ -295,8 +295,8 @@ func (s *sequence) faulty(f stsim.Faults) {
 	s.settle()
 }
 
-// loses allows that a member of people's, which Muster had put back, is lost where the daemon had it in memory only when
-// it ended: Muster saw it there, and nothing tells its loss from a person who takes it away.
+// loses allows that a member of people's, which Muster had put back, is lost where the daemon had it in memory only
+// when it ended: Muster saw it there, and nothing tells its loss from a person who takes it away.
 func (s *sequence) loses(inMemory flat) {
 	s.waitRest()
 	after, f := s.project(s.person.has()), s.folded()

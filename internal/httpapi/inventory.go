@@ -92,13 +92,12 @@ func (v *Inventory) part(scope fleet.Scope) *inventoryPart {
 	return p
 }
 
+// takeMarks are the devices that were marked since the last call. The map is the caller's.
 func (v *Inventory) takeMarks(p *inventoryPart) map[fleet.DeviceID]bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	marked := p.marked
-	if len(marked) > 0 {
-		p.marked = map[fleet.DeviceID]bool{}
-	}
+	p.marked = map[fleet.DeviceID]bool{}
 	return marked
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,9 @@ import (
 type rowFeed struct {
 	*Feed
 	registry *fleet.Registry
-	states   map[fleet.DeviceID]fleet.State
+
+	mu     sync.Mutex // guards states
+	states map[fleet.DeviceID]fleet.State
 }
 
 func newRowFeed(t *testing.T) *rowFeed {
@@ -27,7 +30,11 @@ func newRowFeed(t *testing.T) *rowFeed {
 		r.registry.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id, Label: id.Short()}, Tags: []fleet.Tag{"x"},
 			Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}}
 	}
-	state := func(_ context.Context, id fleet.DeviceID) (fleet.State, error) { return r.states[id], nil }
+	state := func(_ context.Context, id fleet.DeviceID) (fleet.State, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.states[id], nil
+	}
 	snapshot := func(id fleet.DeviceID) *fleet.Snapshot { return &fleet.Snapshot{Device: id} }
 	r.Feed = NewFeed(FeedOptions{Log: slog.New(slog.DiscardHandler), Snapshot: snapshot, State: state,
 		Registry:  func(context.Context) (*fleet.Registry, error) { return r.registry, nil },
@@ -45,7 +52,9 @@ func newRowFeed(t *testing.T) *rowFeed {
 
 // stand puts a device into a state and tells the feed.
 func (r *rowFeed) stand(id fleet.DeviceID, reason string) {
+	r.mu.Lock()
 	r.states[id] = fleet.State{Connection: fleet.Online, Reason: reason}
+	r.mu.Unlock()
 	r.Inventory.DeviceChanged(id)
 	r.DeviceChanged(id, fleet.PlanChanged)
 }

@@ -21,6 +21,8 @@ import (
 // storage is a device of the sample, with which its folders are shared in clear.
 const storage = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"
 
+const storageMark = "devices." + storage + ".untrusted"
+
 // otto is a device that nobody registered: an introducer brings it.
 const otto = "MFZWI3D-BONSGYC-YLTMRWG-C43ENR5-QXGZDMM-FZWI3DP-BONSGYY-LTMRWAD"
 
@@ -42,7 +44,7 @@ var pool = []fleet.Template{
 	{ID: 11, Priority: 5, Op: fleet.OpAppend, Key: "options.listenAddresses", Text: `["tcp://:9"]`},
 	{ID: 12, Priority: 70, Op: fleet.OpMerge, Key: "folders.photos-x4kd.devices", Text: `[{"deviceID": "` + nora + `"}]`},
 	{ID: 13, Priority: 80, Op: fleet.OpMerge, Key: "defaults.folder", Text: `{"rescanIntervalS": 33}`},
-	{ID: 14, Priority: 55, Op: fleet.OpSet, Key: "devices." + storage + ".untrusted", Text: "true"},
+	{ID: 14, Priority: 55, Op: fleet.OpSet, Key: storageMark, Text: "true"},
 	{ID: 15, Priority: 55, Op: fleet.OpAppend, Key: "remoteIgnoredDevices", Text: `[{"deviceID": "` + nora + `"}]`},
 	{ID: 16, Priority: 90, Op: fleet.OpAppend, Key: "devices." + storage + ".ignoredFolders",
 		Text: `[{"id": "new"}, {"id": "photos-x4kd"}]`},
@@ -92,7 +94,7 @@ func TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant(t *testing.T) {
 		w.bring(rt)
 		w.asModelled(rt)
 		for _, e := range w.entries {
-			if e.Stands() && !w.keptAlong(e.Key) {
+			if e.Stands() && !w.keptAlong(e.Key) && !w.waitsForTrust(e.Key) {
 				rt.Errorf("Muster's value is still at %s", e.Key)
 			}
 		}
@@ -102,6 +104,13 @@ func TestTheDaemonHasWhatTemplatesMakeOfWhatPeopleWant(t *testing.T) {
 // keptAlong tells a device that stays for a share that a person made. It is not ignored as long as it is there.
 func (w *world) keptAlong(key string) bool {
 	return (key == "devices."+nora || key == ignoredDevice(nora).String()) && sharedWith(w.alone, nora)
+}
+
+// waitsForTrust tells a share of people's with a device that they keep untrusted: it comes back when the mark goes.
+func (w *world) waitsForTrust(key string) bool {
+	share := keyOf(w.t, key)
+	return isShare(share) && share.At(3).Name == storage && stconfig.Lookup(w.alone, share).Exists() &&
+		stconfig.Lookup(w.alone, keyOf(w.t, storageMark)).IsTrue()
 }
 
 func sharedWith(doc stconfig.Value, id string) bool {
@@ -243,6 +252,9 @@ func (w *world) movesShare(rt *rapid.T) {
 	if !stconfig.Lookup(w.observed, keyOf(w.t, "devices."+id)).Exists() {
 		return
 	}
+	if stconfig.Lookup(w.observed, keyOf(w.t, "devices."+id+".untrusted")).IsTrue() {
+		return // the daemon does not take it
+	}
 	w.moves("folders."+folder+".devices."+id, share(id, ""))
 }
 
@@ -291,7 +303,19 @@ func (w *world) putsBack(rt *rapid.T) {
 	if !old.Get("version").Equal(w.observed.Get("version")) {
 		return
 	}
-	for _, c := range stconfig.Diff(w.observed, old) {
+	// All comes at once: the shares in it are of the mark in it.
+	shared := func(c stconfig.Change) int {
+		switch {
+		case !c.Key.Equal(keyOf(w.t, storageMark)):
+			return 1
+		case c.To.IsTrue():
+			return 2
+		}
+		return 0
+	}
+	changes := stconfig.Diff(w.observed, old)
+	slices.SortStableFunc(changes, func(a, b stconfig.Change) int { return shared(a) - shared(b) })
+	for _, c := range changes {
 		w.personSets(c.Key, c.To)
 	}
 }
@@ -602,20 +626,21 @@ func (w *world) unshare(id string) {
 	}
 }
 
-// tidy drops shares with devices that are not there.
+// tidy drops shares with devices that are not there, or not trusted.
 func (w *world) tidy() {
-	has := map[string]bool{}
-	for device := range w.observed.Get("devices").Values() {
-		has[device.Get("deviceID").Str()] = true
-	}
-	for folder := range w.observed.Get("folders").Values() {
-		for share := range folder.Get("devices").Values() {
-			if id := share.Get("deviceID").Str(); !has[id] {
-				w.observed = stconfig.Replace(w.observed, keyOf(w.t, "folders."+folder.Get("id").Str()+".devices."+id),
-					stconfig.Value{})
-			}
+	w.observed = unshared(w.observed, func(device stconfig.Value) bool {
+		return !device.Exists() || device.Get("untrusted").IsTrue()
+	})
+}
+
+// unshared is a document without the shares with such devices.
+func unshared(doc stconfig.Value, with func(device stconfig.Value) bool) stconfig.Value {
+	for _, member := range devicesAndShares(doc) {
+		if isShare(member) && with(stconfig.Lookup(doc, stconfig.Key{}.Child("devices").Child(member.At(3).Name))) {
+			doc = stconfig.Replace(doc, member, stconfig.Value{})
 		}
 	}
+	return doc
 }
 
 // musterSets is a write of Muster's that arrives.
@@ -636,6 +661,9 @@ func (w *world) musterSets(key stconfig.Key, value stconfig.Value) {
 		}
 		w.tookShares(key)
 		return
+	}
+	if key.Equal(keyOf(w.t, storageMark)) && value.IsTrue() {
+		w.tookShares(key.Parent())
 	}
 	if key.NamesMember() && !stconfig.Lookup(w.alone, key).Exists() {
 		w.wrote[key.String()] = append(w.wrote[key.String()], value)
@@ -702,7 +730,8 @@ func (w *world) bring(rt *rapid.T) {
 // asModelled compares the daemon with the fold over what people alone would have.
 func (w *world) asModelled(rt *rapid.T) {
 	model := *w.scene
-	model.observed, model.entries = w.alone, nil
+	model.observed = unshared(w.alone, func(device stconfig.Value) bool { return device.Get("untrusted").IsTrue() })
+	model.entries = nil
 	r, _, err := model.plan(append(slices.Clone(w.templates), w.shares()...))
 	if err != nil {
 		rt.Fatal(err)

@@ -38,7 +38,7 @@ func (c *enrollmentListCommand) Run(ctx context.Context, env *environment) error
 	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "DEVICE\tSTATE\tNAME\tSYSTEM\tAGENT\tFROM\tFIRST\tLAST")
 	for _, e := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%v\t%v\n", fleet.DeviceID(e.DeviceID).Short(), e.State,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%v\t%v\n", e.DeviceID, e.State,
 			printable(e.Name), printable(e.System), printable(e.Version), printable(e.Address), e.FirstSeen, e.LastSeen)
 	}
 	if err := table.Flush(); err != nil {
@@ -55,8 +55,22 @@ func (c *enrollmentListCommand) Run(ctx context.Context, env *environment) error
 // enrollmentOne is the device that a command is about.
 type enrollmentOne struct {
 	connection
-	Device string `arg:"" help:"Device ID, or how it begins."`
+	Device string `arg:"" help:"Device ID, or how it begins; at least four groups of it for accept."`
 }
+
+// acceptLetters are how many characters of an ID, without hyphens, prove which device is meant: four of its groups. A
+// key whose ID begins with a few given characters can be computed.
+const acceptLetters = 28
+
+// begins is how the device's ID begins, without hyphens.
+func (c *enrollmentOne) begins() string {
+	if id, err := fleet.ParseDeviceID(c.Device); err == nil {
+		return withoutHyphens(string(id))
+	}
+	return withoutHyphens(strings.ToUpper(c.Device))
+}
+
+func withoutHyphens(id string) string { return strings.ReplaceAll(id, "-", "") }
 
 // find is the one device that asks and whose ID begins as given.
 func (c *enrollmentOne) find(ctx context.Context) (*client.Client, api.Enrollment, error) {
@@ -68,12 +82,9 @@ func (c *enrollmentOne) find(ctx context.Context) (*client.Client, api.Enrollmen
 	if err != nil {
 		return nil, api.Enrollment{}, err
 	}
-	begins := strings.ToUpper(c.Device)
-	if id, err := fleet.ParseDeviceID(c.Device); err == nil {
-		begins = string(id)
-	}
+	begins := c.begins()
 	all = slices.DeleteFunc(all, func(e api.Enrollment) bool {
-		return begins == "" || !strings.HasPrefix(e.DeviceID, begins)
+		return begins == "" || !strings.HasPrefix(withoutHyphens(e.DeviceID), begins)
 	})
 	switch len(all) {
 	case 0:
@@ -96,6 +107,12 @@ type enrollmentAcceptCommand struct {
 
 // Run registers the device.
 func (c *enrollmentAcceptCommand) Run(ctx context.Context, env *environment) error {
+	if len(c.begins()) < acceptLetters {
+		return &fleet.Error{Code: fleet.CodeInvalid,
+			Message: fmt.Sprintf("%q is too short to accept a device by: an ID that begins so can be computed", c.Device),
+			Hint: "Give at least the first four groups of the ID. `muster enrollment list` shows it; compare it with " +
+				"the one that Syncthing shows on that machine."}
+	}
 	server, asks, err := c.find(ctx)
 	if err != nil {
 		return err
@@ -123,8 +140,7 @@ func (c *enrollmentRejectCommand) Run(ctx context.Context, env *environment) err
 	if err := server.RejectEnrollment(ctx, asks.DeviceID); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "Rejected %s. `muster enrollment accept %[1]s` accepts it later.\n",
-		fleet.DeviceID(asks.DeviceID).Short())
+	fmt.Fprintf(env.Out, "Rejected %s. `muster enrollment accept %[1]s` accepts it later.\n", asks.DeviceID)
 	return nil
 }
 

@@ -42,10 +42,11 @@ func askingServer(t *testing.T, turnedAway int64) (url string, decided *[]string
 
 func TestEnrollmentCommandsTakeTheUniqueBeginningOfAnID(t *testing.T) {
 	for _, test := range []struct{ args, says, sends string }{
-		{"accept mzj --tag office,b --label home", "Accepted", "POST enrollments/" + firstAsking +
+		{"accept mzju2gb-vhzxvxf-6owri3x-kysaoiq --tag office,b --label home", "Accepted", "POST enrollments/" + firstAsking +
 			`/accept {"label":"home","tags":["office","b"]}`},
+		{"accept MZJU2GBVHZXVXF6OWRI3XKYSAOIQ", "Accepted", "POST enrollments/" + firstAsking + "/accept {}"},
 		{"accept " + strings.ToLower(firstAsking), "Accepted", "POST enrollments/" + firstAsking + "/accept {}"},
-		{"reject MZJ", "accept MZJU2GB", "POST enrollments/" + firstAsking + "/reject "},
+		{"reject MZJ", "accept " + firstAsking, "POST enrollments/" + firstAsking + "/reject "},
 		{"forget MR", "Forgotten", "DELETE enrollments/" + secondAsking + " "},
 	} {
 		url, decided := askingServer(t, 0)
@@ -55,7 +56,7 @@ func TestEnrollmentCommandsTakeTheUniqueBeginningOfAnID(t *testing.T) {
 			t.Errorf("%s: got %d, %q, %q, and sent %s", test.args, code, out, errs, got)
 		}
 	}
-	for args, says := range map[string]string{"accept M": "2 devices", "reject X": "no device asks",
+	for args, says := range map[string]string{"reject M": "2 devices", "reject X": "no device asks",
 		"accept ": "expected"} {
 		url, decided := askingServer(t, 0)
 		all := append([]string{"enrollment"}, strings.Fields(args)...)
@@ -66,10 +67,21 @@ func TestEnrollmentCommandsTakeTheUniqueBeginningOfAnID(t *testing.T) {
 	}
 }
 
+// A key whose ID begins with seven given letters can be computed, and was accepted in place of another device's.
+func TestADeviceIsNotAcceptedByTheFirstLettersOfItsID(t *testing.T) {
+	for _, begins := range []string{"M", firstAsking[:7], "mzju2gb-vhzxvxf-6owri3x", firstAsking[:30]} {
+		url, decided := askingServer(t, 0)
+		code, _, errs := run(t, "enrollment", "accept", begins, "--token", "x", "--server", url)
+		if code == exitDone || !strings.Contains(errs, "first four groups") || len(*decided) > 0 {
+			t.Errorf("%s: got %d, %q, %q", begins, code, errs, *decided)
+		}
+	}
+}
+
 func TestEnrollmentListSaysHowManyFoundNoPlace(t *testing.T) {
 	url, _ := askingServer(t, 7)
 	code, out, errs := run(t, "enrollment", "list", "--token", "x", "--server", url)
-	if code != exitDone || !strings.Contains(out, "MZJU2GB  waiting") || strings.Contains(out, "\x1b") ||
+	if code != exitDone || !strings.Contains(out, firstAsking+"  waiting") || strings.Contains(out, "\x1b") ||
 		!strings.Contains(errs, "1 of at most 1024") || !strings.Contains(errs, "7 times") {
 		t.Errorf("got %d, %q, %q", code, out, errs)
 	}

@@ -3,6 +3,7 @@
 package enrollment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,10 +160,13 @@ func (e *Enrollments) wait(a fleet.Arrival, why string) fleet.EnrollmentAnswer {
 	defer e.mu.Unlock()
 	is := e.waiting[a.Device]
 	if is == nil {
-		if !e.makePlace(a, now) {
+		e.forgetAbsent(now)
+		instead, ok := e.placeFor(a)
+		if !ok {
 			e.turnedAway++
 			return crowded()
 		}
+		delete(e.waiting, instead)
 		is = &request{EnrollmentRequest: fleet.EnrollmentRequest{Status: fleet.EnrollmentWaiting, FirstAt: now}}
 		e.waiting[a.Device] = is
 		e.log.Info("a device waits to be accepted", logkey.Device, a.Device, "name", a.Name, "from", a.Address)
@@ -171,49 +175,45 @@ func (e *Enrollments) wait(a fleet.Arrival, why string) fleet.EnrollmentAnswer {
 	is.Arrival, is.LastAt, is.from, is.present = a, now, network(a.Address), true
 	answer := fleet.EnrollmentAnswer{Status: fleet.EnrollmentWaiting,
 		Message: "this device waits until an administrator accepts it",
-		Hint:    "Ask an administrator to type `muster enrollment accept " + a.Device.Short() + "`."}
+		Hint:    "Ask an administrator to type `muster enrollment accept " + string(a.Device) + "`."}
 	if why != "" {
 		answer.Message += ": " + why
 	}
 	return answer
 }
 
-// hasPlace tells whether a device can wait. Devices that are turned away cost no look into the database.
+// hasPlace tells whether a device can wait. It changes nothing: the device may be one that was rejected. Devices that
+// are turned away cost no look into the database.
 func (e *Enrollments) hasPlace(a fleet.Arrival) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.waiting[a.Device] != nil || e.makePlace(a, e.now())
+	_, ok := e.placeFor(a)
+	return ok || e.waiting[a.Device] != nil
 }
 
-// makePlace forgets those that left where there is no place: long ago, or the first of them. The caller holds mu.
-func (e *Enrollments) makePlace(a fleet.Arrival, now time.Time) bool {
+// placeFor tells whether there is a place for one more device, and which one has to be forgotten for it ("": none). Of
+// the devices whose agents left, that is one in the network with the most devices, the new one counted: many
+// certificates of one network push out each other. The caller holds mu.
+func (e *Enrollments) placeFor(a fleet.Arrival) (instead fleet.DeviceID, ok bool) {
 	from := network(a.Address)
-	count := func() (beside int) {
-		for _, other := range e.waiting {
-			if other.from == from {
-				beside++
-			}
-		}
-		return beside
+	devices := map[string]int{from: 1} // by network
+	for _, one := range e.waiting {
+		devices[one.from]++
 	}
-	e.forgetAbsent(now)
-	for len(e.waiting) >= MaxWaiting || count() >= MaxWaitingPerAddress {
-		alike := count() >= MaxWaitingPerAddress
-		oldest := fleet.DeviceID("")
-		for id, other := range e.waiting {
-			if other.present || alike && other.from != from {
-				continue
-			}
-			if oldest == "" || other.LastAt.Before(e.waiting[oldest].LastAt) {
-				oldest = id
-			}
-		}
-		if oldest == "" {
-			return false
-		}
-		delete(e.waiting, oldest)
+	alike := devices[from] > MaxWaitingPerAddress
+	if len(e.waiting) < MaxWaiting && !alike {
+		return "", true
 	}
-	return true
+	for id, one := range e.waiting {
+		if one.present || alike && one.from != from {
+			continue
+		}
+		best := e.waiting[instead]
+		if best == nil || cmp.Or(devices[best.from]-devices[one.from], one.LastAt.Compare(best.LastAt)) < 0 {
+			instead = id
+		}
+	}
+	return instead, instead != ""
 }
 
 // forgetAbsent forgets the devices whose agents left long ago. The caller holds mu.

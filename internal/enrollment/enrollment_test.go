@@ -2,6 +2,7 @@ package enrollment
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"testing"
@@ -19,6 +20,7 @@ type kept struct {
 	decisions  int
 	registered []fleet.Enrollment
 	refuses    error
+	rejected   map[fleet.DeviceID]bool
 }
 
 func (k *kept) Registry(context.Context) (*fleet.Registry, error) { return &fleet.Registry{}, nil }
@@ -40,8 +42,11 @@ func (k *kept) EnrollDevice(_ context.Context, e fleet.Enrollment) (fleet.Device
 	}
 	return e.Device, k.refuses
 }
-func (k *kept) EnrollmentDecision(context.Context, fleet.DeviceID) (fleet.EnrollmentDecision, error) {
+func (k *kept) EnrollmentDecision(_ context.Context, id fleet.DeviceID) (fleet.EnrollmentDecision, error) {
 	k.decisions++
+	if k.rejected[id] {
+		return fleet.EnrollmentDecision{Rejected: &fleet.EnrollmentRequest{}}, nil
+	}
 	return fleet.EnrollmentDecision{}, nil
 }
 func (k *kept) RejectedEnrollments(context.Context) ([]fleet.EnrollmentRequest, error) {
@@ -121,6 +126,71 @@ func TestARequestIsListedForADayAfterItsAgentLeft(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		if all, _ = e.Requests(t.Context()); len(all) != 1 || all[0].Device != deviceN(1) {
 			t.Errorf("got %+v", all)
+		}
+	})
+}
+
+// listed are the devices that wait.
+func listed(t *testing.T, e *Enrollments) map[fleet.DeviceID]bool {
+	t.Helper()
+	all, err := e.Requests(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[fleet.DeviceID]bool{}
+	for _, asks := range all {
+		ids[asks.Device] = true
+	}
+	return ids
+}
+
+// fill has devices of 16 networks, without agents, take every place but one, which an office's laptop has that left
+// before all of them.
+func fill(t *testing.T, e *Enrollments) (laptop fleet.DeviceID) {
+	t.Helper()
+	laptop = deviceN(60_000)
+	admit(t, e, fleet.Arrival{Device: laptop, Address: "192.0.2.1"})
+	e.Left(laptop)
+	time.Sleep(time.Minute)
+	for n := range MaxWaiting - 1 {
+		admit(t, e, fleet.Arrival{Device: deviceN(n), Address: fmt.Sprintf("2001:db8:0:%x::1", n/MaxWaitingPerAddress)})
+		e.Left(deviceN(n))
+	}
+	return laptop
+}
+
+// A device that was rejected pushed another one out of a full list with each of its attempts.
+func TestARejectedDeviceTakesNoPlaceInTheList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &kept{rejected: map[fleet.DeviceID]bool{deviceN(50_000): true}}
+		e := newEnrollments(k)
+		fill(t, e)
+		for range 3 {
+			got := admit(t, e, fleet.Arrival{Device: deviceN(50_000), Address: "198.51.100.1"})
+			if got.Status != fleet.EnrollmentRefused || got.Message != fleet.Reason(fleet.RejectedEnrollment()) {
+				t.Errorf("got %+v", got)
+			}
+		}
+		if n := len(listed(t, e)); n != MaxWaiting {
+			t.Errorf("%d devices are listed", n)
+		}
+	})
+}
+
+// Certificates that connect and leave pushed the devices of others out of the list, the first of them first.
+func TestCertificatesOfOneNetworkPushOutEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEnrollments(&kept{})
+		laptop := fill(t, e)
+		for n := range 200 {
+			id, from := deviceN(40_000+n), fmt.Sprintf("2001:db8:0:%x::1", 100+n%4)
+			if got := admit(t, e, fleet.Arrival{Device: id, Address: from}); got.Status != fleet.EnrollmentWaiting {
+				t.Fatalf("got %+v", got)
+			}
+			e.Left(id)
+		}
+		if ids := listed(t, e); !ids[laptop] || len(ids) != MaxWaiting {
+			t.Errorf("the laptop is listed: %v, with %d devices", ids[laptop], len(ids))
 		}
 	})
 }

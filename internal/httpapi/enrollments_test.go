@@ -110,7 +110,7 @@ func (w *world) arrive(id fleet.DeviceID, change func(*fleet.Arrival)) fleet.Enr
 func TestADeviceWaitsUntilAnAdminAccepts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if got := w.arrive(idA, nil); got.Status != fleet.EnrollmentWaiting || !strings.Contains(got.Hint, idA.Short()) {
+	if got := w.arrive(idA, nil); got.Status != fleet.EnrollmentWaiting || !strings.Contains(got.Hint, string(idA)) {
 		t.Fatalf("got %+v", got)
 	}
 	var all []api.Enrollment

@@ -49,6 +49,9 @@ var (
 
 // configFor is called with the first message of each client.
 func (g *gate) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if err := hello.Conn.SetReadDeadline(time.Time{}); err != nil { // of the first message
+		return nil, err
+	}
 	if !slices.Contains(hello.SupportedProtos, tunnel.ALPN) {
 		if g.only {
 			return nil, errNoAgent

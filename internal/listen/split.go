@@ -15,6 +15,7 @@ import (
 type splitter struct {
 	net.Listener // of *tls.Conn
 	gate         *gate
+	handshakes   handshakes
 
 	begin    sync.Once
 	accepted chan net.Conn
@@ -24,7 +25,7 @@ type splitter struct {
 }
 
 func newSplitter(l net.Listener, g *gate) *splitter {
-	return &splitter{Listener: l, gate: g, accepted: make(chan net.Conn), failed: make(chan error),
+	return &splitter{Listener: l, gate: g, handshakes: newHandshakes(), accepted: make(chan net.Conn), failed: make(chan error),
 		closed: make(chan struct{})}
 }
 
@@ -50,7 +51,7 @@ func (s *splitter) run() {
 	for {
 		conn, err := s.Listener.Accept()
 		if err == nil {
-			go s.split(conn.(*tls.Conn))
+			s.start(conn.(*tls.Conn))
 			continue
 		}
 		select {
@@ -61,11 +62,23 @@ func (s *splitter) run() {
 	}
 }
 
+// start begins a handshake where its address has not too many under way.
+func (s *splitter) start(conn *tls.Conn) {
+	end, ok := s.handshakes.begin(networkOf(conn.RemoteAddr().String()))
+	if !ok {
+		_ = conn.NetConn().Close() // no farewell
+		return
+	}
+	go s.split(conn, end)
+}
+
 // split makes a handshake. Its connection has a place among the clients until it is closed.
-func (s *splitter) split(conn *tls.Conn) {
+func (s *splitter) split(conn *tls.Conn, end func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), headerTimeout)
+	_ = conn.NetConn().SetReadDeadline(time.Now().Add(helloTimeout)) // configFor ends it
 	err := conn.HandshakeContext(ctx)
 	cancel()
+	end()
 	if err == nil && conn.ConnectionState().NegotiatedProtocol == tunnel.ALPN {
 		s.gate.handOver(conn)
 		return

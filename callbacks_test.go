@@ -28,7 +28,7 @@ var wired = map[string][]string{
 	"internal/seal":       {"internal/store"},
 	"internal/store":      {"internal/discovery", "internal/health", "internal/mirror"},
 	"internal/syncthing":  {"internal/discovery", "internal/tunnel"},
-	"internal/tunnel":     {"internal/enrollment"},
+	"internal/tunnel":     {"internal/enrollment", "internal/store"},
 }
 
 // Pairs of rooms that call each other. No pair is to be added: one of the two rooms can give a result instead of

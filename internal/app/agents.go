@@ -14,6 +14,9 @@ import (
 	"muster/internal/tunnel"
 )
 
+// strangersShare says which part of the connections to daemons agents may have whose devices are not accepted.
+const strangersShare = 8
+
 // listen opens the socket of the API, and the one of agents where they have a port of their own.
 func (a *App) listen() (err error) {
 	o := listen.Options{
@@ -54,6 +57,12 @@ func (a *App) serveAgents() {
 			a.fail(fmt.Errorf("serve agents: %w", err))
 		}
 	}()
+}
+
+// registered tells from memory whether a device is registered.
+func (a *App) registered(id fleet.DeviceID) bool {
+	registry, err := a.store.Registry(context.Background())
+	return err == nil && registry.Devices[id] != nil
 }
 
 // admit decides about an agent that has connected. A registered device is let in without any question: its certificate

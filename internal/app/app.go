@@ -242,8 +242,8 @@ func (a *App) wire(ctx context.Context) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	big := make(chan struct{}, bigAnswers)
-	a.hub = tunnel.New(tunnel.Options{Log: a.log, Admit: a.admit, Changed: a.changes.tunnel,
-		Measured: measured.Pinged})
+	a.hub = tunnel.New(tunnel.Options{Log: a.log, Known: a.registered, Admit: a.admit, Changed: a.changes.tunnel,
+		Measured: measured.Pinged, Limits: tunnel.LimitsWithin(a.budget.Kept / strangersShare)})
 	a.mirror = mirror.New(mirror.Options{
 		Dial: func(t mirror.Target) mirror.Daemon {
 			return client{syncthing.New(t, syncthing.Options{

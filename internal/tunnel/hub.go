@@ -24,6 +24,8 @@ import (
 type Options struct {
 	Log *slog.Logger
 
+	// Known tells whether a device is registered: strangers take no places of such. It must be quick. Nil: none is.
+	Known func(fleet.DeviceID) bool
 	// Admit decides about a device whose agent has connected. An error closes the connection; the agent tries again.
 	Admit func(ctx context.Context, request Request) (Status, error)
 	// Changed is called after the tunnel of a device came, went, or got another status. It must be quick.
@@ -58,7 +60,7 @@ type Hub struct {
 	o         Options
 	log       *slog.Logger
 	transport *http2.Transport //nolint:staticcheck // see Tunnel.connect
-	crowd     *crowd
+	crowds    crowds
 
 	received, sent atomic.Int64
 	ended          [len(endings)]atomic.Int64 // by reason
@@ -75,9 +77,12 @@ func New(o Options) *Hub {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Known == nil {
+		o.Known = func(fleet.DeviceID) bool { return false }
+	}
 	o.Limits = o.Limits.withDefaults()
 	return &Hub{o: o, log: o.Log.With(logkey.Component, "tunnel"), transport: newTransport(),
-		crowd: newCrowd(o.Limits), open: map[*Tunnel]bool{}, tunnels: map[fleet.DeviceID]*Tunnel{}}
+		crowds: newCrowds(o.Limits), open: map[*Tunnel]bool{}, tunnels: map[fleet.DeviceID]*Tunnel{}}
 }
 
 // Run ends all tunnels when ctx ends, and waits for that.
@@ -149,16 +154,14 @@ func deviceOf(state tls.ConnectionState) (fleet.DeviceID, error) {
 
 // attend admits a tunnel and keeps it until it ends. The error says why it ended.
 func (h *Hub) attend(ctx context.Context, t *Tunnel) error {
-	leave, err := h.crowd.enter(t.remote)
-	if err != nil {
+	if err := h.arrive(t); err != nil {
 		return err
 	}
-	t.leaveCrowd = sync.OnceFunc(leave)
-	defer t.leaveCrowd()
+	defer func() { t.leave() }()
 	if err := t.connect(h.transport); err != nil {
 		return fmt.Errorf("%w: %w", errProtocol, err)
 	}
-	if err := t.askHello(ctx); err != nil {
+	if err := t.askHello(ctx, h.helloTimeout(t)); err != nil {
 		return ended(ctx, err)
 	}
 	if err := h.claim(ctx, t); err != nil {
@@ -293,9 +296,8 @@ func (h *Hub) pass(ctx context.Context, t *Tunnel) error {
 	h.mu.Lock()
 	status := t.status
 	h.mu.Unlock()
-	if status.State == Accepted {
-		t.leaveCrowd()
-		t.isAccepted()
+	if err := h.settle(t, status.State); err != nil {
+		return err
 	}
 	h.changed(t.device)
 	if err := t.tell(ctx, status); err != nil {

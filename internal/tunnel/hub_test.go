@@ -54,6 +54,7 @@ type manager struct {
 	mu       sync.Mutex
 	admit    func(Request) (Status, error)
 	asked    []Request
+	known    fleet.DeviceID // the one that is registered
 	changes  map[fleet.DeviceID]int
 	anything chan struct{} // holds a token after any callback
 }
@@ -61,7 +62,8 @@ type manager struct {
 func startManager(t testing.TB, admit func(Request) (Status, error)) *manager {
 	t.Helper()
 	m := &manager{t: t, admit: admit, changes: map[fleet.DeviceID]int{}, anything: make(chan struct{}, 1)}
-	m.Hub = New(Options{Admit: m.admitOne, Changed: m.noteChange, Limits: Limits{Unaccepted: 8, UnacceptedPerAddress: 6}})
+	m.Hub = New(Options{Known: m.isKnown, Admit: m.admitOne, Changed: m.noteChange,
+		Limits: Limits{Waiting: 8, WaitingPerAddress: 6}})
 	own := certificateOf(t)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{own},
 		MinVersion: tls.VersionTLS13, NextProtos: []string{ALPN}, ClientAuth: tls.RequireAnyClientCert,
@@ -91,6 +93,12 @@ func startManager(t testing.TB, admit func(Request) (Status, error)) *manager {
 		}
 	})
 	return m
+}
+
+func (m *manager) isKnown(id fleet.DeviceID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known == id
 }
 
 func (m *manager) admitOne(_ context.Context, r Request) (Status, error) {

@@ -18,7 +18,6 @@ func TestAnIdleTunnelTakesLittleMemory(t *testing.T) {
 		}
 	}
 	m := startManager(t, accept)
-	m.crowd.limits = Limits{Unaccepted: count, UnacceptedPerAddress: count}
 	before := heap()
 	for range count {
 		m.agent(certificateOf(t), func(http.ResponseWriter, *http.Request) {}).wantState(t, Accepted)

@@ -35,8 +35,9 @@ type Tunnel struct {
 	streams   chan struct{} // holds a token for each request under way
 	roundTrip atomic.Int64  // of the last PING, in nanoseconds
 
-	leaveCrowd func() // it is accepted, or it ended; twice is fine
-	isAccepted func() // likewise
+	known      bool   // its device was registered when it connected
+	leave      func() // gives back its place in a crowd; twice is fine. It is for the goroutine of Serve alone
+	isAccepted func() // twice is fine
 
 	// guarded by Hub.mu:
 	status  Status
@@ -97,8 +98,8 @@ func (t *Tunnel) ping(ctx context.Context, within time.Duration) error {
 	return nil
 }
 
-func (t *Tunnel) askHello(ctx context.Context) error {
-	text, err := t.exchange(ctx, http.MethodGet, HelloPath, nil, helloTimeout)
+func (t *Tunnel) askHello(ctx context.Context, within time.Duration) error {
+	text, err := t.exchange(ctx, http.MethodGet, HelloPath, nil, within)
 	if err == nil {
 		err = json.Unmarshal(text, &t.hello)
 	}

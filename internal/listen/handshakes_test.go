@@ -78,11 +78,6 @@ func TestAClientThatSaysNothingIsClosedBeforeTheHandshakeEnds(t *testing.T) {
 	t.Parallel()
 	p := listenForAgents(t, func(*Options) {})
 	p.serve()
-	silent, err := net.Dial("tcp", p.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = silent.Close() })
 	half, err := net.Dial("tcp", p.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +92,11 @@ func TestAClientThatSaysNothingIsClosedBeforeTheHandshakeEnds(t *testing.T) {
 		}}
 	go func() { _ = tls.Client(half, config).HandshakeContext(t.Context()) }()
 	<-halfway
+	silent, err := net.Dial("tcp", p.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
 	closed := make(chan error, 1)
 	go func() {
 		_, err := silent.Read(make([]byte, 1))
@@ -108,7 +108,7 @@ func TestAClientThatSaysNothingIsClosedBeforeTheHandshakeEnds(t *testing.T) {
 		t.Fatal("it is still open")
 	}
 	if n := len(p.gate.handshakes); n != 1 {
-		t.Errorf("%d handshakes of agents are under way, want the one that began them", n)
+		t.Errorf("%d handshakes of agents are under way, want the one that began before", n)
 	}
 }
 

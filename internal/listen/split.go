@@ -25,8 +25,8 @@ type splitter struct {
 }
 
 func newSplitter(l net.Listener, g *gate) *splitter {
-	return &splitter{Listener: l, gate: g, handshakes: newHandshakes(), accepted: make(chan net.Conn), failed: make(chan error),
-		closed: make(chan struct{})}
+	return &splitter{Listener: l, gate: g, handshakes: newHandshakes(), accepted: make(chan net.Conn),
+		failed: make(chan error), closed: make(chan struct{})}
 }
 
 // Accept begins to accept with its first call, and ends with Close.

@@ -61,7 +61,7 @@ func (c *Client) Enroll(ctx context.Context, claim api.DeviceClaim) (api.Device,
 }
 
 // RenewEnrollment gives the registered device that signed a claim the access that the claim says; no token is needed.
-// 404: it is not registered.
+// 404: it is not registered, or the signature is not its own. 429: it was asked too often.
 func (c *Client) RenewEnrollment(ctx context.Context, claim api.DeviceClaim) (api.Device, error) {
 	return send[api.Device](ctx, c, http.MethodPost, path("enroll", "renew"), claim)
 }

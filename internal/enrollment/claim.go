@@ -60,7 +60,10 @@ type Source struct {
 // Enroll registers the device that signed a claim, by an enrol key.
 func (e *Enrollments) Enroll(ctx context.Context, keyHash string, claim fleet.DeviceClaim, proof fleet.DeviceProof,
 	from Source) (fleet.Device, error) {
-	id, err := e.verify(fleet.ClaimEnroll, claim, proof)
+	if err := e.checkChallenge(claim.Challenge); err != nil {
+		return fleet.Device{}, err
+	}
+	id, err := proof.Verify(claim.Statement(fleet.ClaimEnroll))
 	if err != nil {
 		return fleet.Device{}, err
 	}
@@ -81,11 +84,20 @@ func (e *Enrollments) Enroll(ctx context.Context, keyHash string, claim fleet.De
 }
 
 // Renew gives the registered device that signed a claim the access that the claim says. A claim without address leaves
-// the stored one.
+// the stored one. It needs no token, so that anybody can ask, and repeat a claim: the cheap checks come first. A device
+// that is not registered gets the answer of a wrong proof, which tells nothing about the fleet.
 func (e *Enrollments) Renew(ctx context.Context, claim fleet.DeviceClaim, proof fleet.DeviceProof,
 	from Source) (fleet.Device, error) {
-	id, err := e.verify(fleet.ClaimRenew, claim, proof)
+	if err := e.renewals.ofAddress.take(network(from.IP.String())); err != nil {
+		return fleet.Device{}, err
+	}
+	is, err := e.proven(ctx, claim, proof)
 	if err != nil {
+		return fleet.Device{}, err
+	}
+	id := is.ID
+	// After the proof: what others send leaves a device its turns.
+	if err := e.renewals.ofDevice.take(string(id)); err != nil {
 		return fleet.Device{}, err
 	}
 	renewal := fleet.Renewal{Device: id, APIKey: claim.APIKey, APIPort: claim.APIPort, Pin: claim.Pin}
@@ -100,15 +112,38 @@ func (e *Enrollments) Renew(ctx context.Context, claim fleet.DeviceClaim, proof 
 	if err := checked.Validate(); err != nil {
 		return fleet.Device{}, err
 	}
-	return e.o.Store.RenewDevice(ctx, renewal)
+	if !renewal.Changes(is) {
+		return is.Device, nil
+	}
+	stored, err := e.o.Store.RenewDevice(ctx, renewal)
+	if fleet.CodeOf(err) == fleet.CodeNotFound { // it was deleted meanwhile
+		err = errUnproven
+	}
+	return stored, err
 }
 
-func (e *Enrollments) verify(purpose fleet.ClaimPurpose, claim fleet.DeviceClaim, proof fleet.DeviceProof) (
-	fleet.DeviceID, error) {
+var errUnproven error = &fleet.Error{Code: fleet.CodeNotFound,
+	Message: "this device is not registered, or the signature was not made with its key",
+	Hint:    "Register it: `muster enroll --key KEY` on its machine, with an enrol key of an administrator."}
+
+// proven is the registered device that signed a claim to renew its record. The signature of others is not checked.
+func (e *Enrollments) proven(ctx context.Context, claim fleet.DeviceClaim, proof fleet.DeviceProof) (
+	*fleet.Registered, error) {
 	if err := e.checkChallenge(claim.Challenge); err != nil {
-		return "", err
+		return nil, err
 	}
-	return proof.Verify(claim.Statement(purpose))
+	registry, err := e.o.Store.Registry(ctx) // from memory
+	if err != nil {
+		return nil, err
+	}
+	is := registry.Devices[proof.Device()]
+	if is == nil {
+		return nil, errUnproven
+	}
+	if _, err := proof.Verify(claim.Statement(fleet.ClaimRenew)); err != nil {
+		return nil, errUnproven
+	}
+	return is, nil
 }
 
 // address is where the server reaches the daemon of a claim. A host name is for administrators: it could lead to this

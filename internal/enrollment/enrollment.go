@@ -54,8 +54,9 @@ type Options struct {
 
 // Enrollments holds the devices that wait.
 type Enrollments struct {
-	o   Options
-	log *slog.Logger
+	o        Options
+	log      *slog.Logger
+	renewals struct{ ofAddress, ofDevice *limit }
 
 	mu         sync.Mutex
 	waiting    map[fleet.DeviceID]*request // guarded by mu
@@ -75,8 +76,10 @@ func New(o Options) *Enrollments {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Enrollments{o: o, log: o.Log.With(logkey.Component, "enrollment"),
-		waiting: map[fleet.DeviceID]*request{}}
+	e := &Enrollments{o: o, log: o.Log.With(logkey.Component, "enrollment"), waiting: map[fleet.DeviceID]*request{}}
+	e.renewals.ofAddress = newLimit(renewalsOfAddress, renewalsOfAddressEach)
+	e.renewals.ofDevice = newLimit(renewalsOfDevice, renewalsOfDeviceEach)
+	return e
 }
 
 func (e *Enrollments) now() time.Time { return e.o.Now().UTC().Truncate(time.Millisecond) }

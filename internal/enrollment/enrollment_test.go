@@ -21,9 +21,17 @@ type kept struct {
 	registered []fleet.Enrollment
 	refuses    error
 	rejected   map[fleet.DeviceID]bool
+	registry   fleet.Registry
+	renewed    int
 }
 
-func (k *kept) Registry(context.Context) (*fleet.Registry, error) { return &fleet.Registry{}, nil }
+func (k *kept) Registry(context.Context) (*fleet.Registry, error) { return &k.registry, nil }
+func (k *kept) RenewDevice(_ context.Context, r fleet.Renewal) (fleet.Device, error) {
+	k.renewed++
+	is := k.registry.Devices[r.Device]
+	is.APIKey, is.APIPort = r.APIKey, r.APIPort
+	return is.Device, nil
+}
 func (k *kept) EnrollKeys(context.Context) ([]fleet.EnrollKey, error) {
 	k.reads++
 	return k.keys, nil

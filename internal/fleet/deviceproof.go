@@ -38,6 +38,9 @@ func SignStatement(certificate []byte, key crypto.Signer, statement []byte) (Dev
 	return DeviceProof{Certificate: certificate, Signature: signature}, err
 }
 
+// Device is the device of the certificate, which Verify proves.
+func (p DeviceProof) Device() DeviceID { return DeviceIDOf(sha256.Sum256(p.Certificate)) }
+
 // Verify is the device that made a statement.
 func (p DeviceProof) Verify(statement []byte) (DeviceID, error) {
 	certificate, err := x509.ParseCertificate(p.Certificate)
@@ -62,5 +65,5 @@ func (p DeviceProof) Verify(statement []byte) (DeviceID, error) {
 		return "", &Error{Code: CodeForbidden, Message: "the signature was not made with the key of the certificate",
 			Hint: "Run `muster enroll` on the machine of the daemon, as the user who may read cert.pem and key.pem.", Err: err}
 	}
-	return DeviceIDOf(sha256.Sum256(p.Certificate)), nil
+	return p.Device(), nil
 }

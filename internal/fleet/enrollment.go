@@ -244,3 +244,10 @@ type Renewal struct {
 	APIAddress *string // nil: the stored one stays
 	Pin        string  // "": the stored one stays
 }
+
+// Changes tells whether the record of the device would be another one, or has to be written anew.
+func (r Renewal) Changes(is *Registered) bool {
+	return is.Altered || is.APIKey != r.APIKey || is.APIPort != r.APIPort ||
+		r.APIAddress != nil && is.APIAddress != *r.APIAddress ||
+		r.Pin != "" && is.Settings != is.Settings.WithPin(r.Pin)
+}

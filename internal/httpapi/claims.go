@@ -56,8 +56,7 @@ func (s *server) renewEnrollment(r *request) (reply, error) {
 	}
 	stored, err := s.Enrollments.Renew(fleet.WithActor(r.Context(), "daemon"), claim, proof, sourceOf(r.Request))
 	if err != nil {
-		return reply{}, orNotFound(err, &fleet.Error{Code: fleet.CodeNotFound, Message: "this device is not registered",
-			Hint: "Register it: `muster enroll --key KEY` on its machine, with an enrol key of an administrator."})
+		return reply{}, err
 	}
 	return show(r.wireDevice(stored))
 }

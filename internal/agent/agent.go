@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 	"muster/internal/tunnel"
@@ -52,6 +50,7 @@ type Agent struct {
 	daemon    *daemon
 	forwarder *forwarder
 	record    *record
+	told      *lines        // of statuses and refusals
 	woke      chan struct{} // holds a token after the machine slept
 }
 
@@ -79,8 +78,9 @@ func New(o Options) (*Agent, error) {
 		Version: o.Version, Server: server.URL(), Home: o.Home, Device: daemon.way.home.ID, Name: machine(),
 		Observe: o.Observe,
 	})
+	a.told = newLines(o.Log, 20)
 	a.forwarder = &forwarder{daemon: daemon, observe: o.Observe, log: o.Log, changed: a.record.change,
-		refused: rate.NewLimiter(rate.Every(time.Second), 20)}
+		refused: a.told, writes: newLines(o.Log, 100)}
 	return a, nil
 }
 
@@ -154,6 +154,8 @@ func (a *Agent) session(ctx context.Context, connected func()) (tunnel.State, er
 		_ = secured.Close()
 	}()
 	serve(secured, a.handler(), a.log)
+	a.told.tellLeftOut()
+	a.forwarder.writes.tellLeftOut()
 	return a.Report().State, errEnded
 }
 

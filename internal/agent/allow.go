@@ -187,7 +187,7 @@ func joined(segments []string) string {
 func shortened(text string) string {
 	const most = 200
 	if len(text) > most {
-		return text[:most] + "…"
+		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
 }

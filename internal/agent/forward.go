@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"muster/internal/fleet"
 	"muster/internal/logkey"
 	"muster/internal/tunnel"
@@ -33,8 +31,9 @@ type forwarder struct {
 	daemon  *daemon
 	observe bool
 	log     *slog.Logger
-	refused *rate.Limiter // of lines in the log
-	changed func(Change)  // is told of each request that changed something, or may have
+	refused *lines
+	writes  *lines
+	changed func(Change) // is told of each request that changed something, or may have
 }
 
 // Change is one request of the manager that was to change something.
@@ -75,6 +74,9 @@ func (f *forwarder) record(ctx context.Context, p passage, status int, took time
 	if p.rule.changes() {
 		level = slog.LevelInfo
 		f.changed(Change{At: time.Now().UTC(), Method: p.rule.method, Path: p.asked, Status: status})
+		if !f.writes.room() {
+			return
+		}
 	}
 	f.log.Log(ctx, level, "the manager asked the daemon", logkey.Method, p.rule.method,
 		logkey.Path, shortened(p.asked), logkey.Status, status, logkey.Took, took)
@@ -88,7 +90,7 @@ type refusal struct {
 }
 
 func (f *forwarder) refuse(w http.ResponseWriter, r *http.Request, no refusal) {
-	if f.refused.Allow() {
+	if f.refused.room() {
 		f.log.Warn("a request of the manager was not answered by the daemon", logkey.Method, shortened(r.Method),
 			logkey.Path, shortened(r.RequestURI), logkey.Reason, no.text)
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -41,7 +42,7 @@ func TestWhatIsNotOnTheListNeverReachesTheDaemon(t *testing.T) {
 	d, m := newFakeDaemon(t, nil), newFakeManager(t, tunnel.ALPN)
 	var log safeBuffer
 	a := started(t, d, m, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
-	a.forwarder.refused.SetLimit(1e9)
+	a.told.limit.SetLimit(1e9)
 	c := m.accept()
 	for _, one := range []struct{ method, target string }{
 		{"GET", "/"}, {"GET", "/rest"}, {"GET", "/rest/"}, {"GET", "/index.html"}, {"GET", "/metrics"},
@@ -78,6 +79,40 @@ func TestWhatIsNotOnTheListNeverReachesTheDaemon(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "key one") {
 		t.Error("the log has the daemon's key")
+	}
+}
+
+// A manager that told one thing and another in turn, or wrote without end, filled the disk of the agent's machine.
+func TestAManagerFilledTheAgentsLog(t *testing.T) {
+	t.Parallel()
+	d, m := newFakeDaemon(t, nil), newFakeManager(t, tunnel.ALPN)
+	var log safeBuffer
+	a := started(t, d, m, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	a.told.limit.SetLimit(0)
+	a.forwarder.writes.limit.SetLimit(0)
+	c := m.accept()
+	long := strings.Repeat("ä", 2000)
+	for n := range 200 {
+		c.tell(tunnel.Status{State: tunnel.State(long), Message: fmt.Sprint(n, long), Hint: long})
+		c.ask("PATCH", "/rest/config/options", strings.NewReader("{}"), nil)
+	}
+	a.told.limit.SetLimit(1e9)
+	c.ask("GET", "/rest/system/log", nil, nil)
+	text := log.String()
+	if statuses := strings.Count(text, "how it stands"); statuses != 20 {
+		t.Errorf("%d statuses are logged", statuses)
+	}
+	if writes := strings.Count(text, "PATCH"); writes != 100 {
+		t.Errorf("%d writes are logged", writes)
+	}
+	if !strings.Contains(text, "left out\" count=180\n") {
+		t.Error("the log does not say how many statuses were left out")
+	}
+	if len(text) > 64<<10 || strings.Contains(text, "\\x") {
+		t.Errorf("the log has %d bytes, or half a character", len(text))
+	}
+	if now := a.Report(); len(now.Message)+len(now.Hint)+len(now.State) > 700 {
+		t.Errorf("the report has %d bytes of message", len(now.Message))
 	}
 }
 

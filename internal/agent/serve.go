@@ -116,7 +116,9 @@ func (a *Agent) status(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
-	if !a.record.told(status) {
+	status = tunnel.Status{State: tunnel.State(shortened(string(status.State))), Message: shortened(status.Message),
+		Hint: shortened(status.Hint)}
+	if !a.record.told(status) || !a.told.room() {
 		return
 	}
 	level := slog.LevelInfo

@@ -70,15 +70,17 @@ func (f *fold) nameOf(id fleet.DeviceID) string {
 	return stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()
 }
 
-// prune drops the records that say nothing any more, and has those rest that no template asks about.
+// prune drops the records that say nothing any more, and has those rest that no template asks about: leaves, and members
+// of Muster's whose way back did not arrive. Templates have revoked these still.
 func (r Result) prune(records []record) []record {
 	var kept []record
 	for _, rec := range records {
 		there := stconfig.Lookup(r.observed, rec.key).Exists()
 		stale := rec.State == fleet.BaseTheirs || rec.State == fleet.BaseSending &&
 			(rec.Kind == fleet.BaseMade && !there || rec.Kind == fleet.BaseRemoved && there)
+		rests := rec.Kind == fleet.BaseLeaf || rec.State == fleet.BaseSending && !rec.written.Exists()
 		switch stale = stale && len(askers(r.asked, rec.key)) == 0; {
-		case stale && rec.Kind == fleet.BaseLeaf && len(rec.Earlier) > 0:
+		case stale && rests && len(rec.Earlier) > 0:
 			rec.State = fleet.BaseReturned
 		case stale, rec.forgettable():
 			continue

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"muster/internal/desired"
 	"muster/internal/fleet"
 	"muster/internal/plan"
 	"muster/internal/stconfig"
@@ -354,4 +355,37 @@ func TestADeviceThatWasBroughtAlongIsTheIntroducersWhenItIsThereAgain(t *testing
 	s.has("devices."+nora, "absent")
 	s.write(nil)
 	s.has("devices."+nora+".name", `"hers"`)
+}
+
+// A person kept a folder of a template that had gone, and let another template remove the device that it was shared
+// with. When that one was gone too, the daemon refused the write that put both back, and they were forgotten: the
+// device was unmanaged, and share and device never came back.
+func TestADeviceThatIsSharedWithComesBackAfterARefusedWrite(t *testing.T) {
+	removesNora := fleet.Template{ID: 3, Priority: 30, Op: fleet.OpRemove, Key: "devices", Text: `["` + nora + `"]`}
+	s := newStory(t)
+	s.write([]fleet.Template{sharedFolder})
+	s.keep("folders.made")
+	s.write([]fleet.Template{removesNora})
+	s.has("folders.made.id", `"made"`)
+	s.has("devices."+nora, "absent")
+	for range 2 { // refused, and again
+		r, p, err := s.plan(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent []desired.Sent
+		for _, c := range p.Sendable() {
+			sent = append(sent, desired.Sent{Key: c.Key, To: c.Sending()})
+		}
+		if s.entries, err = desired.Finish(r.Begin(sent), s.observed, s.own, nil); err != nil {
+			t.Fatal(err)
+		}
+		if r, _, err = s.plan(nil); err != nil {
+			t.Fatal(err)
+		}
+		s.entries = r.Entries
+	}
+	s.write(nil)
+	s.has("devices."+nora+".name", `"Nora"`)
+	s.has("folders.made.devices."+nora+".deviceID", `"`+nora+`"`)
 }

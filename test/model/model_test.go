@@ -5,8 +5,10 @@ package model_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -24,9 +26,13 @@ const (
 	round = 1000 // sequences for the same servers
 )
 
+// drawn is how many bytes a sequence may draw its acts from.
+const drawn = 64 << 10
+
 var (
-	ctx = context.Background()
-	all int // sequences to be made: the flag -rapid.checks
+	ctx  = context.Background()
+	all  int    // sequences to be made: the flag -rapid.checks
+	seed uint64 // of all of them: the flag -rapid.seed, or random
 )
 
 func TestMain(m *testing.M) {
@@ -36,11 +42,15 @@ func TestMain(m *testing.M) {
 	if all, err = strconv.Atoi(flag.Lookup("rapid.checks").Value.String()); err != nil {
 		panic(err)
 	}
+	if seed, err = strconv.ParseUint(flag.Lookup("rapid.seed").Value.String(), 10, 64); err != nil {
+		panic(err)
+	}
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
 	// Each sequence is a test of its own, so that a lane which is done begins the next one.
-	for name, value := range map[string]int{"rapid.checks": 1, "test.parallel": lanes} {
-		if err := flag.Set(name, fmt.Sprint(value)); err != nil {
-			panic(err)
-		}
+	if err := flag.Set("test.parallel", fmt.Sprint(lanes)); err != nil {
+		panic(err)
 	}
 	debug.SetGCPercent(400)
 	if err := os.Setenv("GOGC", "400"); err != nil { // of the server
@@ -49,7 +59,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The flag -rapid.checks is the number of sequences. One that failed is made again with its -run and -rapid.seed.
+// The flag -rapid.checks is the number of sequences. One that failed is made again with its -run, the -rapid.seed that
+// the log names, and the same -rapid.checks.
 func TestTheDaemonHasWhatTheRulesSay(t *testing.T) {
 	t.Parallel()
 	for done := 0; done < all && !t.Failed(); done += round {
@@ -86,10 +97,18 @@ func sideBySide(t *testing.T, n int, each ...server.Options) {
 		for i := range n {
 			t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 				t.Parallel()
-				rapid.Check(t, func(rt *rapid.T) { run(rt, servers[i%len(servers)]) })
+				rapid.MakeFuzz(func(rt *rapid.T) { run(rt, servers[i%len(servers)]) })(t, draws(t))
 			})
 		}
 	})
+}
+
+// draws is what the sequence of a test is made of: the same for the same seed and the name of the test.
+func draws(t *testing.T) []byte {
+	t.Logf("seed %d", seed)
+	all := make([]byte, drawn)
+	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(fmt.Sprint(seed, t.Name())))).Read(all) // never fails
+	return all
 }
 
 func run(rt *rapid.T, m *muster) {

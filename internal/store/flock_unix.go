@@ -17,3 +17,5 @@ func lockExclusive(f *os.File) (taken bool, err error) {
 	}
 	return false, err
 }
+
+func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }

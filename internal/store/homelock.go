@@ -89,4 +89,6 @@ func (h *homeLock) check() (again bool, err error) {
 	return true, before.Close()
 }
 
-func (h *homeLock) release() error { return h.file.Close() }
+// release gives the lock up at once: a process that this one is just starting has the file open until it runs its
+// program.
+func (h *homeLock) release() error { return errors.Join(unlock(h.file), h.file.Close()) }

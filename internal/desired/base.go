@@ -70,8 +70,8 @@ func (f *fold) nameOf(id fleet.DeviceID) string {
 	return stconfig.Lookup(f.Observed, devices.Child(string(id))).Get("name").Str()
 }
 
-// prune drops the records that say nothing any more, and has those rest that no template asks about: leaves, and members
-// of Muster's whose way back did not arrive. Templates have revoked these still.
+// prune drops the records that say nothing any more, and has those rest that no template asks about: leaves, and
+// revoked members whose way back did not arrive.
 func (r Result) prune(records []record) []record {
 	var kept []record
 	for _, rec := range records {

@@ -95,7 +95,7 @@ func (a *Agent) hello(w http.ResponseWriter) {
 	hello := tunnel.Hello{Name: machine(), System: runtime.GOOS + "/" + runtime.GOARCH, Version: a.o.Version,
 		Observe: a.o.Observe}
 	if way, err := a.daemon.reach(); err == nil {
-		hello.APIPort = way.home.Port
+		hello.APIPort, hello.Pin = way.home.Port, way.home.Pin
 	}
 	if !a.record.accepted() {
 		hello.Key = a.o.Key.Reveal()

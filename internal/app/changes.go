@@ -142,15 +142,17 @@ func (a *App) forwardCommitted(ctx context.Context) {
 
 // forwardDevice tells the engines, and those who follow the events, what changed of a device.
 func (a *App) forwardDevice(id fleet.DeviceID, is change) {
+	if is.tunnel || is.configKept {
+		if err := a.heedAgent(context.Background(), id); err != nil {
+			a.log.Warn("what the device's agent tells is not kept yet", logkey.Device, id, logkey.Err(err))
+		}
+	}
 	if is.tunnel {
 		a.chooseWay(id)
 		a.inventory.DeviceChanged(id)
 		is.aspect |= fleet.ConnectionChanged
 	}
 	if is.configKept {
-		if err := a.learnAccess(context.Background(), id); err != nil {
-			a.log.Warn("the API key of the device's daemon is not known yet", logkey.Device, id, logkey.Err(err))
-		}
 		a.engine.ConfigSeen(id)
 	}
 	s, aspect := a.mirror.Snapshot(id), is.aspect

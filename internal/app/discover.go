@@ -57,8 +57,11 @@ func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool)
 	if way == fleet.WayAgent || device.APIKey.IsZero() { // only its agent has the key
 		return mirror.Found{}, err
 	}
-	found, notFound := r.Discovery.Resolve(ctx, device, pinned, r.near)
 	last := r.near.app.mirror.Snapshot(device.ID)
+	if !pinned && device.APIAddress == "" && last != nil && last.FoundBy == fleet.FoundByAgent {
+		return mirror.Found{}, err // the agent proved the device: nothing less is trusted on first use in its place
+	}
+	found, notFound := r.Discovery.Resolve(ctx, device, pinned, r.near)
 	if fleet.CodeOf(notFound) == fleet.CodeNotFound && last != nil && last.FoundBy == fleet.FoundByAgent {
 		return mirror.Found{}, err // that is what a person can mend
 	}

@@ -40,8 +40,8 @@ const AlteredReason = "its record in the database was not written by Muster: its
 // AlteredNext is what a person does about it.
 func AlteredNext(id DeviceID) string {
 	return "Find out what else writes to the database. Then type `muster device trust " + id.Short() +
-		" --fingerprint HEX` with the fingerprint of the daemon's own certificate, or run `muster enroll` on its machine. " +
-		"`muster audit verify` names all such devices."
+		" --fingerprint HEX` with the fingerprint of the daemon's own certificate, or run `muster enroll` on its " +
+		"machine with an administrator's token. `muster audit verify` names all such devices."
 }
 
 // TaggedTemplate is a template with its tags.
@@ -69,6 +69,24 @@ func (s DeviceSettings) WithPin(pin string) DeviceSettings {
 		s.PinOrigin = PinForgotten
 	}
 	s.Pin = pin
+	return s
+}
+
+// AgentWord is what the agent of a device tells of its daemon.
+type AgentWord struct {
+	Pin     string // of the certificate in the daemon's home; "": it tells none
+	Observe bool   // the agent lets nothing change the daemon
+}
+
+// WithWord are the settings after the agent of the device was heard. A daemon that may only be observed is reached by
+// its agent alone, until an administrator chooses another way: the direct one would get round the agent.
+func (s DeviceSettings) WithWord(word AgentWord) DeviceSettings {
+	if word.Pin != "" && word.Pin != s.Pin {
+		s = s.WithPin(word.Pin)
+	}
+	if word.Observe && s.Way == WayAuto {
+		s.Way = WayAgent
+	}
 	return s
 }
 

@@ -44,8 +44,12 @@ type deviceProof struct {
 }
 
 func deviceSum(r *fleet.Registered) string {
-	return sumOf(deviceRows, string(r.ID), r.APIKey.Reveal(), r.APIAddress, strconv.Itoa(r.APIPort),
-		strconv.FormatBool(r.Settings.AllowPlain), r.Settings.Pin, string(r.Settings.PinOrigin))
+	fields := []string{string(r.ID), r.APIKey.Reveal(), r.APIAddress, strconv.Itoa(r.APIPort),
+		strconv.FormatBool(r.Settings.AllowPlain), r.Settings.Pin, string(r.Settings.PinOrigin)}
+	if r.Settings.Way != fleet.WayAuto { // proofs of before there were ways hold
+		fields = append(fields, string(r.Settings.Way))
+	}
+	return sumOf(deviceRows, fields...)
 }
 
 // deviceRow is a device with what its row says about itself.

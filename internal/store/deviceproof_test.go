@@ -271,3 +271,88 @@ func TestARotationOfTheSealKeyKeepsTheProofsOfDevices(t *testing.T) {
 		}
 	})
 }
+
+// Who wrote a row for a certificate of their own into the database made it good with a renewal that the certificate
+// signed, and a pin.
+func TestARenewalMadeAForgedDeviceGood(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := newTampered(t, options)
+		d := s.pinned(1)
+		s.keep("devices")
+		s.exec(`DELETE FROM devices`)
+		s.exec(`UPDATE kept_devices SET id = $1`, string(deviceN(2).ID))
+		s.exec(`INSERT INTO devices SELECT * FROM kept_devices`)
+		s.restart(options)
+		for _, pin := range []string{"", fmt.Sprintf("sha256:%064x", 66)} {
+			_, err := s.RenewDevice(t.Context(), fleet.Renewal{Device: deviceN(2).ID, APIKey: fleet.NewSecret("forged"),
+				APIPort: 8384, Pin: pin})
+			wantCode(t, err, fleet.CodeConflict)
+			word := fleet.AgentWord{Pin: pin, Observe: true}
+			wantCode(t, s.HeedAgent(t.Context(), deviceN(2).ID, word), fleet.CodeConflict)
+		}
+		s.wantAltered("after a renewal", d.Label)
+		_, err := s.TrustDevice(t.Context(), deviceN(2).ID, "")
+		wantCode(t, err, fleet.CodeConflict)
+	})
+}
+
+// A device that only its agent reaches was reached directly after a change of its row.
+func TestTheWayOfADeviceIsProven(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := newTampered(t, options)
+		for n, way := range []fleet.Way{fleet.WayAgent, fleet.WayAuto, fleet.WayDirect} {
+			settings := must(s.DeviceSettings(t.Context(), s.pinned(n+1).ID))(t)
+			settings.Way = way
+			must(s.PutDeviceSettings(t.Context(), deviceN(n+1).ID, settings, nil))(t)
+		}
+		s.restart(options)
+		s.wantAltered("as Muster wrote them")
+		s.exec(`UPDATE devices SET way = 'direct'`)
+		s.restart(options)
+		s.wantAltered("changed", "device 1", "device 2")
+	})
+}
+
+func TestTheSumOfADeviceOfBeforeItHadAWayIsTheSame(t *testing.T) {
+	d := &fleet.Registered{Device: deviceN(1)}
+	before := sumOf(deviceRows, string(d.ID), d.APIKey.Reveal(), d.APIAddress, fmt.Sprint(d.APIPort), "false", "", "")
+	if got := deviceSum(d); got != before {
+		t.Errorf("got %s, want %s", got, before)
+	}
+}
+
+// An administrator could not trust a device again that came by its agent, and of which Muster had no API key yet.
+func TestAnAlteredDeviceWithoutAPIKeyIsProvenByAPin(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := newTampered(t, options)
+		d := must(s.EnrollDevice(t.Context(), enrolling(1, enrollKey(t, s.Store, 1, 9))))(t)
+		s.exec(`UPDATE devices SET api_address = '192.0.2.66'`)
+		s.restart(options)
+		s.wantAltered("at first", d.Label)
+		must(s.TrustDevice(t.Context(), d.ID, fmt.Sprintf("sha256:%064x", 1)))(t)
+		s.restart(options)
+		s.wantAltered("trusted")
+	})
+}
+
+func TestAnAgentTellsThePinOfItsDaemonAndThatItObserves(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := newTampered(t, options)
+		id, pin := s.pinned(1).ID, fmt.Sprintf("sha256:%064x", 2)
+		for _, word := range []fleet.AgentWord{{}, {Pin: pin}, {Pin: pin}, {Observe: true}, {Pin: pin}} {
+			if err := s.HeedAgent(t.Context(), id, word); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.restart(options)
+		s.wantAltered("after a restart")
+		got := must(s.DeviceSettings(t.Context(), id))(t)
+		if got.Pin != pin || got.PinOrigin != fleet.PinGiven || got.Way != fleet.WayAgent {
+			t.Errorf("got %+v", got)
+		}
+		told := slices.DeleteFunc(s.entries(), func(e fleet.AuditEntry) bool { return e.What != "device.agent" })
+		if len(told) != 2 {
+			t.Errorf("the audit has %+v", told)
+		}
+	})
+}

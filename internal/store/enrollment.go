@@ -227,7 +227,7 @@ func (s *Store) RenewDevice(ctx context.Context, r fleet.Renewal) (fleet.Device,
 			return fleet.Device{}, err
 		case current == nil:
 			return fleet.Device{}, noDevice(r.Device)
-		case current.Altered && r.Pin == "":
+		case current.Altered: // its own key proves the device, not that an administrator let it in
 			return fleet.Device{}, alteredDevice(r.Device)
 		}
 		is := current.Device
@@ -235,7 +235,7 @@ func (s *Store) RenewDevice(ctx context.Context, r fleet.Renewal) (fleet.Device,
 		if r.APIAddress != nil {
 			is.APIAddress = *r.APIAddress
 		}
-		if is != current.Device || current.Altered {
+		if is != current.Device {
 			t.record("device.renew", string(r.Device), "by the device's own key")
 			if is, err = t.replaceDevice(current, is); err != nil {
 				return is, err

@@ -33,7 +33,7 @@ func (t *tx) givePin(id fleet.DeviceID, pin string) (fleet.DeviceSettings, error
 	t.touch(id)
 	is := row.Registered
 	if row.Altered {
-		if pin == "" || is.APIKey.IsZero() {
+		if pin == "" || is.APIKey.IsZero() && !row.keyless {
 			return settings, alteredDevice(id)
 		}
 		settings.AllowPlain = false
@@ -41,6 +41,26 @@ func (t *tx) givePin(id fleet.DeviceID, pin string) (fleet.DeviceSettings, error
 	}
 	is.Settings = settings
 	return settings, t.updateDevice(row, is)
+}
+
+// HeedAgent keeps what the agent of a device, proven by the device's own key, tells of its daemon.
+func (s *Store) HeedAgent(ctx context.Context, id fleet.DeviceID, word fleet.AgentWord) error {
+	_, err := write(ctx, s, "heed agent", func(t *tx) (none struct{}, err error) {
+		row, err := t.registered(id)
+		if err != nil {
+			return none, err
+		}
+		if row.Altered {
+			return none, alteredDevice(id)
+		}
+		settings := row.Settings.WithWord(word)
+		if settings == row.Settings {
+			return none, nil
+		}
+		t.record("device.agent", string(id), describe(settings))
+		return none, t.putSettings(row, settings)
+	})
+	return err
 }
 
 // observeProven keeps the certificate behind which a device answered. On first use, and where none is pinned, it

@@ -3,6 +3,8 @@ package tunnel
 import (
 	"strings"
 	"unicode"
+
+	"muster/internal/fleet"
 )
 
 const (
@@ -18,6 +20,9 @@ func (h Hello) bounded() Hello {
 	}
 	if len(h.Key) > maxKeyBytes {
 		h.Key = ""
+	}
+	if pin, err := fleet.ParsePin(h.Pin); err != nil || pin != h.Pin {
+		h.Pin = ""
 	}
 	return h
 }

@@ -31,7 +31,7 @@ const (
 const MaxMessageBytes = 16 << 10
 
 // Hello is what an agent tells of its machine. The manager takes the device ID from the certificate, and believes
-// nothing of this.
+// the rest as far as it is about this device: a pin is where the device's own API key goes.
 type Hello struct {
 	Name    string `json:"name"`              // host name
 	System  string `json:"system"`            // GOOS/GOARCH
@@ -39,6 +39,7 @@ type Hello struct {
 	APIPort int    `json:"apiPort"`           // on which the daemon answers on its own machine
 	Observe bool   `json:"observe,omitempty"` // the agent lets nothing change its daemon
 	Key     string `json:"key,omitempty"`     // enrol key, while the device is not accepted
+	Pin     string `json:"pin,omitempty"`     // "sha256:<hex>" of the certificate of the daemon's API, from its home
 }
 
 // State tells an agent how the manager regards its device.

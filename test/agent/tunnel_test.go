@@ -220,6 +220,7 @@ func TestADaemonBehindNATIsManagedByItsAgent(t *testing.T) {
 		device.APIPort != int64(w.daemon.Port) {
 		t.Errorf("the record is %+v, %v", device, err)
 	}
+	w.hasPinOfAgent()
 
 	w.server.Kill()
 	w.server = server.Start(t, w.options)
@@ -255,6 +256,19 @@ func TestADaemonBehindNATIsManagedByItsAgent(t *testing.T) {
 		return "no write was refused"
 	})
 	w.hasRate(4444)
+	settings, err := w.server.Client.DeviceSettings(t.Context(), string(w.daemon.ID))
+	if err != nil || settings.Way != string(fleet.WayAgent) {
+		t.Errorf("the daemon may only be observed, and the settings are %+v, %v", settings, err)
+	}
+}
+
+// The API key of a device that its agent had proven went to the first certificate that answered elsewhere.
+func (w *world) hasPinOfAgent() {
+	w.Helper()
+	settings, err := w.server.Client.DeviceSettings(w.Context(), string(w.daemon.ID))
+	if err != nil || settings.Pin != w.daemon.Pin() {
+		w.Errorf("the settings are %+v, %v; want the pin %s", settings, err, w.daemon.Pin())
+	}
 }
 
 // sync shares a folder between the daemon and one that is reached directly, and waits until a file arrives.
@@ -322,5 +336,25 @@ func TestAnEnrolKeyHasADeviceAcceptedAtOnce(t *testing.T) {
 	}
 	if w.logged(key.Key) {
 		t.Error("the agent's log has the enrol key")
+	}
+}
+
+// With the API key of a daemon that may only be observed, the server could change it as soon as the agent was gone.
+func TestTheAPIKeyOfAnObservedDaemonIsNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorldIn(t, nil)
+	w.startAgent("--observe")
+	w.accept()
+	w.server.WaitConnection(w.daemon.ID, fleet.Online)
+	server.Until(t, func() string {
+		settings, err := w.server.Client.DeviceSettings(t.Context(), string(w.daemon.ID))
+		if err != nil || settings.Way != string(fleet.WayAgent) || settings.Pin != w.daemon.Pin() {
+			return fmt.Sprintf("the settings are %+v, %v", settings, err)
+		}
+		return ""
+	})
+	w.server.WaitState(w.daemon.ID, "kept", func(s api.DeviceState) bool { return s.Configuration != "" })
+	if device, err := w.server.Client.Device(t.Context(), string(w.daemon.ID)); err != nil || device.APIKey != "" {
+		t.Errorf("the record is %+v, %v", device, err)
 	}
 }

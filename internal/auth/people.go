@@ -53,7 +53,7 @@ type PeopleOptions struct {
 	Store     PeopleStore
 	Log       *slog.Logger
 	Now       func() time.Time     // nil: time.Now
-	Uptime    func() time.Duration // of a clock that no one sets, for limits; nil: since NewPeople
+	Uptime    func() time.Duration // of a clock that cannot be set, for limits; nil: since NewPeople
 	DeviceKey []byte               // authenticates device cookies
 	Idle      time.Duration        // ends a session that was not used for so long; 0: a day
 	Life      time.Duration        // ends a session after its log-in; 0: a week
@@ -80,7 +80,7 @@ func NewPeople(o PeopleOptions) *People {
 		o.Now = time.Now
 	}
 	if o.Uptime == nil {
-		began := time.Now() // with a reading of the clock that no one sets
+		began := time.Now() // with a reading of the clock that cannot be set
 		o.Uptime = func() time.Duration { return time.Since(began) }
 	}
 	if o.Idle == 0 {

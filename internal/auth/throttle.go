@@ -26,8 +26,8 @@ var (
 )
 
 // throttle limits the attempts to log in. It is memory of this process only: a restart forgives what was tried. Its
-// time is the uptime, which no one sets: a clock that is set back keeps nobody out for the difference, and one that is
-// set forward forgives nothing.
+// time is the uptime, which cannot be set: after the clock is set back no client waits for the difference, and setting
+// it forward ends no limit early.
 //
 // A client that logged in to an account before proves that with its device cookie, and has a limit of its own: what
 // others try does not keep it out.

@@ -115,10 +115,9 @@ func (c *taggedDevices) named() string {
 	return fmt.Sprintf("%d devices", len(c.Devices))
 }
 
-type deviceTagCommand struct{ taggedDevices }
-
-// Run puts a tag on devices, in one generation.
-func (c *deviceTagCommand) Run(ctx context.Context, env *environment) error {
+// ask shows what the tag on, or off, the devices would change, and makes that in one generation.
+func (c *taggedDevices) ask(ctx context.Context, env *environment, question string,
+	change func([]api.WhatIfTag) api.WhatIfTags) error {
 	server, err := c.client()
 	if err != nil {
 		return err
@@ -127,24 +126,24 @@ func (c *deviceTagCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	return c.make(ctx, env, server, api.WhatIf{Tags: &api.WhatIfTags{Added: all}},
-		fmt.Sprintf("Put the tag %q on %s?", printable(c.Tag), c.named()))
+	tags := change(all)
+	return c.make(ctx, env, server, api.WhatIf{Tags: &tags}, fmt.Sprintf(question, printable(c.Tag), c.named()))
+}
+
+type deviceTagCommand struct{ taggedDevices }
+
+// Run puts a tag on devices.
+func (c *deviceTagCommand) Run(ctx context.Context, env *environment) error {
+	return c.ask(ctx, env, "Put the tag %q on %s?",
+		func(all []api.WhatIfTag) api.WhatIfTags { return api.WhatIfTags{Added: all} })
 }
 
 type deviceUntagCommand struct{ taggedDevices }
 
-// Run takes a tag off devices, in one generation.
+// Run takes a tag off devices.
 func (c *deviceUntagCommand) Run(ctx context.Context, env *environment) error {
-	server, err := c.client()
-	if err != nil {
-		return err
-	}
-	all, err := c.taggings(ctx, server)
-	if err != nil {
-		return err
-	}
-	return c.make(ctx, env, server, api.WhatIf{Tags: &api.WhatIfTags{Removed: all}},
-		fmt.Sprintf("Take the tag %q off %s?", printable(c.Tag), c.named()))
+	return c.ask(ctx, env, "Take the tag %q off %s?",
+		func(all []api.WhatIfTag) api.WhatIfTags { return api.WhatIfTags{Removed: all} })
 }
 
 type deviceDeleteCommand struct {

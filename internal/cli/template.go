@@ -80,21 +80,17 @@ func templateNamed(ctx context.Context, server *client.Client, name string) (api
 		return api.Template{}, err
 	}
 	found, err := withLabel(all, name)
-	if err != nil || found != nil {
-		return or(found), err
+	switch {
+	case err != nil:
+		return api.Template{}, err
+	case found != nil:
+		return *found, nil
 	}
 	if i := slices.IndexFunc(all, func(t api.Template) bool { return strconv.FormatInt(t.ID, 10) == name }); i >= 0 {
 		return all[i], nil
 	}
 	return api.Template{}, &fleet.Error{Code: fleet.CodeNotFound,
 		Message: fmt.Sprintf("no template has the label or ID %q", name), Hint: "`muster template list` lists all."}
-}
-
-func or(t *api.Template) (value api.Template) {
-	if t != nil {
-		value = *t
-	}
-	return value
 }
 
 // withLabel is the template with a label; nil: there is none. Two of them are an error.

@@ -35,7 +35,7 @@ type SignOn struct {
 
 // SignedOut ends sessions whose person has logged out at the provider.
 type SignedOut struct {
-	Person  Identity // without a subject: whoever has the session
+	Person  Identity // without a subject: every person with the session
 	Session string   // hash of the session at the provider; "": all of the person
 
 	Token      string    // hash of what the provider said; it counts once

@@ -188,7 +188,7 @@ func (l *waitingList) pending() error {
 		}
 		g, isNew := l.group(string(cause), info, string(asks.From), asks.Folder)
 		if isNew {
-			g.Subject, g.Reason, g.Next = subject, reason, "Accept it, or dismiss it: whoever asks may ask again."
+			g.Subject, g.Reason, g.Next = subject, reason, "Accept it, or dismiss it: the device may ask again."
 			g.Actions = pendingActions(asks)
 		}
 		detail := ""

@@ -25,7 +25,7 @@ const (
 type LogOut struct {
 	ID      string         // of the token, which counts once
 	Until   time.Time      // when the token is too old anyway
-	Person  fleet.Identity // without a subject: whoever has the session
+	Person  fleet.Identity // without a subject: every person with the session
 	Session string         // at the provider; "": all of the person
 }
 

@@ -1,7 +1,6 @@
 package enroll_test
 
 import (
-	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"net/http"
@@ -52,18 +51,8 @@ type site struct {
 func (s *site) agent(key string) {
 	s.t.Helper()
 	s.stop()
-	a, err := agent.New(agent.Options{Server: s.URL, Home: s.daemon.Home, CA: s.cert, Key: fleet.NewSecret(key),
-		Version: "test"})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = a.Run(ctx)
-	}()
-	s.stop = func() { cancel(); <-ended }
+	s.stop = server.StartAgent(s.t, agent.Options{Server: s.URL, Home: s.daemon.Home, CA: s.cert,
+		Key: fleet.NewSecret(key), Version: "test"})
 }
 
 // waitAsking waits until the device is listed in a state.

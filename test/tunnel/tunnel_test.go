@@ -3,7 +3,6 @@
 package tunnel_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -82,18 +81,8 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) startAgent(observe bool) {
 	w.t.Helper()
-	a, err := agent.New(agent.Options{Server: w.URL, Home: w.daemon.Home, CA: w.cert, Observe: observe, Version: "test",
-		Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = a.Run(ctx)
-	}()
-	w.stop = func() { cancel(); <-ended }
+	w.stop = server.StartAgent(w.t, agent.Options{Server: w.URL, Home: w.daemon.Home, CA: w.cert,
+		Observe: observe, Version: "test", Log: slog.New(slog.DiscardHandler)})
 }
 
 func (w *world) waitFoundBy(way string) {

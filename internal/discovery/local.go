@@ -18,7 +18,8 @@ import (
 const (
 	announcementLife = 90 * time.Second // Syncthing repeats it every 30 s
 	maxStrangers     = 4096             // devices that were not asked for, whose announcements are kept
-	maxSenders       = 4                // per device: who says that it is here
+	maxHeard         = 8                // announcements that are kept of one device
+	maxOfSender      = 2                // of these from one sender
 	maxPacketBytes   = 64 << 10
 	listenAgain      = time.Minute
 	pruneEvery       = time.Second
@@ -74,11 +75,35 @@ func (l *announcements) hear(packet []byte, from netip.Addr) {
 	if _, known := l.heard[id]; !known && !wanted && !l.room() {
 		return
 	}
-	others := slices.DeleteFunc(l.heard[id], func(a announcement) bool { return a.from == from })
-	if len(others) >= maxSenders {
-		others = slices.Delete(others, 0, len(others)-maxSenders+1)
+	l.heard[id] = latest(append(l.heard[id], announcement{l.now(), from, usable}))
+}
+
+// latest drops what the last announcement replaces: the same one, and the oldest beyond the bounds. A sender's address
+// can be forged, so two different announcements of one sender stay beside each other.
+func latest(all []announcement) []announcement {
+	last := all[len(all)-1]
+	all = slices.DeleteFunc(all[:len(all)-1], func(a announcement) bool {
+		return a.from == last.from && slices.Equal(a.addresses, last.addresses)
+	})
+	ofSender := func(a announcement) bool { return a.from == last.from }
+	if count(all, ofSender) >= maxOfSender {
+		oldest := slices.IndexFunc(all, ofSender)
+		all = slices.Delete(all, oldest, oldest+1)
 	}
-	l.heard[id] = append(others, announcement{l.now(), from, usable})
+	if len(all) >= maxHeard {
+		all = slices.Delete(all, 0, len(all)-maxHeard+1)
+	}
+	return append(all, last)
+}
+
+func count(all []announcement, matches func(announcement) bool) int {
+	n := 0
+	for _, a := range all {
+		if matches(a) {
+			n++
+		}
+	}
+	return n
 }
 
 // room tells whether one more device can be kept, after those that fell silent are gone. The caller holds mu.

@@ -115,11 +115,28 @@ func TestOneSenderCannotPushOutAnother(t *testing.T) {
 		d.local.hear(packet("a", fmt.Sprintf("tcp://192.0.2.%d:22000", i)), netip.MustParseAddr("192.168.1.66"))
 	}
 	var hosts []string
-	for range 2 {
+	for range 1 + maxOfSender {
 		hosts = append(hosts, mustResolve(t, d, device).Host)
 		clock.forward(time.Second)
 	}
 	if !slices.Contains(hosts, "192.168.1.7") || !slices.Contains(hosts, "192.0.2.99") {
+		t.Errorf("got %v", hosts)
+	}
+}
+
+// The sender of a UDP packet is easily forged: the device's own announcement was lost when another one followed that
+// named its sender.
+func TestAForgedSenderDoesNotReplaceTheDevicesOwnAnnouncement(t *testing.T) {
+	d, clock := newDiscovery(t, Options{Servers: []string{silentServer(t)}, LocalPort: 21027})
+	sender := netip.MustParseAddr("192.168.1.7")
+	var hosts []string
+	for range 3 {
+		d.local.hear(packet("a", "tcp://:22000"), sender)
+		d.local.hear(packet("a", "tcp://192.0.2.66:22000"), sender)
+		hosts = append(hosts, mustResolve(t, d, deviceOf("a")).Host)
+		clock.forward(time.Second)
+	}
+	if !slices.Contains(hosts, "192.168.1.7") || !slices.Contains(hosts, "192.0.2.66") {
 		t.Errorf("got %v", hosts)
 	}
 }

@@ -31,7 +31,7 @@ func (a *agentTunnel) RoundTrip(r *http.Request) (*http.Response, error) {
 	go func() {
 		a.handler(w, r)
 		w.WriteHeader(http.StatusOK)
-		_ = writer.Close()
+		_ = writer.CloseWithError(r.Context().Err()) // nil: the answer is whole
 	}()
 	stop := context.AfterFunc(r.Context(), func() { _ = writer.CloseWithError(r.Context().Err()) })
 	select {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"net"
 
 	"muster/internal/discovery"
 	"muster/internal/fleet"
@@ -15,8 +16,12 @@ func (a *App) newDiscovery() (*discovery.Discovery, error) {
 	if a.o.Demo > 0 && len(servers) == 0 {
 		servers = []string{discovery.Off}
 	}
+	own := []net.Addr{a.socket.Addr()}
+	if a.forAgents != nil {
+		own = append(own, a.forAgents.Addr())
+	}
 	return discovery.New(discovery.Options{
-		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listener: a.socket.Addr(),
+		Servers: servers, AllowLocal: a.o.DiscoveryAllowLocal, Listeners: own,
 		LocalPort: discovery.DefaultLocalPort, Log: a.log,
 	})
 }

@@ -194,11 +194,8 @@ func embedded(ip netip.Addr) (netip.Addr, bool) {
 	return netip.AddrFrom4(inner), true
 }
 
-// isOwn tells whether an address is that of our own listener, which may listen on every address of this machine.
+// isOwn tells whether an address is that of a listener of our own, which may listen on every address of this machine.
 func isOwn(at netip.AddrPort, listener net.Addr) bool {
-	if listener == nil {
-		return false
-	}
 	own, err := netip.ParseAddrPort(listener.String())
 	if err != nil || own.Port() != at.Port() {
 		return false

@@ -139,7 +139,8 @@ func TestNoDiscoveredAddressLeadsToMusterItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, _ := newDiscovery(t, Options{Servers: []string{"none"}, AllowLocal: true,
-				Listener: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.listens))})
+				Listeners: []net.Addr{net.TCPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.9:9999")),
+					net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.listens))}})
 			if strings.HasPrefix(c.listens, "[::]") {
 				for _, a := range interfaces {
 					c.refused = append(c.refused, net.JoinHostPort(a.(*net.IPNet).IP.String(), "2525"))

@@ -29,10 +29,10 @@ const Off = "none"
 
 // Options say where to look.
 type Options struct {
-	Servers    []string // URLs as Syncthing has them, ?id=, ?insecure, ?noannounce, ?nolookup; none: PublicServer
-	AllowLocal bool     // answers may be loopback and link-local addresses: one host, tests
-	Listener   net.Addr // of our own API, where no device is; nil: there is none
-	LocalPort  int      // UDP port on which local announcements are heard, 0: they are not
+	Servers    []string   // URLs as Syncthing has them, ?id=, ?insecure, ?noannounce, ?nolookup; none: PublicServer
+	AllowLocal bool       // answers may be loopback and link-local addresses: one host, tests
+	Listeners  []net.Addr // our own, of the API and of agents, where no device is
+	LocalPort  int        // UDP port on which local announcements are heard, 0: they are not
 	Log        *slog.Logger
 }
 
@@ -61,7 +61,7 @@ const (
 type Discovery struct {
 	off        bool
 	allowLocal bool
-	listener   net.Addr
+	listeners  []net.Addr
 	localPort  int
 	log        *slog.Logger
 	now        func() time.Time
@@ -81,7 +81,7 @@ func New(o Options) (*Discovery, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Discovery{
-		allowLocal: o.AllowLocal, listener: o.Listener, localPort: o.LocalPort,
+		allowLocal: o.AllowLocal, listeners: o.Listeners, localPort: o.LocalPort,
 		log: o.Log.With(logkey.Component, "discovery"), now: time.Now,
 		devices: map[fleet.DeviceID]*inquiry{}, urgent: map[fleet.DeviceID]time.Time{},
 	}
@@ -164,7 +164,7 @@ func (d *Discovery) Control(_, address string, _ syscall.RawConn) error {
 		return err
 	}
 	why := RefuseIP(at.Addr(), d.allowLocal)
-	if why == "" && isOwn(at, d.listener) {
+	if why == "" && slices.ContainsFunc(d.listeners, func(own net.Addr) bool { return isOwn(at, own) }) {
 		why = "Muster itself"
 	}
 	if why == "" {

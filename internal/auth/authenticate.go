@@ -30,9 +30,10 @@ type Authenticator struct {
 	keys   EnrollKeys // nil: there are none
 }
 
-// EnrollKeys recognises enrol keys. Recognise answers forbidden for a key that is not known, or registers no device.
+// EnrollKeys recognises enrol keys. RecogniseFrom answers forbidden for a key that is not known, or registers no device,
+// and too_many where too many of the first kind came from an address.
 type EnrollKeys interface {
-	Recognise(ctx context.Context, text string) (fleet.EnrollKey, error)
+	RecogniseFrom(ctx context.Context, text, address string) (fleet.EnrollKey, error)
 }
 
 // ErrAltered is the cause where a token is refused because its row in the database was not written by Muster.
@@ -52,7 +53,8 @@ func (a *Authenticator) WithEnrollKeys(keys EnrollKeys) *Authenticator {
 // Authenticate is who sends the request. The error is unauthorized without a credential or with one that is not known.
 // A header counts, and a cookie only without one; nothing else of a request is looked at, least of all its URL, which
 // is written to logs. Wrong tokens are not counted: a token has 256 bits, and many programs behind one address may
-// share an old one. Where the cause of the error is ErrAltered the principal has the name of the token, and no role.
+// share an old one; wrong enrol keys are. Where the cause of the error is ErrAltered the principal has the name of the
+// token, and no role.
 func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 	secret, kind, err := credential(r)
 	if err != nil {
@@ -65,7 +67,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 		return Principal{}, unauthorized("this cookie holds no session")
 	}
 	if strings.HasPrefix(secret, fleet.EnrollKeyPrefix) && a.keys != nil {
-		return a.enrollKey(r.Context(), secret)
+		return a.enrollKey(r, secret)
 	}
 	p, ok, err := a.tokens.Principal(r.Context(), secret)
 	if err != nil {
@@ -79,8 +81,12 @@ func (a *Authenticator) Authenticate(r *http.Request) (Principal, error) {
 }
 
 // enrollKey is the principal of an enrol key. One that is known, and registers no device any more, is unauthorized too.
-func (a *Authenticator) enrollKey(ctx context.Context, text string) (Principal, error) {
-	key, err := a.keys.Recognise(ctx, text)
+func (a *Authenticator) enrollKey(r *http.Request, text string) (Principal, error) {
+	address, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		address = r.RemoteAddr
+	}
+	key, err := a.keys.RecogniseFrom(r.Context(), text, address)
 	if e := (*fleet.Error)(nil); errors.As(err, &e) && e.Code == fleet.CodeForbidden {
 		return Principal{}, &fleet.Error{Code: fleet.CodeUnauthorized, Message: e.Message, Hint: e.Hint}
 	}

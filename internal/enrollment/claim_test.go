@@ -129,7 +129,7 @@ func TestOthersDoNotKeepADeviceFromRenewing(t *testing.T) {
 
 func TestLimitsTakeBoundedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimit(1, time.Second)
+		l := newLimit(1, time.Second, "")
 		for n := range 2 * maxCounted {
 			_ = l.take(fmt.Sprint(n))
 		}

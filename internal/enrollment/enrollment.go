@@ -57,6 +57,7 @@ type Enrollments struct {
 	o        Options
 	log      *slog.Logger
 	renewals struct{ ofAddress, ofDevice *limit }
+	guesses  *guesses
 
 	mu         sync.Mutex
 	waiting    map[fleet.DeviceID]*request // guarded by mu
@@ -77,8 +78,9 @@ func New(o Options) *Enrollments {
 		o.Now = time.Now
 	}
 	e := &Enrollments{o: o, log: o.Log.With(logkey.Component, "enrollment"), waiting: map[fleet.DeviceID]*request{}}
-	e.renewals.ofAddress = newLimit(renewalsOfAddress, renewalsOfAddressEach)
-	e.renewals.ofDevice = newLimit(renewalsOfDevice, renewalsOfDeviceEach)
+	e.renewals.ofAddress = newLimit(renewalsOfAddress, renewalsOfAddressEach, tooManyRenewals)
+	e.renewals.ofDevice = newLimit(renewalsOfDevice, renewalsOfDeviceEach, tooManyRenewals)
+	e.guesses = newGuesses()
 	return e
 }
 

@@ -17,6 +17,7 @@ const (
 	renewalsOfAddressEach = time.Second
 	renewalsOfDevice      = 6
 	renewalsOfDeviceEach  = 10 * time.Second
+	tooManyRenewals       = "too many renewals came from this address or device"
 )
 
 // maxCounted bounds how many addresses or devices are counted by themselves.
@@ -26,13 +27,14 @@ const maxCounted = 4096
 type limit struct {
 	burst    int
 	interval time.Duration
+	message  string // of the refusal
 
 	mu sync.Mutex
 	of map[string]*rate.Limiter // guarded by mu
 }
 
-func newLimit(burst int, interval time.Duration) *limit {
-	return &limit{burst: burst, interval: interval, of: map[string]*rate.Limiter{}}
+func newLimit(burst int, interval time.Duration, message string) *limit {
+	return &limit{burst: burst, interval: interval, message: message, of: map[string]*rate.Limiter{}}
 }
 
 // take counts a request, or answers too_many and counts nothing.
@@ -45,10 +47,23 @@ func (l *limit) take(origin string) error {
 		return nil
 	}
 	turn.Cancel()
+	return l.refusal(wait)
+}
+
+// check answers too_many where take would. It counts nothing.
+func (l *limit) check(origin string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if missing := 1 - l.limiter(origin).Tokens(); missing > 0 {
+		return l.refusal(time.Duration(missing * float64(l.interval)))
+	}
+	return nil
+}
+
+func (l *limit) refusal(wait time.Duration) error {
 	seconds := int(math.Ceil(wait.Seconds()))
 	return &fleet.Error{Code: fleet.CodeTooMany, RetryAfter: time.Duration(seconds) * time.Second,
-		Message: "too many renewals came from this address or device",
-		Hint:    fmt.Sprintf("Try again in %d seconds.", seconds)}
+		Message: l.message, Hint: fmt.Sprintf("Try again in %d seconds.", seconds)}
 }
 
 // limiter is that of an origin. Where there are too many, those that are as good as new are forgotten; if none is, all

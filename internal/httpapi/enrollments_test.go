@@ -421,3 +421,22 @@ func TestARegisteredDeviceRenewsItsOwnPin(t *testing.T) {
 		t.Errorf("got %s", audit)
 	}
 }
+
+// One address could try as many enrol keys as it liked.
+func TestEnrolKeysWereGuessedWithoutALimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	guess := func(n int) call {
+		return call{method: http.MethodPost, path: Prefix + "/enroll", body: "{}",
+			token: fmt.Sprintf("%s%052d", fleet.EnrollKeyPrefix, n)}
+	}
+	w.problem(http.StatusUnauthorized, guess(0))
+	status := 0
+	for n := 1; n < 500 && status != http.StatusTooManyRequests; n++ {
+		status = w.do(guess(n)).StatusCode
+	}
+	if status != http.StatusTooManyRequests {
+		t.Errorf("got %d after 500 guesses", status)
+	}
+	w.want(http.StatusOK, call{method: http.MethodGet, path: Prefix + "/devices"}) // a token is no enrol key
+}

@@ -25,6 +25,16 @@ var endings = [...]struct {
 	{"closed", errClosed}, {"failed", nil},
 }
 
+// cutOffFor is what an agent did for which its tunnel was cut off; nil where there is nothing to tell.
+func cutOffFor(err error) error {
+	for _, reason := range []error{errFlood, errProtocol, errSilent} {
+		if errors.Is(err, reason) {
+			return reason
+		}
+	}
+	return nil
+}
+
 func (h *Hub) count(err error) {
 	for i, e := range endings {
 		if e.err == nil || errors.Is(err, e.err) {

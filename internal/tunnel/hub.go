@@ -70,6 +70,7 @@ type Hub struct {
 	stopped bool                       // nothing is added to serving any more
 	open    map[*Tunnel]bool           // that are served
 	tunnels map[fleet.DeviceID]*Tunnel // of them, those whose Hello was read
+	cutOff  map[fleet.DeviceID]error   // why the last tunnel of an accepted device was ended, where its agent misbehaved
 }
 
 // New makes a Hub without tunnels.
@@ -82,7 +83,8 @@ func New(o Options) *Hub {
 	}
 	o.Limits = o.Limits.withDefaults()
 	return &Hub{o: o, log: o.Log.With(logkey.Component, "tunnel"), transport: newTransport(),
-		crowds: newCrowds(o.Limits), open: map[*Tunnel]bool{}, tunnels: map[fleet.DeviceID]*Tunnel{}}
+		crowds: newCrowds(o.Limits), open: map[*Tunnel]bool{}, tunnels: map[fleet.DeviceID]*Tunnel{},
+		cutOff: map[fleet.DeviceID]error{}}
 }
 
 // Run ends all tunnels when ctx ends, and waits for that.
@@ -153,7 +155,7 @@ func deviceOf(state tls.ConnectionState) (fleet.DeviceID, error) {
 }
 
 // attend admits a tunnel and keeps it until it ends. The error says why it ended.
-func (h *Hub) attend(ctx context.Context, t *Tunnel) error {
+func (h *Hub) attend(ctx context.Context, t *Tunnel) (err error) {
 	if err := h.arrive(t); err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func (h *Hub) attend(ctx context.Context, t *Tunnel) error {
 		return ended(ctx, err)
 	}
 	defer h.changed(t.device)
-	defer h.release(t)
+	defer func() { h.release(t, err) }()
 	if err := h.admit(ctx, t); err != nil {
 		return ended(ctx, err)
 	}
@@ -215,10 +217,15 @@ func (h *Hub) claim(ctx context.Context, t *Tunnel) error {
 	}
 }
 
-// release ends the claim of a tunnel.
-func (h *Hub) release(t *Tunnel) {
+// release ends the claim of a tunnel, and remembers why it ended.
+func (h *Hub) release(t *Tunnel, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if reason := cutOffFor(err); reason != nil && t.status.State == Accepted {
+		h.cutOff[t.device] = reason
+	} else {
+		delete(h.cutOff, t.device)
+	}
 	if h.tunnels[t.device] == t {
 		delete(h.tunnels, t.device)
 	}
@@ -326,8 +333,12 @@ func (h *Hub) Connected(device fleet.DeviceID) (*Tunnel, error) {
 	if t := h.tunnels[device]; t != nil && t.status.State == Accepted {
 		return t, nil
 	}
-	return nil, &fleet.Error{Code: fleet.CodeUnavailable, Message: "the device's agent is not connected",
+	e := &fleet.Error{Code: fleet.CodeUnavailable, Message: "the device's agent is not connected",
 		Hint: "Check that `muster agent` runs on the daemon's machine: `muster agent status`."}
+	if reason := h.cutOff[device]; reason != nil {
+		e.Message += "; its last connection was cut off: " + reason.Error()
+	}
+	return nil, e
 }
 
 // Info is the tunnel of a device, accepted or not.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -63,8 +64,9 @@ type inventoryPart struct {
 	registry *fleet.Registry
 	common   any
 	rows     map[fleet.DeviceID]*inventoryRow
-	order    []*inventoryRow // by label, then ID
-	version  uint64          // another one, of no part before, when a row becomes another one
+	sorted   []fleet.DeviceID // of the rows, by label, then ID; nil: to be sorted
+	order    []*inventoryRow  // the rows in that order; nil: one became another one
+	version  uint64           // another one, of no part before, when a row becomes another one
 	answers  map[string]*inventoryAnswer
 }
 
@@ -92,10 +94,13 @@ func (v *Inventory) part(scope fleet.Scope) *inventoryPart {
 	return p
 }
 
-// takeMarks are the devices that were marked since the last call. The map is the caller's.
+// takeMarks are the devices that were marked since the last call; nil: none. The map is the caller's.
 func (v *Inventory) takeMarks(p *inventoryPart) map[fleet.DeviceID]bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if len(p.marked) == 0 {
+		return nil
+	}
 	marked := p.marked
 	p.marked = map[fleet.DeviceID]bool{}
 	return marked
@@ -121,7 +126,7 @@ func (v *Inventory) answer(ctx context.Context, registry *fleet.Registry, q inve
 	if known := p.answers[q.text]; known != nil {
 		return known, nil
 	}
-	made, err := q.answer(p.order)
+	made, err := q.answer(p.inOrder())
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +143,7 @@ func (v *Inventory) allRows(ctx context.Context, registry *fleet.Registry) ([]*i
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	err := v.refresh(ctx, p, registry)
-	return p.order, err
+	return p.inOrder(), err
 }
 
 // row is that of one device now; nil for one that is not in the caller's scope.
@@ -167,6 +172,8 @@ func (v *Inventory) refresh(ctx context.Context, p *inventoryPart, registry *fle
 			stale[id] = true
 		}
 	case p.registry != registry:
+		stale = map[fleet.DeviceID]bool{}
+		maps.Copy(stale, marked)
 		for id, is := range registry.Devices {
 			if !sameRegistered(p.registry.Devices[id], is) {
 				stale[id] = true
@@ -230,17 +237,19 @@ func sameRegistered(was, is *fleet.Registered) bool {
 }
 
 // put puts rows in the place of older ones, and tells whether any is another one. A nil row is of a device that is
-// registered no more. The caller holds p.mu.
+// registered no more. It costs what there is in fresh, unless the registry is another one. The caller holds p.mu.
 func (p *inventoryPart) put(registry *fleet.Registry, fresh map[fleet.DeviceID]*inventoryRow) (changed bool) {
 	moved := p.rows == nil
 	changed = moved
 	if p.rows == nil {
 		p.rows = map[fleet.DeviceID]*inventoryRow{}
 	}
-	for id := range p.rows {
-		if registry.Devices[id] == nil {
-			delete(p.rows, id)
-			changed, moved = true, true
+	if p.registry != registry {
+		for id := range p.rows {
+			if registry.Devices[id] == nil {
+				delete(p.rows, id)
+				changed, moved = true, true
+			}
 		}
 	}
 	for id, row := range fresh {
@@ -254,25 +263,32 @@ func (p *inventoryPart) put(registry *fleet.Registry, fresh map[fleet.DeviceID]*
 		p.rows[id], changed = row, true
 	}
 	p.registry = registry
-	if !changed {
-		return false
-	}
-	p.answers = map[string]*inventoryAnswer{}
 	if moved {
-		p.order = p.order[:0:0]
-		for _, device := range sortedDevices(registry) {
+		p.sorted = nil
+	}
+	if changed {
+		p.order, p.answers = nil, map[string]*inventoryAnswer{}
+	}
+	return changed
+}
+
+// inOrder are the rows by label, then ID. Answers of before keep the ones that they have. The caller holds p.mu.
+func (p *inventoryPart) inOrder() []*inventoryRow {
+	if p.order != nil || p.registry == nil {
+		return p.order
+	}
+	if p.sorted == nil {
+		for _, device := range sortedDevices(p.registry) {
 			if p.rows[device.ID] != nil {
-				p.order = append(p.order, p.rows[device.ID])
+				p.sorted = append(p.sorted, device.ID)
 			}
 		}
-		return true
 	}
-	order := slices.Clone(p.order) // answers of before have the other one
-	for i, row := range order {
-		order[i] = p.rows[fleet.DeviceID(row.wire.DeviceID)]
+	p.order = make([]*inventoryRow, len(p.sorted))
+	for i, id := range p.sorted {
+		p.order[i] = p.rows[id]
 	}
-	p.order = order
-	return true
+	return p.order
 }
 
 // makeRow is the row of a device now: the one of before where nothing changed that it shows, nil for one that is not

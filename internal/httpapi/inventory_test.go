@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -214,6 +215,40 @@ func TestRowsAreMadeOnlyOfWhatChanged(t *testing.T) {
 	w.asked, w.common = 0, "the lock is lost"
 	if w.etag("", second); w.asked != 3 {
 		t.Errorf("after a change of what all depend on, %d states were asked for", w.asked)
+	}
+}
+
+// Events carry rows: while a rollout goes through a fleet, each of its devices has a new one several times.
+func TestTheRowOfOneDeviceDidCostAWalkThroughTheFleet(t *testing.T) {
+	const devices, times = 4000, 50
+	registry := &fleet.Registry{Mode: fleet.ModeOn, Devices: map[fleet.DeviceID]*fleet.Registered{}}
+	for n := range devices {
+		id := fleet.DeviceIDOf([32]byte{byte(n), byte(n >> 8)})
+		registry.Devices[id] = &fleet.Registered{Device: fleet.Device{ID: id, Label: fmt.Sprint(n)}}
+	}
+	reason := ""
+	v := NewInventory(InventoryOptions{Common: func() any { return nil },
+		Snapshot: func(id fleet.DeviceID) *fleet.Snapshot { return &fleet.Snapshot{Device: id} },
+		State: func(context.Context, fleet.DeviceID) (fleet.State, error) {
+			return fleet.State{Reason: reason}, nil
+		}})
+	one := func(id fleet.DeviceID) {
+		v.DeviceChanged(id)
+		if row, err := v.row(t.Context(), registry, id); err != nil || row.wire.Reason != reason {
+			t.Fatal(row, err)
+		}
+	}
+	some := slices.Collect(maps.Keys(registry.Devices))[:times]
+	one(some[0]) // makes those of all
+	reason = "another one"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, id := range some {
+		one(id)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 8*devices {
+		t.Errorf("the row of one of %d devices takes %d bytes, as a list of all would", devices, each)
 	}
 }
 

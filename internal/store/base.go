@@ -44,6 +44,9 @@ func (s *Store) PutBaseEntries(ctx context.Context, id fleet.DeviceID, entries [
 // replaceBase has a device have these entries and no others. It writes those that are others than before: a device may
 // have thousands, and an intent is about few.
 func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	if len(entries) <= fewEntries { // to write them costs less than to read what is there
+		return t.rewriteBase(id, entries)
+	}
 	all, err := t.store.baseEntries(t.ctx, t.session, id)
 	if err != nil {
 		return err
@@ -54,8 +57,7 @@ func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 	}
 	for _, e := range entries {
 		if now[e.Key] {
-			return &fleet.Error{Code: fleet.CodeConflict, Message: "two base entries have the same key",
-				Hint: "This is a fault of Muster: report it."}
+			return twiceInBase
 		}
 		now[e.Key] = true
 		if was, there := before[e.Key]; there && reflect.DeepEqual(was, e) {
@@ -75,6 +77,26 @@ func (t *tx) replaceBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
 	}
 	return nil
 }
+
+const fewEntries = 2
+
+func (t *tx) rewriteBase(id fleet.DeviceID, entries []fleet.BaseEntry) error {
+	if err := t.exec(`DELETE FROM base_entries WHERE device_id = $1`, string(id)); err != nil {
+		return err
+	}
+	for i, e := range entries {
+		if slices.ContainsFunc(entries[:i], func(other fleet.BaseEntry) bool { return other.Key == e.Key }) {
+			return twiceInBase
+		}
+		if err := t.putBase(id, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var twiceInBase = &fleet.Error{Code: fleet.CodeConflict, Message: "two base entries have the same key",
+	Hint: "This is a fault of Muster: report it."}
 
 func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 	if !storable(e.Key, maxBaseKeyBytes) {

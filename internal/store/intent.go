@@ -13,15 +13,17 @@ import (
 // then: they replace all that were there. Both are on disk, or neither.
 func (s *Store) BeginIntent(ctx context.Context, intent fleet.Intent, base []fleet.BaseEntry) (id int64, err error) {
 	return write(ctx, s, "begin intent", func(t *tx) (id int64, err error) {
-		if there, err := t.exists(intent.Device); err != nil || !there {
-			return 0, orElse(err, noDevice(intent.Device))
-		}
 		// The place of what is sealed has the ID in it, which the first statement only gives.
 		err = t.row(`
 			INSERT INTO intents (device_id, generation, plan_digest, observed, cause, writes, outcome, detail, created_at)
-			VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8) RETURNING id`,
+			SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS TEXT), $6, '', CAST($7 AS TEXT),
+				CAST($8 AS BIGINT)
+			FROM devices WHERE id = $1 RETURNING id`,
 			string(intent.Device), intent.Generation, intent.PlanDigest, intent.Observed, plainText(intent.Cause),
 			[]byte{}, plainText(intent.Detail), millis(t.now)).Scan(&id)
+		if absent(err) {
+			return 0, noDevice(intent.Device)
+		}
 		if err != nil {
 			return 0, err
 		}

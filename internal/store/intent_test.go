@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"reflect"
 	"testing"
 
@@ -71,6 +72,43 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 		if got := must(s.BaseEntries(t.Context(), d.ID))(t); got == nil || len(got) != 0 {
 			t.Errorf("got %+v, want none", got)
 		}
+	})
+}
+
+// A device may have thousands of entries: only those that an intent is about are written.
+func TestEntriesThatStayAreNotWrittenAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, options Options) {
+		s := open(t, options)
+		d := put(t, s, deviceN(1))
+		entry := func(key, written string) fleet.BaseEntry {
+			return fleet.BaseEntry{Key: key, Written: []byte(written), Templates: []int64{1}}
+		}
+		sealed := func(key string) (text []byte) {
+			t.Helper()
+			err := s.reads.QueryRowContext(t.Context(), `SELECT written FROM base_entries WHERE device_id = $1 AND key = $2`,
+				string(d.ID), key).Scan(&text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		if err := s.PutBaseEntries(t.Context(), d.ID, []fleet.BaseEntry{entry("changes", "1"), entry("goes", "2"),
+			entry("stays", "3"), entry("stays too", "4")}); err != nil {
+			t.Fatal(err)
+		}
+		changes, stays := sealed("changes"), sealed("stays")
+		now := []fleet.BaseEntry{entry("changes", "5"), entry("comes", "6"), entry("stays", "3"), entry("stays too", "4")}
+		if _, err := s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, now); err != nil {
+			t.Fatal(err)
+		}
+		if got := must(s.BaseEntries(t.Context(), d.ID))(t); !reflect.DeepEqual(got, now) {
+			t.Errorf("got %+v, want %+v", got, now)
+		}
+		if bytes.Equal(sealed("changes"), changes) || !bytes.Equal(sealed("stays"), stays) {
+			t.Error("the entry that changed was not written, or the one that stays was")
+		}
+		_, err := s.BeginIntent(t.Context(), fleet.Intent{Device: d.ID}, append(now, entry("stays", "7")))
+		wantCode(t, err, fleet.CodeConflict)
 	})
 }
 

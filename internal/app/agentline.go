@@ -13,7 +13,7 @@ func (a *App) printAgentLine() {
 	if a.forAgents != nil {
 		socket = a.forAgents
 	}
-	if !socket.ServesAgents() {
+	if !socket.ServesAgents() || a.o.AgentListen == "" && a.forAgents != nil { // of the demo's own agents
 		return
 	}
 	line := "muster agent --server https://" + a.nameOf(socket.Addr())

@@ -30,11 +30,20 @@ func (a *App) listen() (err error) {
 	if a.o.AgentListen == "" {
 		o.AgentPlace = a.places.Keep
 	}
-	if a.socket, err = a.open(o); err == nil && a.o.AgentListen != "" {
+	if a.socket, err = a.open(o); err != nil {
+		return err
+	}
+	if a.o.Demo > 0 && forAgents.Address == "" && !a.socket.ServesAgents() {
+		forAgents.Address = demoAgentListen
+	}
+	if forAgents.Address != "" {
 		a.forAgents, err = a.open(forAgents)
 	}
 	return err
 }
+
+// demoAgentListen is for the agents of a demo that serves plain HTTP.
+const demoAgentListen = "127.0.0.1:0"
 
 func (a *App) open(o listen.Options) (*listen.Socket, error) {
 	socket, err := listen.Listen(o)

@@ -36,6 +36,7 @@ import (
 	"muster/internal/seal"
 	"muster/internal/signon"
 	"muster/internal/store"
+	"muster/internal/stsim"
 	"muster/internal/syncthing"
 	"muster/internal/tunnel"
 )
@@ -321,9 +322,10 @@ func (a *App) wire(ctx context.Context) error {
 
 // start starts what runs for long, the API last. It stops in reverse: first the API, last the workers.
 func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handler) error {
+	var farm *stsim.Farm
 	if a.o.Demo > 0 {
-		farm, err := startDemo(ctx, a.store, a.o.Demo)
-		if err != nil {
+		var err error
+		if farm, err = startDemo(ctx, a.store, a.o.Demo); err != nil {
 			return err
 		}
 		if err := a.store.DescribeTemplates(ctx, run.DescribeSaved); err != nil {
@@ -361,6 +363,9 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("sessions", a.people.Run, a.fail)
 	a.life.background("certificate", a.socket.Run, a.fail)
 	a.serveAgents()
+	if farm != nil {
+		a.life.background("simulated agents", func(ctx context.Context) error { return a.runDemoAgents(ctx, farm) }, a.fail)
+	}
 	server := listen.Server(handler, a.log)
 	server.RegisterOnShutdown(a.feed.Hub.Close) // ends the event streams, for which Shutdown would wait
 	a.life.onStop("api", func(ctx context.Context) error {

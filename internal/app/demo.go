@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
@@ -37,8 +40,11 @@ var (
 // priceListDevices share the demo's folder: a few, so that sharing stays readable at any size of the fleet.
 const priceListDevices = 5
 
-// startDemo starts n simulated daemons and registers them. It wants a database without devices: a demo must not mix
-// with a real fleet.
+// demoAgentEach is how many of the demo's devices there are for each one that comes by its agent.
+const demoAgentEach = 3
+
+// startDemo starts n simulated daemons and registers them, and one more whose agent asks for that. It wants a database
+// without devices: a demo must not mix with a real fleet.
 func startDemo(ctx context.Context, s *store.Store, n int) (*stsim.Farm, error) {
 	registry, err := s.Registry(ctx)
 	if err != nil {
@@ -51,7 +57,7 @@ func startDemo(ctx context.Context, s *store.Store, n int) (*stsim.Farm, error) 
 			Hint: "Leave out --home: the demo then keeps its data in a temporary folder.",
 		}
 	}
-	farm, err := stsim.New(stsim.Options{Count: n, Seed: 1, Folders: 2, Shared: n > 200})
+	farm, err := stsim.New(stsim.Options{Count: n + 1, Seed: 1, Folders: 2, Shared: n > 200})
 	if err != nil {
 		return nil, fmt.Errorf("make simulated daemons: %w", err)
 	}
@@ -76,13 +82,15 @@ func registerDemo(ctx context.Context, s *store.Store, farm *stsim.Farm) error {
 	}
 	group, ctx := errgroup.WithContext(ctx) // writes that wait together are committed together
 	group.SetLimit(64)
-	for i, daemon := range farm.Daemons() {
+	all := farm.Daemons()
+	for i, daemon := range all[:len(all)-1] {
 		group.Go(func() error {
-			_, _, err := s.PutDevice(ctx, fleet.Device{
-				ID: daemon.ID(), Label: daemon.Name(), APIKey: fleet.NewSecret(daemon.APIKey()), APIAddress: daemon.Host(),
-				APIPort: daemon.Port(),
-			}, nil)
-			if err != nil {
+			device := fleet.Device{ID: daemon.ID(), Label: daemon.Name(), APIKey: fleet.NewSecret(daemon.APIKey()),
+				APIAddress: daemon.Host(), APIPort: daemon.Port()}
+			if comesByAgent(i) {
+				device.APIAddress = ""
+			}
+			if _, _, err := s.PutDevice(ctx, device, nil); err != nil {
 				return fmt.Errorf("register a simulated daemon: %w", err)
 			}
 			for _, tag := range demoTags(i) {
@@ -94,6 +102,39 @@ func registerDemo(ctx context.Context, s *store.Store, farm *stsim.Farm) error {
 		})
 	}
 	return group.Wait()
+}
+
+func comesByAgent(i int) bool { return i%demoAgentEach == demoAgentEach-1 }
+
+// runDemoAgents has the demo's agents connect to this server until ctx ends: those of the devices that come by them,
+// and that of the device that waits to be accepted.
+func (a *App) runDemoAgents(ctx context.Context, farm *stsim.Farm) error {
+	socket := a.socket
+	if a.forAgents != nil {
+		socket = a.forAgents
+	}
+	server := onThisMachine(socket.Addr())
+	all := farm.Daemons()
+	var group errgroup.Group
+	for i, daemon := range all {
+		if comesByAgent(i) || i == len(all)-1 {
+			group.Go(func() error { return daemon.RunAgent(ctx, server) })
+		}
+	}
+	return group.Wait()
+}
+
+// onThisMachine is where programs of this machine reach a socket.
+func onThisMachine(at net.Addr) string {
+	address, err := netip.ParseAddrPort(at.String())
+	if err != nil || !address.Addr().IsUnspecified() {
+		return at.String()
+	}
+	host := "127.0.0.1"
+	if address.Addr().Is6() && !address.Addr().Is4In6() {
+		host = "::1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(address.Port())))
 }
 
 func demoTags(i int) []fleet.Tag {

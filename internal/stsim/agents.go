@@ -28,14 +28,15 @@ const (
 func (f *Farm) RunAgents(ctx context.Context, server string) error {
 	var all sync.WaitGroup
 	for _, d := range f.daemons {
-		all.Go(func() { d.runAgent(ctx, server) })
+		all.Go(func() { _ = d.RunAgent(ctx, server) })
 	}
 	all.Wait()
 	return ctx.Err()
 }
 
-// runAgent connects again and again. The pauses grow, and their jitter keeps the daemons of a farm apart.
-func (d *Daemon) runAgent(ctx context.Context, server string) {
+// RunAgent is RunAgents for one daemon. It connects again and again. The pauses grow, and their jitter keeps the daemons
+// of a farm apart.
+func (d *Daemon) RunAgent(ctx context.Context, server string) error {
 	for pause := agentFirstPause; ; pause = min(2*pause, agentLastPause) {
 		if d.serveAgent(ctx, server) {
 			pause = agentFirstPause
@@ -45,7 +46,7 @@ func (d *Daemon) runAgent(ctx context.Context, server string) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return
+			return ctx.Err()
 		}
 	}
 }

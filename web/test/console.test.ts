@@ -142,7 +142,7 @@ test("what is held for a group is answered once", async () => {
   await group.getByText("5 devices").waitFor();
   await group.getByRole("button", { name: "Consent" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Consent" }).click();
-  await page.getByText("Nothing waits for you").waitFor({ timeout: 60_000 });
+  await group.waitFor({ state: "detached", timeout: 60_000 });
   await page.context().close();
 });
 

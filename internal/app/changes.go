@@ -142,7 +142,7 @@ func (a *App) forwardCommitted(ctx context.Context) {
 
 // forwardDevice tells the engines, and those who follow the events, what changed of a device.
 func (a *App) forwardDevice(id fleet.DeviceID, is change) {
-	if is.tunnel || is.configKept {
+	if is.tunnel || is.configKept || is.aspect&(fleet.ConnectionChanged|fleet.StatusChanged) != 0 {
 		if err := a.heedAgent(context.Background(), id); err != nil {
 			a.log.Warn("what the device's agent tells is not kept yet", logkey.Device, id, logkey.Err(err))
 		}

@@ -3,13 +3,10 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"muster/internal/discovery"
 	"muster/internal/enrollment"
 	"muster/internal/fleet"
-	"muster/internal/plan"
-	"muster/internal/stconfig"
 	"muster/internal/tunnel"
 )
 
@@ -44,34 +41,26 @@ func (a *App) heedAgent(ctx context.Context, id fleet.DeviceID) error {
 			return err
 		}
 	}
-	if word.Pin == "" || word.Observe || !device.APIKey.IsZero() {
-		return nil
+	if word.Pin == "" || word.Observe || a.mirror.Held(id) {
+		return nil // a Session may be changing the access: it keeps that itself
 	}
-	return a.learnAccess(ctx, device)
+	return a.learnAccess(ctx, device, a.mirror.Snapshot(id))
 }
 
-// learnAccess gives the record of a device that came by its agent the API key and port of its daemon's configuration.
-func (a *App) learnAccess(ctx context.Context, device *fleet.Registered) error {
-	id := device.ID
-	_, document, err := a.store.NewestDocument(ctx, id)
-	if fleet.CodeOf(err) == fleet.CodeNotFound { // it is learnt when the first one is kept
+// learnAccess gives the record of a device the API key and port that its daemon has, as far as they were read through
+// its agent: the device's own key proved them. The port of a device with an address stays: what stands in front of
+// the daemon may have another one.
+func (a *App) learnAccess(ctx context.Context, device *fleet.Registered, s *fleet.Snapshot) error {
+	if s == nil || s.FoundBy != fleet.FoundByAgent || s.Connection != fleet.Online || s.Access.Key.IsZero() {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(document.Open())
-	if err != nil {
-		return fmt.Errorf("read the configuration: %w", err)
-	}
-	config, err := stconfig.Parse(text)
-	if err != nil {
-		return err
-	}
 	access := device.Access()
-	access.Key = fleet.NewSecret(config.Get("gui").Get("apiKey").Str())
-	if port := plan.APIPort(config.Get("gui").Get("address").Str()); port > 0 {
-		access.Port = port
+	access.Key = s.Access.Key
+	if device.APIAddress == "" && s.Access.Port > 0 && (s.Status == nil || !s.Status.AddressFixed) {
+		access.Port = s.Access.Port
 	}
-	return a.store.ReplaceAccess(ctx, id, device.Access(), access)
+	if access == device.Access() {
+		return nil
+	}
+	return a.store.LearnAccess(fleet.WithActor(ctx, "agent"), device.ID, device.Access(), access)
 }

@@ -33,6 +33,7 @@ type Snapshot struct {
 	Unkept    bool          // the sink has not taken that configuration yet
 	Outdated  bool          // the daemon announced another one, which waits to be read
 	TooOld    bool          // the daemon has no /rest/config: mirrored, never written
+	Access    Access        // of the API, as that configuration says; zero when none was read since the start
 	Pending   []Pending     // in no order
 }
 

@@ -36,6 +36,17 @@ func (w *watcher) hold(d Daemon) (release func(), err error) {
 	}, nil
 }
 
+// Held tells whether a Session of a device changes the configuration.
+func (m *Mirror) Held(id fleet.DeviceID) bool {
+	w := m.watcher(id)
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held != nil
+}
+
 // isRead waits until no session holds the watcher, for a while, and tells whether the configuration that was saved is
 // the one that was read last, or whether it was read after since. Daemons announce every change twice, and what Muster
 // changes it has read back.

@@ -142,6 +142,7 @@ func (w *watcher) readConfig(
 		changed, caughtUp := s.Digest != reading.Digest, s.Outdated
 		s.Outdated = false
 		s.Digest, s.Folders, s.ConfigAt, s.LastSeen, s.TooOld = reading.Digest, reading.Folders, now, now, read.tooOld
+		s.Access = reading.Access
 		switch {
 		case !changed && caughtUp:
 			return fleet.PlanChanged
@@ -210,7 +211,7 @@ func (w *watcher) reading(sum stconfig.TextSum) (Reading, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.snapshot.Load()
-	return Reading{Digest: s.Digest, Folders: s.Folders, Paused: w.pausedNow}, sum == w.configSum
+	return Reading{Digest: s.Digest, Folders: s.Folders, Paused: w.pausedNow, Access: s.Access}, sum == w.configSum
 }
 
 func onlyThese(summaries map[string]fleet.FolderSummary, folders []fleet.FolderLabel) map[string]fleet.FolderSummary {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"muster/internal/fleet"
+	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
 
@@ -23,6 +24,7 @@ type Reading struct {
 	Folders []fleet.FolderLabel
 	Paths   []string        // of all folders
 	Paused  map[string]bool // the folders that are paused
+	Access  fleet.Access    // the API key, and the port of the API; zero where the daemon does not say
 	// Document is what was taken apart, for who reads a daemon to plan from it; absent where it is large.
 	Document stconfig.Value
 }
@@ -37,7 +39,8 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 	if err != nil {
 		return Reading{}, unusable("it is not a usable one", err)
 	}
-	reading := Reading{Digest: stconfig.Digest(doc), Paths: []string{}, Paused: map[string]bool{}}
+	reading := Reading{Digest: stconfig.Digest(doc), Paths: []string{}, Paused: map[string]bool{},
+		Access: accessIn(doc)}
 	if len(document) <= smallDocument {
 		reading.Document = doc
 	}
@@ -61,6 +64,13 @@ func ReadConfig(own fleet.DeviceID, document []byte) (Reading, error) {
 		}
 	}
 	return reading, nil
+}
+
+// accessIn is what a configuration says of the daemon's API.
+func accessIn(doc stconfig.Value) fleet.Access {
+	gui := doc.Get("gui")
+	return fleet.Access{Key: fleet.NewSecret(strings.Clone(gui.Get("apiKey").Str())),
+		Port: plan.APIPort(gui.Get("address").Str())}
 }
 
 // shownLabel is a folder's label as it is listed: a long one is shortened.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"muster/internal/fleet"
 )
@@ -81,6 +82,33 @@ func askDevice(check func(*fleet.Device) error, current *deviceRow) error {
 // ReplaceAccess gives a device's record another API key or port, and leaves the rest of it as it is by then. It
 // answers conflict when the access is no longer the one that is to be replaced.
 func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
+	return s.replaceAccess(ctx, id, before, after, func(*tx) {})
+}
+
+// LearnAccess is ReplaceAccess for what a device's own agent found.
+func (s *Store) LearnAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access) error {
+	return s.replaceAccess(ctx, id, before, after, func(t *tx) {
+		t.record("device.agent", string(id), "its daemon has "+describeAccess(before, after))
+	})
+}
+
+// describeAccess says what is new, without a key.
+func describeAccess(before, after fleet.Access) string {
+	var what []string
+	switch {
+	case before.Key.IsZero():
+		what = append(what, "an API key that was not known")
+	case before.Key != after.Key:
+		what = append(what, "another API key")
+	}
+	if before.Port != after.Port {
+		what = append(what, fmt.Sprintf("its API on port %d in place of %d", after.Port, before.Port))
+	}
+	return strings.Join(what, " and ")
+}
+
+func (s *Store) replaceAccess(ctx context.Context, id fleet.DeviceID, before, after fleet.Access,
+	record func(*tx)) error {
 	_, err := write(ctx, s, "replace access", func(t *tx) (none struct{}, err error) {
 		current, err := t.device(id)
 		switch {
@@ -98,6 +126,7 @@ func (s *Store) ReplaceAccess(ctx context.Context, id fleet.DeviceID, before, af
 				Hint: "Look whether the daemon takes the API key in the device's record, at the port in it.",
 			}
 		}
+		record(t)
 		device := current.Device
 		device.APIKey, device.APIPort = after.Key, after.Port
 		_, err = t.replaceDevice(current, device)

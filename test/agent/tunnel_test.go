@@ -10,12 +10,14 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/cli"
 	"muster/internal/fleet"
 	"muster/test/daemon"
@@ -238,6 +240,7 @@ func TestADaemonBehindNATIsManagedByItsAgent(t *testing.T) {
 	w.daemon.Restart()
 	w.recovered("the daemon got another port and key", rate, 4444,
 		func() bool { return w.logged("the daemon's API moved") })
+	w.recordFollows()
 	status := w.status()
 	if !strings.Contains(status, "accepted") || !strings.Contains(status, "PATCH /rest/config/options: 200") {
 		t.Errorf("`muster agent status` prints:\n%s", status)
@@ -259,6 +262,26 @@ func TestADaemonBehindNATIsManagedByItsAgent(t *testing.T) {
 	settings, err := w.server.Client.DeviceSettings(t.Context(), string(w.daemon.ID))
 	if err != nil || settings.Way != string(fleet.WayAgent) {
 		t.Errorf("the daemon may only be observed, and the settings are %+v, %v", settings, err)
+	}
+}
+
+// The record of a device kept the API key and port of before when its daemon got others.
+func (w *world) recordFollows() {
+	w.Helper()
+	id := string(w.daemon.ID)
+	server.Until(w, func() string {
+		device, err := w.server.Client.Device(w.Context(), id)
+		if err != nil || device.APIKey != w.daemon.APIKey || device.APIPort != int64(w.daemon.Port) {
+			return fmt.Sprintf("the record has port %d, and the key is the daemon's: %v; %v", device.APIPort,
+				device.APIKey == w.daemon.APIKey, err)
+		}
+		return ""
+	})
+	entries, err := w.server.Client.Audit(w.Context(), client.AuditSearch{Subject: id})
+	if err != nil || !slices.ContainsFunc(entries, func(e api.AuditEntry) bool {
+		return e.What == "device.agent" && strings.Contains(e.Detail, "another API key and its API on port")
+	}) {
+		w.Errorf("the audit has %+v, %v", entries, err)
 	}
 }
 

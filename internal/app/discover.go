@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net"
+	"time"
 
 	"muster/internal/discovery"
 	"muster/internal/fleet"
@@ -63,6 +64,9 @@ func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool)
 		return mirror.Found{}, err
 	}
 	last := r.near.app.mirror.Snapshot(device.ID)
+	if awaitsAgent(device, last, time.Now()) {
+		return mirror.Found{}, errAgentAwaited
+	}
 	if !pinned && device.APIAddress == "" && last != nil && last.FoundBy == fleet.FoundByAgent {
 		return mirror.Found{}, err // the agent proved the device: nothing less is trusted on first use in its place
 	}
@@ -71,6 +75,23 @@ func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool)
 		return mirror.Found{}, err // that is what a person can mend
 	}
 	return found, notFound
+}
+
+// agentReturns is how long an agent may take to connect again, after its connection or the server ended: its pauses
+// grow to a minute, and an attempt may take 30 s.
+const agentReturns = 90 * time.Second
+
+var errAgentAwaited error = &fleet.Error{Code: fleet.CodeUnavailable,
+	Message: "the device's agent has not connected again yet",
+	Hint:    "Muster waits a minute and a half for the agent, and then looks for the device by discovery."}
+
+// awaitsAgent tells whether a device without an address in its record is expected to be back by its agent soon: no
+// discovery server is asked for it meanwhile.
+func awaitsAgent(device fleet.Device, last *fleet.Snapshot, now time.Time) bool {
+	if device.APIAddress != "" || last == nil || last.FoundBy != fleet.FoundByAgent {
+		return false
+	}
+	return last.Connection == fleet.Online || now.Sub(last.Since) < agentReturns // online: it was, until now
 }
 
 // neighbours are the managed daemons that are online.

@@ -53,7 +53,7 @@ func lastKnown(ctx context.Context, s *store.Store) (map[fleet.DeviceID]mirror.S
 	seed := make(map[fleet.DeviceID]mirror.Snapshot, len(known))
 	for id, k := range known {
 		snapshot := mirror.Snapshot{Device: id, Status: k.Status, Version: k.Version, Folders: k.Folders, Digest: k.Digest,
-			LastSeen: k.LastSeen, Proven: k.Proven,
+			LastSeen: k.LastSeen, FoundBy: k.FoundBy, Proven: k.Proven,
 			Summaries: make(map[string]fleet.FolderSummary, len(k.Summaries))}
 		for _, summary := range k.Summaries {
 			snapshot.Summaries[summary.Folder] = summary

@@ -118,6 +118,7 @@ type Observation struct {
 	Config    *ObservedConfig // also drops the summaries of folders that it no longer has
 	Proven    *Certificate    // the GUI certificate behind which the device answered
 	FirstUse  bool            // nothing was pinned then: Proven is to be the pin
+	FoundBy   string          // see Candidate.By
 	LastSeen  time.Time       // zero when the daemon did not answer
 }
 
@@ -140,6 +141,7 @@ type LastKnown struct {
 	Folders   []FolderLabel   // sorted by folder
 	Digest    string          // of the newest configuration seen, "" without one
 	Proven    Certificate     // the GUI certificate behind which the device answered last
+	FoundBy   string          // how it was found then, see Candidate.By; "": not known
 	LastSeen  time.Time       // zero: never
 }
 

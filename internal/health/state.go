@@ -59,6 +59,9 @@ func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
 		Connection: s.Connection, Configuration: condition.Configuration, Address: s.Address, FoundBy: s.FoundBy,
 		LastSeen: s.LastSeen, Since: s.Since, Reason: s.Reason, Next: s.Next,
 	}
+	if s.Address == "" {
+		state.FoundBy = "" // it is that of before the start
+	}
 	if s.Connection != fleet.Online {
 		if state.Configuration != fleet.ConfigFailed {
 			state.Configuration = fleet.ConfigUnknown // stale: what the daemon has now is not known

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -113,6 +114,7 @@ func merge(earlier, later fleet.Observation) fleet.Observation {
 		merged.Config = later.Config
 		earlier.Summaries = inConfig(earlier.Summaries, later.Config.Folders)
 	}
+	merged.FoundBy = cmp.Or(later.FoundBy, earlier.FoundBy)
 	if later.LastSeen.After(merged.LastSeen) {
 		merged.LastSeen = later.LastSeen
 	}

@@ -314,7 +314,7 @@ func (w *watcher) observe(o fleet.Observation, tell bool) {
 	o.Device = w.device.ID
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.ended {
+	if o.FoundBy = w.snapshot.Load().FoundBy; !w.ended {
 		w.m.outbox.add(o, tell)
 	}
 }

@@ -157,11 +157,9 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.LastKnown, 
 		each(ctx, q, all, scanCertificate, func(k *fleet.LastKnown, v fleet.Certificate) { k.Proven = v },
 			selectCertificates),
 		each(ctx, q, all, scanDigest, func(k *fleet.LastKnown, v string) { k.Digest = v }, selectNewestDigests),
-		each(ctx, q, all, func(row scanner) (a about[sql.NullInt64], err error) {
-			err = row.Scan((*string)(&a.device), &a.what)
-			return a, err
-		}, func(k *fleet.LastKnown, v sql.NullInt64) { k.LastSeen = fromMillis(v) },
-			`SELECT device_id, last_seen_at FROM sightings`),
+		each(ctx, q, all, scanSighting, func(k *fleet.LastKnown, v sighting) {
+			k.LastSeen, k.FoundBy = fromMillis(v.at), v.foundBy
+		}, `SELECT device_id, last_seen_at, found_by FROM sightings`),
 	} {
 		if err != nil {
 			return nil, failure("read what is last known", err)
@@ -174,6 +172,17 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.LastKnown, 
 		known[id] = *k
 	}
 	return known, nil
+}
+
+// sighting is when a device answered last, and how it was found then.
+type sighting struct {
+	at      sql.NullInt64
+	foundBy string
+}
+
+func scanSighting(row scanner) (a about[sighting], err error) {
+	err = row.Scan((*string)(&a.device), &a.what.at, &a.what.foundBy)
+	return a, err
 }
 
 // each gives every row to the device that it is about.

@@ -50,7 +50,7 @@ func (s *Store) prepare(o fleet.Observation) (p preparedObservation, err error) 
 }
 
 func (t *tx) observe(p preparedObservation) error {
-	if there, err := t.observeSighting(p.Device, p.LastSeen); err != nil || !there {
+	if there, err := t.observeSighting(p.Observation); err != nil || !there {
 		return err
 	}
 	if p.Config != nil {
@@ -120,15 +120,17 @@ func (t *tx) putSummary(id fleet.DeviceID, summary fleet.FolderSummary) error {
 }
 
 // observeSighting also tells whether the device is registered still.
-func (t *tx) observeSighting(id fleet.DeviceID, at time.Time) (there bool, err error) {
-	if at.IsZero() {
-		return t.exists(id)
+func (t *tx) observeSighting(o fleet.Observation) (there bool, err error) {
+	if o.LastSeen.IsZero() {
+		return t.exists(o.Device)
 	}
 	n, err := t.affect(`
-		INSERT INTO sightings (device_id, last_seen_at) SELECT id, CAST($2 AS BIGINT) FROM devices WHERE id = $1
+		INSERT INTO sightings (device_id, last_seen_at, found_by)
+			SELECT id, CAST($2 AS BIGINT), CAST($3 AS TEXT) FROM devices WHERE id = $1
 		ON CONFLICT (device_id) DO UPDATE SET last_seen_at =
-			CASE WHEN excluded.last_seen_at > sightings.last_seen_at THEN excluded.last_seen_at ELSE sightings.last_seen_at END`,
-		string(id), millis(at))
+			CASE WHEN excluded.last_seen_at > sightings.last_seen_at THEN excluded.last_seen_at ELSE sightings.last_seen_at END,
+			found_by = CASE WHEN excluded.found_by <> '' THEN excluded.found_by ELSE sightings.found_by END`,
+		string(o.Device), millis(o.LastSeen), o.FoundBy)
 	return n > 0, err
 }
 

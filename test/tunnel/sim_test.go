@@ -2,10 +2,13 @@ package tunnel_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
 	"muster/test/server"
@@ -28,13 +31,14 @@ func TestSimulatedAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- farm.RunAgents(ctx, at.Host) }()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-		_ = farm.Close()
-	})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = farm.RunAgents(ctx, at.Host)
+	}()
+	stop := func() { cancel(); <-ended }
+	t.Cleanup(func() { _ = farm.Close() })
+	t.Cleanup(stop)
 	for _, d := range farm.Daemons() {
 		s.Register(d.ID(), d.APIKey(), "", d.Port(), "all")
 	}
@@ -50,4 +54,42 @@ func TestSimulatedAgents(t *testing.T) {
 			return ""
 		})
 	}
+
+	stop()
+	s.Kill()
+	s = server.Start(t, server.Options{Home: s.Home, TLSCert: cert, TLSKey: key})
+	for _, d := range farm.Daemons() {
+		s.WaitState(d.ID(), "waited for", func(state api.DeviceState) bool {
+			return state.Connection == string(fleet.Unreachable) && strings.Contains(state.Reason, "has not connected again yet")
+		})
+	}
+}
+
+// Some of the demo's devices come by their agents, and one waits to be accepted.
+func TestTheDemoHasAgents(t *testing.T) {
+	t.Parallel()
+	s := server.Start(t, server.Options{Demo: 6})
+	server.Until(t, func() string {
+		states, err := s.Client.States(t.Context(), client.List{})
+		if err != nil {
+			return err.Error()
+		}
+		by := map[string]int{}
+		for _, state := range states {
+			if state.Connection == string(fleet.Online) {
+				by[state.FoundBy]++
+			}
+		}
+		if by[fleet.FoundByAgent] != 2 || by["record"] != 4 {
+			return fmt.Sprintf("online are, by how they were found: %v", by)
+		}
+		return ""
+	})
+	server.Until(t, func() string {
+		asking, err := s.Client.Enrollments(t.Context(), client.List{})
+		if err != nil || len(asking) != 1 || asking[0].State != "waiting" {
+			return fmt.Sprintf("waiting are %+v, %v", asking, err)
+		}
+		return ""
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"muster/internal/auth"
 	"muster/internal/fleet"
@@ -43,6 +44,7 @@ type page struct {
 	To     string // where the person logs out of the provider
 	Bare   bool   // the URL of the page holds what no other page is to be told
 
+	Root   string // leads to the root of the server: "../"
 	status int
 }
 
@@ -71,10 +73,22 @@ func (s *server) handlePages() {
 }
 
 // goTo sends the browser to a page of Muster, or of the provider of single sign-on. No part of a request decides where
-// to.
+// to. The way to a page of Muster is relative, as in its pages: http.Redirect would drop the prefix of a proxy.
 func goTo(w http.ResponseWriter, r *http.Request, page string) {
+	if path, own := strings.CutPrefix(page, "/"); own {
+		page = rootFrom(r) + path
+	}
 	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, page, http.StatusSeeOther)
+	w.Header().Set("Location", page)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// rootFrom leads from the address of a request to the server's root, whatever prefix a proxy puts before both.
+func rootFrom(r *http.Request) string {
+	if depth := strings.Count(r.URL.EscapedPath(), "/") - 1; depth > 0 {
+		return strings.Repeat("../", depth)
+	}
+	return "./"
 }
 
 func (s *server) homePage(w http.ResponseWriter, r *http.Request) {
@@ -201,6 +215,7 @@ func (s *server) showPage(w http.ResponseWriter, r *http.Request, p page) {
 	if p.Kind == "login" {
 		p.SignOn = s.signOnName()
 	}
+	p.Root = rootFrom(r)
 	var text bytes.Buffer
 	if err := pageTemplate.Execute(&text, p); err != nil {
 		s.fail(w, r, err)

@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +32,7 @@ func (w *world) browser() *browser {
 		from: "127.0.0.1:1234"}
 }
 
-// send gives the status, the place of a redirect and the text of a page.
+// send gives the status, the place that a redirect leads to, without this server, and the text of a page.
 func (b *browser) send(method, path string, form url.Values) (status int, to, text string) {
 	b.w.t.Helper()
 	r := httptest.NewRequest(method, "http://"+b.host+path, strings.NewReader(form.Encode()))
@@ -57,7 +59,20 @@ func (b *browser) send(method, path string, form url.Values) (status int, to, te
 	if err != nil {
 		b.w.t.Fatal(err)
 	}
-	return b.last.StatusCode, b.last.Header.Get("Location"), string(body)
+	return b.last.StatusCode, b.ledTo(r), string(body)
+}
+
+// ledTo resolves the way of a redirect as a browser does.
+func (b *browser) ledTo(r *http.Request) string {
+	way := b.last.Header.Get("Location")
+	if way == "" {
+		return ""
+	}
+	to, err := r.URL.Parse(way)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	return strings.TrimPrefix(to.String(), "http://"+b.host)
 }
 
 // want checks a status, where a redirect leads to, and what the page says.
@@ -79,7 +94,7 @@ func TestAPersonLogsInAndOut(t *testing.T) {
 	b := w.browser()
 	b.want(http.StatusSeeOther, "/ui/", "GET", "/", nil)
 	b.want(http.StatusSeeOther, "/ui/login", "GET", "/ui/", nil)
-	b.want(http.StatusOK, `action="/ui/login"`, "GET", "/ui/login", nil)
+	b.want(http.StatusOK, `action="../ui/login"`, "GET", "/ui/login", nil)
 	b.want(http.StatusUnauthorized, "the user name or the password is wrong", "POST", "/ui/login", account("anna", "x"))
 	if len(b.cookies) != 0 {
 		t.Errorf("got the cookies %v of a log-in that failed", b.cookies)
@@ -479,4 +494,47 @@ func TestUsersAreManagedByAnAdministrator(t *testing.T) {
 		t.Errorf("got %s", link)
 	}
 	w.problem(http.StatusNotFound, call{method: http.MethodPost, path: Prefix + "/login-links", body: `{"user":"nobody"}`})
+}
+
+// The pages and their redirects named the root of the host: behind a proxy that serves Muster below a prefix, they led
+// outside of it.
+func TestTheLogInPagesStayBelowThePrefixOfAProxy(t *testing.T) {
+	w := newWorld(t)
+	w.user("anna", fleet.RoleAuthor)
+	const prefix = "/tools/muster"
+	b := w.browser()
+	proxied := httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		r.Host = b.host
+		w.api.ServeHTTP(out, r)
+	})))
+	defer proxied.Close()
+	visits := 0
+	client := &http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if visits++; !strings.HasPrefix(r.URL.Path, prefix+"/") {
+			t.Errorf("a redirect leads to %s", r.URL)
+		}
+		return nil
+	}}
+	for _, path := range []string{"/", "/ui", "/ui/", "/ui/login", auth.LoginPath + "nothing"} {
+		resp, err := client.Get(proxied.URL + prefix + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		ways := regexp.MustCompile(`(?:href|action)="([^"]*)"`).FindAllSubmatch(text, -1)
+		if len(ways) < 2 {
+			t.Errorf("%s: got the page %s", path, text)
+		}
+		for _, way := range ways {
+			if to, err := resp.Request.URL.Parse(string(way[1])); err != nil || !strings.HasPrefix(to.Path, prefix+"/ui/") {
+				t.Errorf("%s: the page leads to %s, %v", path, to, err)
+			}
+		}
+	}
+	if visits == 0 {
+		t.Error("no redirect was followed")
+	}
 }

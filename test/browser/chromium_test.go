@@ -185,8 +185,8 @@ func (b tab) fill(fields map[string]string) {
 }
 
 const (
-	loginForm  = chromedp.CSS(`form[action="/ui/login"]`)
-	logoutForm = chromedp.CSS(`form[action="/ui/logout"]`)
+	loginForm  = chromedp.CSS(`form[action$="/ui/login"]`)
+	logoutForm = chromedp.CSS(`form[action$="/ui/logout"]`)
 )
 
 // login logs a user in by the page.

@@ -1,8 +1,8 @@
 import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
-import { Route, Router, Switch } from "wouter";
+import { lazy, Suspense, type ReactNode } from "react";
+import { Route, Router, Switch, useLocation } from "wouter";
 import { asProblem } from "./api/problem";
 import { Frame } from "./Frame";
 import { Live } from "./live/Live";
@@ -10,6 +10,7 @@ import { Device } from "./pages/Device";
 import { Devices } from "./pages/Devices";
 import { Waiting } from "./pages/Waiting";
 import { Session } from "./session/Session";
+import { Boundary } from "./ui/boundary";
 import { nonce } from "./ui/nonce";
 import { Ghosts, Nothing, Page } from "./ui/page";
 import { To } from "./ui/text";
@@ -17,6 +18,7 @@ import { theme } from "./ui/theme";
 
 
 const Audit = lazy(() => import("./pages/Audit"));
+const Events = lazy(() => import("./pages/Events"));
 const Folder = lazy(() => import("./pages/Folder"));
 const Folders = lazy(() => import("./pages/Folders"));
 const Rollout = lazy(() => import("./pages/Rollout"));
@@ -46,9 +48,11 @@ export function App() {
           <Live>
             <Router base={prefix}>
               <Frame>
-                <Suspense fallback={<Waits />}>
-                  <Routes />
-                </Suspense>
+                <Here>
+                  <Suspense fallback={<Waits />}>
+                    <Routes />
+                  </Suspense>
+                </Here>
               </Frame>
             </Router>
           </Live>
@@ -56,6 +60,12 @@ export function App() {
       </QueryClientProvider>
     </MantineProvider>
   );
+}
+
+/** Here shows the page of the address; one that fails leaves the frame as it is. */
+function Here({ children }: { children: ReactNode }) {
+  const [location] = useLocation();
+  return <Boundary at={location}>{children}</Boundary>;
 }
 
 function Waits() {
@@ -79,6 +89,7 @@ function Routes() {
       <Route path="/rollouts" component={Rollouts} />
       <Route path="/rollouts/:id">{({ id }) => <Rollout key={id} id={Number(id)} />}</Route>
       <Route path="/tags" component={Tags} />
+      <Route path="/events" component={Events} />
       <Route path="/audit" component={Audit} />
       <Route path="/settings" component={Settings} />
       <Route>

@@ -1,6 +1,7 @@
 import { Menu, useMantineColorScheme } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import {
+  IconActivity,
   IconDeviceLaptop,
   IconFolder,
   IconHistory,
@@ -45,6 +46,7 @@ export const places: Place[] = [
   { href: "/folders", name: "Folders", icon: IconFolder, key: "f" },
   { href: "/rollouts", name: "Rollouts", icon: IconRocket, key: "r" },
   { href: "/tags", name: "Tags", icon: IconTag, key: "l" },
+  { href: "/events", name: "Events", icon: IconActivity, key: "e" },
   { href: "/audit", name: "Audit", icon: IconHistory, key: "a" },
   { href: "/settings", name: "Settings", icon: IconSettings, key: "s" },
 ];

@@ -3,6 +3,7 @@ import { createContext, useContext, useEffect, useState, type ReactNode } from "
 import type { Schemas } from "../api/client";
 import type { Inventory } from "../api/inventory";
 import { patchInventory, type DeviceEvent, type FolderEvent, type LiveEvent } from "./patch";
+import { recent } from "./recent";
 import { Stream, type StreamState } from "./stream";
 
 const gatherFor = 400; // ms: many events make one change of the page
@@ -22,7 +23,10 @@ export function Live({ children }: { children: ReactNode }) {
     const patches = new Patches(client);
     let wasLost = false;
     const stream = new Stream(
-      (event) => patches.add(event),
+      (event) => {
+        recent.add(event);
+        patches.add(event);
+      },
       (now) => {
         if (now === "lost") wasLost = true;
         if (now === "live" && wasLost) {

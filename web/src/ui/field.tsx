@@ -1,15 +1,18 @@
 import { TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
+import type { ReactNode } from "react";
 
-/** SearchField is the search of a page: the key / goes to it, Escape empties it. */
+/** SearchField is the search of a page: the key / goes to it, Escape empties it. Further filters are its children. */
 export function SearchField({
   label,
   value,
   onChange,
+  children,
 }: {
   label: string;
   value: string;
   onChange: (text: string) => void;
+  children?: ReactNode;
 }) {
   return (
     <div className="u-toolbar" role="search">
@@ -26,6 +29,7 @@ export function SearchField({
           if (event.key === "Escape") onChange("");
         }}
       />
+      {children}
     </div>
   );
 }

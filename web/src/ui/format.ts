@@ -56,6 +56,11 @@ export function exactly(at: Date): string {
   return at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
 }
 
+/** timeOfDay writes a moment of today, to the second. */
+export function timeOfDay(at: Date): string {
+  return at.toLocaleTimeString(undefined, { hour12: false });
+}
+
 /** shortID is the first group of a device ID, which people know it by. */
 export function shortID(id: string): string {
   return id.split("-")[0] ?? id;

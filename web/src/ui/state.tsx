@@ -8,17 +8,23 @@ import {
   IconClockPause,
   IconCopy,
   IconEyeOff,
+  IconFileDiff,
   IconFingerprint,
+  IconFolder,
   IconHandStop,
+  IconHeartbeat,
   IconHelpCircle,
   IconKey,
+  IconListCheck,
   IconPlayerPause,
   IconPlugConnected,
   IconPlugConnectedX,
   IconRefresh,
+  IconRocket,
   IconRotate,
   IconSearch,
   IconShieldQuestion,
+  IconTemplate,
   type Icon,
 } from "@tabler/icons-react";
 
@@ -86,6 +92,19 @@ export const modes: Record<string, Badge> = {
   on: { word: "On", tone: "good", icon: IconCircleCheck },
   observe: { word: "Observe", tone: "wait", icon: IconEyeOff },
   paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
+};
+
+/** events are the types of what happens. */
+export const events: Record<string, Badge> = {
+  device: { word: "Device", tone: "busy", icon: IconPlugConnected },
+  status: { word: "Status", tone: "quiet", icon: IconHeartbeat },
+  folder: { word: "Folder", tone: "quiet", icon: IconFolder },
+  config: { word: "Configuration", tone: "busy", icon: IconFileDiff },
+  plan: { word: "Plan", tone: "busy", icon: IconListCheck },
+  rollout: { word: "Rollout", tone: "busy", icon: IconRocket },
+  pending: { word: "Asks to be let in", tone: "wait", icon: IconHandStop },
+  template: { word: "Template", tone: "busy", icon: IconTemplate },
+  missed: { word: "Missed", tone: "wait", icon: IconAlertTriangle },
 };
 
 /** badgeOf tolerates a state that this console does not know yet: its own name is shown. */

@@ -2,7 +2,7 @@ import { CopyButton, Tooltip } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { ago, exactly, shortID } from "./format";
+import { ago, exactly, shortID, timeOfDay } from "./format";
 import { useNow } from "./now";
 
 /** Ago is a relative time; the exact one shows on hover and on focus. */
@@ -16,6 +16,16 @@ export function Ago({ at, before = "" }: { at: string | null | undefined; before
         {before}
         {ago(moment, now)}
       </time>
+    </Tooltip>
+  );
+}
+
+/** Moment is the time of day; the whole one shows on hover. */
+export function Moment({ at }: { at: string }) {
+  const moment = new Date(at);
+  return (
+    <Tooltip label={exactly(moment)}>
+      <time dateTime={at}>{timeOfDay(moment)}</time>
     </Tooltip>
   );
 }

@@ -70,8 +70,13 @@ func New(o Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := daemon.certificate(); err != nil {
+	device, err := daemon.certificate()
+	if err != nil {
 		return nil, err
+	}
+	hideKey, err := x509.MarshalPKCS8PrivateKey(device.PrivateKey)
+	if err != nil {
+		return nil, notAHome(o.Home, err)
 	}
 	a := &Agent{o: o, log: o.Log, server: server, daemon: daemon, woke: make(chan struct{}, 1)}
 	a.record = newRecord(Report{
@@ -80,7 +85,8 @@ func New(o Options) (*Agent, error) {
 	})
 	a.told = newLines(o.Log, 20)
 	a.forwarder = &forwarder{daemon: daemon, observe: o.Observe, log: o.Log, changed: a.record.change,
-		refused: a.told, writes: newLines(o.Log, 100)}
+		refused: a.told, writes: newLines(o.Log, 100),
+		hide: func(secret string) string { return fleet.Hidden(hideKey, secret) }}
 	return a, nil
 }
 

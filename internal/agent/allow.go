@@ -17,6 +17,8 @@ type rule struct {
 	query  []string // the parameters that it may have, each once
 	body   int64    // bytes of the request; 0: it has none
 	answer int64    // bytes of the answer
+
+	configuration bool // the answer holds all of it, or parts: with its secrets
 }
 
 const (
@@ -35,12 +37,13 @@ var rules = []rule{
 	{method: http.MethodGet, path: "system/paths", answer: small},
 	{method: http.MethodGet, path: "system/discovery", answer: small},
 	{method: http.MethodGet, path: "system/connections", answer: small},
-	{method: http.MethodGet, path: "system/config", answer: document},
-	{method: http.MethodGet, path: "config", answer: document},
+	{method: http.MethodGet, path: "system/config", answer: document, configuration: true},
+	{method: http.MethodGet, path: "config", answer: document, configuration: true},
 	{method: http.MethodGet, path: "config/restart-required", answer: small},
 	{method: http.MethodGet, path: "db/status", query: []string{"folder"}, answer: small},
 	{method: http.MethodGet, path: "db/ignores", query: []string{"folder"}, answer: small},
-	{method: http.MethodGet, path: "events", query: []string{"events", "since", "limit", waitParameter}, answer: events},
+	{method: http.MethodGet, path: "events", query: []string{"events", "since", "limit", waitParameter}, answer: events,
+		configuration: true},
 	{method: http.MethodGet, path: "cluster/pending/devices", answer: small},
 	{method: http.MethodGet, path: "cluster/pending/folders", answer: small},
 

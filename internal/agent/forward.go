@@ -12,6 +12,7 @@ import (
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
+	"muster/internal/stconfig"
 	"muster/internal/tunnel"
 )
 
@@ -30,6 +31,7 @@ var (
 type forwarder struct {
 	daemon  *daemon
 	observe bool
+	hide    func(secret string) string // what the manager gets in place of a secret, where it may only observe
 	log     *slog.Logger
 	refused *lines
 	writes  *lines
@@ -137,7 +139,26 @@ func (f *forwarder) forward(w http.ResponseWriter, r *http.Request, p passage) o
 	case answer.ContentLength > p.rule.answer:
 		return instead(http.StatusBadGateway, tunnel.ErrorTooLarge, "the daemon's answer is too large")
 	}
-	return outcome{status: answer.StatusCode, broken: !pass(w, answer, p.rule.answer)}
+	body := io.Reader(answer.Body)
+	if f.observe && p.rule.configuration && answer.StatusCode == http.StatusOK {
+		hidden := hiding(answer.Body, f.hide)
+		defer hidden.Close()
+		body = hidden
+	}
+	return outcome{status: answer.StatusCode, broken: !pass(w, answer, body, p.rule.answer)}
+}
+
+// hiding reads JSON without the secrets in it: the manager needs none of a daemon that it may only observe.
+func hiding(body io.Reader, hide func(secret string) string) io.ReadCloser {
+	reader, writer := io.Pipe()
+	go func() {
+		err := stconfig.HideTo(writer, body, hide)
+		if err == nil {
+			_, _ = io.CopyN(io.Discard, body, copyBytes) // to its end, so that the connection is used again
+		}
+		_ = writer.CloseWithError(err)
+	}()
+	return reader
 }
 
 // ask sends the request with the agent's own key, and follows no redirect.
@@ -172,7 +193,7 @@ var copies = sync.Pool{New: func() any { return new([copyBytes]byte) }}
 
 // pass hands the daemon's answer on, its header at once: of a poll it comes long before the body. It gives false where
 // the answer broke off or is too large.
-func pass(w http.ResponseWriter, answer *http.Response, most int64) bool {
+func pass(w http.ResponseWriter, answer *http.Response, body io.Reader, most int64) bool {
 	for _, name := range answerHeaders {
 		if value := answer.Header.Get(name); value != "" {
 			w.Header().Set(name, value)
@@ -187,7 +208,7 @@ func pass(w http.ResponseWriter, answer *http.Response, most int64) bool {
 		clear(buffer[:]) // answers hold secrets
 		copies.Put(buffer)
 	}()
-	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(answer.Body, most+1), buffer[:])
+	n, err := io.CopyBuffer(struct{ io.Writer }{w}, io.LimitReader(body, most+1), buffer[:])
 	return err == nil && n <= most
 }
 

@@ -106,6 +106,10 @@ var guardTable = []rule{
 	{at: "folders.*.path", class: Refused, when: sharesHome,
 		reason: "a folder needs a path: without one a daemon shares the whole home directory"},
 
+	{at: "**", class: Refused, when: isHidden,
+		reason: "an agent with --observe hid this secret, and what stands in its place is not written: give the secret, " +
+			"or keep the one that is there"},
+
 	{at: "folders.*", class: Held, when: isRemoved, reason: "the folder would be taken from the device (its files stay)"},
 	{at: "devices.*", class: Held, when: isRemoved,
 		reason: "the device would be taken out, and out of every folder shared with it"},
@@ -241,7 +245,7 @@ var patterns = func() [][]string {
 
 // elsewhere tells a row that is about another section.
 func elsewhere(pattern, names []string) bool {
-	return len(names) > 0 && pattern[0] != "*" && !strings.EqualFold(pattern[0], names[0])
+	return len(names) > 0 && pattern[0] != "*" && pattern[0] != "**" && !strings.EqualFold(pattern[0], names[0])
 }
 
 func matches(pattern, names []string) bool {
@@ -381,3 +385,6 @@ func unspeakable(_ guard, p place) bool {
 	return len(key) > fleet.MaxAPIKeyBytes || key == fleet.MaskedAPIKey || strings.TrimSpace(key) != key ||
 		strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 }
+
+// isHidden tells what an agent gave in place of a secret: it came back by a restore, a template or a return to the base.
+func isHidden(_ guard, p place) bool { return fleet.IsHidden(p.to.Str()) }

@@ -9,15 +9,25 @@ import (
 // MaskTo copies a document with every secret masked, as Mask does, and holds one text of it at a time. The document is
 // one that Parse takes.
 func MaskTo(w io.Writer, document io.Reader) error {
-	options := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-	m := masker{from: jsontext.NewDecoder(document, options...), to: jsontext.NewEncoder(w, options...)}
-	return m.value(configuration, "")
+	return newMasker(w, document, func(string) string { return MaskedSecret }).value(configuration, "")
+}
+
+// HideTo copies any JSON, such as the events of a daemon, with another text in place of each that stands at a name like
+// that of a secret. It holds one text at a time.
+func HideTo(w io.Writer, from io.Reader, hide func(secret string) string) error {
+	return newMasker(w, from, hide).value(nil, "")
 }
 
 // masker copies a document token by token.
 type masker struct {
 	from *jsontext.Decoder
 	to   *jsontext.Encoder
+	mask func(secret string) string
+}
+
+func newMasker(w io.Writer, document io.Reader, mask func(secret string) string) *masker {
+	options := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	return &masker{from: jsontext.NewDecoder(document, options...), to: jsontext.NewEncoder(w, options...), mask: mask}
 }
 
 // value copies a value of this shape, which is the member of that name in an object, or a member of its list.
@@ -33,7 +43,7 @@ func (m *masker) value(s *shape, name string) error {
 		return m.array(fitKind(s, Array), name, token)
 	case '"':
 		if isSecret(fitKind(s, String), name) && token.String() != "" {
-			token = jsontext.String(MaskedSecret)
+			token = jsontext.String(m.mask(token.String()))
 		}
 	}
 	return m.to.WriteToken(token)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -20,6 +21,8 @@ import (
 	"muster/client"
 	"muster/internal/cli"
 	"muster/internal/fleet"
+	"muster/internal/seal"
+	"muster/internal/store"
 	"muster/test/daemon"
 	"muster/test/server"
 )
@@ -379,5 +382,31 @@ func TestTheAPIKeyOfAnObservedDaemonIsNotKept(t *testing.T) {
 	w.server.WaitState(w.daemon.ID, "kept", func(s api.DeviceState) bool { return s.Configuration != "" })
 	if device, err := w.server.Client.Device(t.Context(), string(w.daemon.ID)); err != nil || device.APIKey != "" {
 		t.Errorf("the record is %+v, %v", device, err)
+	}
+	w.daemon.Patch("/rest/config/options", map[string]any{"maxRecvKbps": 77}) // an event has the whole configuration
+	w.server.WaitRevision(w.daemon.ID, "options.maxRecvKbps", "77")
+	w.server.Stop()
+	w.wantNotStored(w.daemon.APIKey)
+}
+
+// wantNotStored checks that the newest configuration of the device, as the server keeps it, does not hold a secret.
+func (w *world) wantNotStored(secret string) {
+	w.Helper()
+	keys, err := seal.FromHome(w.options.Home)
+	if err != nil {
+		w.Fatal(err)
+	}
+	kept, err := store.Open(w.Context(), store.Options{Home: w.options.Home, Seal: keys})
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer func() { _ = kept.Close() }()
+	_, document, err := kept.NewestDocument(w.Context(), w.daemon.ID)
+	if err != nil {
+		w.Fatal(err)
+	}
+	text, err := io.ReadAll(document.Open())
+	if err != nil || !strings.Contains(string(text), "hidden by the agent") || strings.Contains(string(text), secret) {
+		w.Errorf("the server keeps the configuration %s, %v", text, err)
 	}
 }

@@ -21,7 +21,10 @@ UNRACED  := modernc.org/sqlite/lib modernc.org/libc/... golang.org/x/crypto/argo
             $(addprefix crypto/internal/fips140/,mlkem sha3 bigmod nistec/... edwards25519/...)
 RACE     := -race $(patsubst %,-gcflags=%=-race=false,$(UNRACED))
 # The raced suites that take longest start first, so that none of them is left to run alone at the end.
-LONG     := $(addprefix muster/,test/backup internal/store test/rollout test/contract internal/httpapi test/spine test/identity test/writer)
+LONG     := $(addprefix muster/,test/backup internal/store test/rollout test/contract test/spine test/identity test/writer)
+# These start last, beside the suites that measure, which leave most of one core idle.
+LAST     := $(addprefix muster/,internal/cli internal/httpapi internal/sandbox internal/syncthing internal/auth test/canary test/owner \
+            test/cli test/api test/audit)
 # Packages with properties: their number of cases is a flag that other packages do not know. Those of the store run on two
 # real databases: they keep rapid's own number.
 PROPERTY  = $(shell grep -rl 'pgregory.net/rapid' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | grep -vE 'internal/store|test/model' | sed 's,^\.,muster,')
@@ -90,7 +93,7 @@ test-console: need-test build
 	cd web && npm run --silent test && npm run --silent test:browser
 
 test-daemons:
-	$(GO_TEST) $(RACE) -p 4 -parallel 4 -timeout 14m $(LONG) $(filter-out $(LONG) $(PROPERTY),$(RACED))
+	$(GO_TEST) $(RACE) -p 4 -parallel 4 -timeout 14m $(LONG) $(filter-out $(LONG) $(LAST) $(PROPERTY),$(RACED))
 	$(GO_TEST) -p 1 -timeout 10m $(SCALE)
 
 test-cases:
@@ -99,6 +102,7 @@ test-cases:
 	nice -n 5 $(GO_TEST) -timeout 14m $(PROPERTY) -rapid.checks=1000
 	nice -n 5 $(GO_TEST) -p 4 -parallel 4 -timeout 14m $(MATRIX)
 	nice -n 5 $(MAKE) --no-print-directory test-console
+	nice -n 10 $(GO_TEST) $(RACE) -p 2 -parallel 4 -timeout 14m $(LAST)
 
 soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test $(RACE) -timeout 0 -count 1 $(RACED)

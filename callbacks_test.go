@@ -20,6 +20,7 @@ import (
 // the calls that app wires, from the room that calls to the room that is called. The test finds them in the source of
 // app; a call that is new or gone has to be written down here.
 var wired = map[string][]string{
+	"internal/action":     {"internal/reconcile", "internal/store"},
 	"internal/enrollment": {"internal/store"},
 	"internal/mirror":     {"internal/discovery", "internal/health", "internal/store", "internal/tunnel"},
 	"internal/notify":     {"internal/health", "internal/mirror", "internal/store"},

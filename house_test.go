@@ -16,7 +16,7 @@ var rings = [][]string{
 	{"internal/store", "internal/sandbox", "internal/syncthing", "internal/discovery", "internal/seal",
 		"internal/event", "internal/mirror", "internal/reconcile", "internal/rollout", "internal/notify", "internal/health",
 		"internal/budget", "internal/backup", "internal/signon", "internal/tunnel",
-		"internal/enrollment"},
+		"internal/enrollment", "internal/action"},
 	{"api", "client", "internal/auth", "internal/httpapi", "internal/listen", "internal/metrics", "internal/stsim",
 		"internal/agent", "web"},
 	{"internal/app"},

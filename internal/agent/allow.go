@@ -35,6 +35,7 @@ var rules = []rule{
 	{method: http.MethodGet, path: "system/status", answer: small},
 	{method: http.MethodGet, path: "system/version", answer: small},
 	{method: http.MethodGet, path: "system/paths", answer: small},
+	{method: http.MethodGet, path: "system/upgrade", answer: small},
 	{method: http.MethodGet, path: "system/discovery", answer: small},
 	{method: http.MethodGet, path: "system/connections", answer: small},
 	{method: http.MethodGet, path: "system/config", answer: document, configuration: true},
@@ -71,6 +72,10 @@ var rules = []rule{
 	{method: http.MethodDelete, path: "cluster/pending/devices", query: []string{"device"}, answer: small},
 	{method: http.MethodDelete, path: "cluster/pending/folders", query: []string{"folder", "device"}, answer: small},
 	{method: http.MethodPost, path: "system/restart", answer: small},
+	{method: http.MethodPost, path: "system/pause", answer: small},
+	{method: http.MethodPost, path: "system/resume", answer: small},
+	{method: http.MethodPost, path: "system/upgrade", answer: small},
+	{method: http.MethodPost, path: "db/scan", query: []string{"folder"}, answer: small},
 }
 
 const (

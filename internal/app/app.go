@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"muster/internal/action"
 	"muster/internal/auth"
 	"muster/internal/backup"
 	"muster/internal/budget"
@@ -105,6 +106,7 @@ type App struct {
 	mirror    *mirror.Mirror
 	engine    *reconcile.Engine
 	runner    *rollout.Runner
+	actions   *action.Runner
 	ceiling   *ceiling
 	feed      *httpapi.Feed
 	inventory *httpapi.Inventory
@@ -265,6 +267,7 @@ func (a *App) wire(ctx context.Context) error {
 		DigestKey: digestKey, Memory: memory, Log: a.log, Step: a.o.Step,
 		Found: a.found, Passed: func(id fleet.DeviceID) { a.changes.device(id, 0) },
 	})
+	a.actions = action.New(action.Options{Store: a.store, Daemons: a.engine, Log: a.log})
 	tokens := auth.NewTokens(a.store)
 	a.life.background("uses of tokens", tokens.Run, a.fail)
 	if err := a.openSignOn(ctx); err != nil {
@@ -312,7 +315,8 @@ func (a *App) wire(ctx context.Context) error {
 			*reconcile.Engine
 		}{masked{a.store}, a.engine},
 		Overview: a.rollup, History: a.store, Health: a.monitor, Visited: a.mirror.Visited,
-		Pending:       inbox{a.mirror, a.engine},
+		Pending: inbox{a.mirror, a.engine},
+		Actions: a.actions, ActionRuns: a.store,
 		Notifications: a.notifier, Secrets: a.store, Metrics: measured.Handler(),
 		Measured: measured.Served, Sealing: a.sealing, Backups: a.backups,
 		Certificate: a.socket.Served,
@@ -357,6 +361,7 @@ func (a *App) start(ctx context.Context, run sandbox.Limited, handler http.Handl
 	a.life.background("backups", a.backups.Run, a.fail)
 	a.life.background("reconcile", a.engine.Run, a.fail)
 	a.life.background("rollouts", a.runner.Run, a.fail)
+	a.life.background("orders to daemons", a.actions.Run, a.fail)
 	a.life.background("notify", a.notifier.Run, a.fail)
 	a.life.background("health", a.monitor.Run, a.fail)
 	a.life.background("history", a.newHistorian().Run, a.fail)

@@ -60,7 +60,7 @@ func (d daemons) Known(id fleet.DeviceID) reconcile.Known {
 		Address: cmp.Or(snapshot.Host(), snapshot.Address), Digest: snapshot.Digest,
 		NeverRead: snapshot.Digest == "", Unkept: snapshot.Unkept}
 	if snapshot.Status != nil {
-		known.AddressFixed = snapshot.Status.AddressFixed
+		known.AddressFixed, known.Started = snapshot.Status.AddressFixed, snapshot.Status.StartTime
 	}
 	if snapshot.Version != nil {
 		known.Version = *snapshot.Version

@@ -9,6 +9,7 @@ import (
 
 	"muster/api"
 	"muster/client"
+	"muster/internal/fleet"
 )
 
 // callOf is how the client does what a route is for, by the route's operationId.
@@ -32,6 +33,38 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"listDeviceTemplates": func(c *client.Client, ctx context.Context) {
 		_, _ = c.DeviceTemplates(ctx, "x")
 	},
+	"restartDevice": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnDevice(ctx, "x", fleet.ActionOrder{Action: fleet.ActionRestart})
+	},
+	"restartTag": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnTag(ctx, "t", fleet.ActionOrder{Action: fleet.ActionRestart})
+	},
+	"rescanDevice": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnDevice(ctx, "x", fleet.ActionOrder{Action: fleet.ActionRescan})
+	},
+	"rescanTag": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnTag(ctx, "t", fleet.ActionOrder{Action: fleet.ActionRescan})
+	},
+	"pauseDevice": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnDevice(ctx, "x", fleet.ActionOrder{Action: fleet.ActionPause})
+	},
+	"pauseTag": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnTag(ctx, "t", fleet.ActionOrder{Action: fleet.ActionPause})
+	},
+	"resumeDevice": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnDevice(ctx, "x", fleet.ActionOrder{Action: fleet.ActionResume})
+	},
+	"resumeTag": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnTag(ctx, "t", fleet.ActionOrder{Action: fleet.ActionResume})
+	},
+	"upgradeDevice": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnDevice(ctx, "x", fleet.ActionOrder{Action: fleet.ActionUpgrade})
+	},
+	"upgradeTag": func(c *client.Client, ctx context.Context) {
+		_, _ = c.ActOnTag(ctx, "t", fleet.ActionOrder{Action: fleet.ActionUpgrade})
+	},
+	"listActions":     func(c *client.Client, ctx context.Context) { _, _ = c.Actions(ctx, client.List{}) },
+	"getAction":       func(c *client.Client, ctx context.Context) { _, _ = c.Action(ctx, 1) },
 	"applyDevicePlan": func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },
 	"listConsents":    func(c *client.Client, ctx context.Context) { _, _ = c.Consents(ctx) },
 	"answerConsents": func(c *client.Client, ctx context.Context) {

@@ -32,6 +32,8 @@ var reaches = map[string]reach{
 	"getDeviceTrust": byDevice, "getDevicePlan": byDevice, "applyDevicePlan": byDevice, "listRevisions": byDevice,
 	"getRevision": byDevice, "compareRevisions": byDevice, "restoreRevision": byDevice, "getDeviceSettings": byDevice,
 	"putDeviceSettings": byDevice, "getDeviceWhy": byDevice, "listDeviceTemplates": byDevice,
+	"restartDevice": byDevice, "rescanDevice": byDevice, "pauseDevice": byDevice, "resumeDevice": byDevice,
+	"upgradeDevice": byDevice,
 
 	"listDevices": byView, "listStates": byView, "listTags": byView, "listTagDevices": byView, "getTagSettings": byView,
 	"getTagProtection": byView, "listConsents": byView, "answerConsents": byView, "listGivenConsents": byView,
@@ -39,6 +41,8 @@ var reaches = map[string]reach{
 	"haltRollout": byView, "putRolloutWaves": byView, "listStops": byView, "evaluateTemplate": byView,
 	"listFolders": byView, "getFolder": byView, "followEvents": byView, "listAudit": byView, "listPending": byView,
 	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "applyChanges": byView, "listWaiting": byView,
+	"restartTag": byView, "rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,
+	"listActions": byView, "getAction": byView,
 
 	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
 	"tagTemplate": shared, "untagTemplate": shared, "listTagTemplates": shared, "deleteTag": shared,

@@ -65,6 +65,8 @@ type Options struct {
 	Health        Health
 	Visited       func() int // devices that are visited in turn instead of followed; nil: none
 	Pending       Pending
+	Actions       Actions    // nil: daemons are told to do nothing
+	ActionRuns    ActionRuns // there is one where there are Actions
 	Notifications Notifications
 	Secrets       Secrets
 	Sealing       Sealing
@@ -162,7 +164,7 @@ func (s *server) allRoutes() []route {
 		s.settingRoutes, s.rootRoutes, s.templateRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
 		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes, s.enrollmentRoutes,
-		s.pendingRoutes, s.inventoryRoutes, s.waitingRoutes,
+		s.pendingRoutes, s.actionRoutes, s.inventoryRoutes, s.waitingRoutes,
 		s.overviewRoutes, s.historyRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {

@@ -259,8 +259,9 @@ func (c channel) Ignores(context.Context, string) ([]string, error) { return nil
 func (c channel) SetIgnores(ctx context.Context, _ string, _ []string) error {
 	return c.f.do(ctx, "set ignores")
 }
-func (c channel) RestartRequired(context.Context) (bool, error) { return false, nil }
-func (c channel) Restart(ctx context.Context) error             { return c.f.do(ctx, "restart") }
+func (c channel) RestartRequired(context.Context) (bool, error)  { return false, nil }
+func (c channel) Restart(ctx context.Context) error              { return c.f.do(ctx, "restart") }
+func (c channel) Release(context.Context) (fleet.Release, error) { return fleet.Release{}, nil }
 func (c channel) DismissPending(ctx context.Context, _ fleet.Pending) error {
 	return c.f.do(ctx, "dismiss")
 }

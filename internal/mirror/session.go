@@ -17,6 +17,7 @@ type Channel interface {
 	Write(ctx context.Context, method, path string, body []byte) error // a path below /rest/, escaped
 	RestartRequired(ctx context.Context) (bool, error)
 	Restart(ctx context.Context) error
+	Release(ctx context.Context) (fleet.Release, error)
 	DismissPending(ctx context.Context, asks fleet.Pending) error
 	Close() // twice is fine
 }

@@ -288,6 +288,7 @@ type daemon struct {
 
 	restarts         bool // it says that it has to start anew
 	asked, restarted int
+	release          fleet.Release
 
 	before func(d *daemon, call string) error // runs with mu held, before a write takes effect
 	lies   func(stconfig.Value) stconfig.Value
@@ -408,6 +409,12 @@ func (s *session) RestartRequired(context.Context) (bool, error) {
 	defer s.d.mu.Unlock()
 	s.d.asked++
 	return s.d.restarts, nil
+}
+
+func (s *session) Release(context.Context) (fleet.Release, error) {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	return s.d.release, nil
 }
 
 func (s *session) Restart(context.Context) error {

@@ -69,6 +69,8 @@ type Session interface {
 	// RestartRequired tells whether something takes effect only when the daemon starts anew; Restart has it do so.
 	RestartRequired(ctx context.Context) (bool, error)
 	Restart(ctx context.Context) error
+	// Release has the daemon find out its newest release.
+	Release(ctx context.Context) (fleet.Release, error)
 	DismissPending(ctx context.Context, asks fleet.Pending) error
 	Close() // twice is fine
 }
@@ -76,6 +78,7 @@ type Session interface {
 // Known is what is known of a daemon without asking it.
 type Known struct {
 	Online       bool
+	Started      string // when the daemon started, as it reports it; "" when that is not known
 	Address      string // host that is used to reach it; "" when none is known
 	ByAgent      bool   // it is reached by its agent
 	AddressFixed bool   // it reports guiAddressOverridden

@@ -39,6 +39,7 @@ var calls = map[string]func(context.Context, *syncthing.Client){
 	"Connections":  func(ctx context.Context, c *syncthing.Client) { _, _ = c.Connections(ctx) },
 	"Pending":      func(ctx context.Context, c *syncthing.Client) { _, _ = c.Pending(ctx) },
 	"Restart":      func(ctx context.Context, c *syncthing.Client) { _ = c.Restart(ctx) },
+	"Release":      func(ctx context.Context, c *syncthing.Client) { _, _ = c.Release(ctx) },
 	"Home":         func(ctx context.Context, c *syncthing.Client) { _, _ = c.Home(ctx) },
 	"DismissPending": func(ctx context.Context, c *syncthing.Client) {
 		_ = c.DismissPending(ctx, fleet.Pending{From: someone})

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"log/slog"
 	"math/big"
 	"net"
@@ -183,5 +184,18 @@ func TestAnAgentThatObservesIsExplained(t *testing.T) {
 	state := w.WaitConfiguration(w.daemon.ID, fleet.ConfigFailed)
 	if !strings.Contains(state.Reason, "--observe") {
 		t.Errorf("got the reason %q", state.Reason)
+	}
+	run, err := w.Client.ActOnDevice(t.Context(), string(w.daemon.ID), fleet.ActionOrder{Action: fleet.ActionRestart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Until(t, func() string {
+		if run, err = w.Client.Action(t.Context(), run.ID); err != nil || run.Status == "running" {
+			return fmt.Sprintf("the order is %s, %v", run.Status, err)
+		}
+		return ""
+	})
+	if run.Status != "failed" || !strings.Contains(run.Reason, "--observe") {
+		t.Errorf("the restart is %s: %s", run.Status, run.Reason)
 	}
 }

@@ -47,7 +47,8 @@ func TestWhatIsNotOnTheListNeverReachesTheDaemon(t *testing.T) {
 	for _, one := range []struct{ method, target string }{
 		{"GET", "/"}, {"GET", "/rest"}, {"GET", "/rest/"}, {"GET", "/index.html"}, {"GET", "/metrics"},
 		{"GET", "/rest/system/log"}, {"GET", "/rest/system/browse?current=/"}, {"GET", "/rest/debug/support"},
-		{"POST", "/rest/system/shutdown"}, {"POST", "/rest/system/upgrade"}, {"POST", "/rest/system/reset"},
+		{"POST", "/rest/system/shutdown"}, {"PUT", "/rest/system/upgrade"},
+		{"POST", "/rest/system/upgrade?to=x"}, {"POST", "/rest/system/reset"},
 		{"POST", "/rest/db/override?folder=x"}, {"POST", "/rest/db/revert?folder=x"},
 		{"GET", "/rest/db/file?folder=x&file=y"},
 		{"GET", "/rest/folder/versions?folder=x"}, {"POST", "/rest/system/config"}, {"DELETE", "/rest/config"},

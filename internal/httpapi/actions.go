@@ -57,7 +57,8 @@ func (s *server) actionRoutes() []route {
 		device.path, device.name = Prefix+"/devices/{deviceID}/actions/"+name, name+"Device"
 		device.summary, device.handle = actionSummaries[action], s.actOnDevice(action)
 		tag.path, tag.name = Prefix+"/tags/{tag}/actions/"+name, name+"Tag"
-		tag.summary = actionSummaries[action] + ", of the devices with a tag one after the other, ending at the first that fails"
+		tag.summary = actionSummaries[action] +
+			", of the devices with a tag one after the other, ending at the first that fails"
 		tag.handle = s.actOnTag(action)
 		routes = append(routes, device, tag)
 	}

@@ -11,6 +11,7 @@ import (
 	"muster/api"
 	"muster/client"
 	"muster/internal/fleet"
+	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/daemon"
 	"muster/test/server"
@@ -178,8 +179,13 @@ func TestATagIsReachedOneAfterTheOtherAndEndsAtTheFirstThatFails(t *testing.T) {
 	wantStatus(t, run, "done", "3 of 3")
 	wantStates(t, run, "d0 done, d1 done, d2 done")
 
-	// A folder that only the first has.
 	folder := f.Daemon(0).Config().Get("folders").At(0).Get("id").Str()
+	if err := f.Daemon(1).Edit(func(doc stconfig.Value) stconfig.Value { // a paused folder is not scanned
+		return doc.With("folders", stconfig.List(doc.Get("folders").At(0).With("paused", stconfig.Boolean(true))))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.WaitRevision(f.Daemon(1).ID(), "folders."+folder+".paused", "true")
 	if run, err = s.Client.ActOnTag(t.Context(), "all",
 		fleet.ActionOrder{Action: fleet.ActionRescan, Folder: folder}); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -309,27 +310,32 @@ func (v *Inventory) makeRow(
 	}
 	wire := wireRow(device, state, v.Snapshot(id))
 	wire.Mode = string(fleet.Strictest(orOn(v.Mode), orOn(registry.ModeOf(id))))
-	// The daemon of a device that is online is heard of all the time. That alone makes no other row.
-	if online := string(fleet.Online); before != nil && wire.Connection == online && before.wire.Connection == online {
-		seen := wire.LastSeen
-		wire.LastSeen = before.wire.LastSeen
-		text, err := encode(wire)
-		if err != nil || bytes.Equal(bytes.TrimSuffix(text, []byte("\n")), before.text) {
-			return before, err
-		}
-		wire.LastSeen = seen
+	if before != nil && sameRow(before.wire, wire) {
+		return before, nil
 	}
 	text, err := encode(wire)
 	if err != nil {
 		return nil, err
 	}
 	text = bytes.TrimSuffix(text, []byte("\n"))
-	if before != nil && bytes.Equal(text, before.text) {
-		return before, nil
-	}
 	search := strings.Join([]string{device.Label, string(id), device.APIAddress, state.Address}, "\n")
 	return &inventoryRow{device: device, wire: wire, text: text, search: strings.ToLower(search)}, nil
 }
+
+// sameRow tells whether two rows show the same. The daemon of a device that is online is heard of all the time: that
+// alone makes no other row.
+func sameRow(before, now api.InventoryDevice) bool {
+	if sameMoment(before.Since, now.Since) {
+		now.Since = before.Since
+	}
+	online := string(fleet.Online)
+	if before.Connection == online && now.Connection == online || sameMoment(before.LastSeen, now.LastSeen) {
+		now.LastSeen = before.LastSeen
+	}
+	return reflect.DeepEqual(before, now)
+}
+
+func sameMoment(a, b *api.Time) bool { return a != nil && b != nil && a.Equal(b.Time) }
 
 func wireRow(device *fleet.Registered, state fleet.State, s *fleet.Snapshot) api.InventoryDevice {
 	row := api.InventoryDevice{

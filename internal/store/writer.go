@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,7 +50,7 @@ type writer struct {
 // request is one write on its way through the queue.
 type request struct {
 	during string
-	do     func(*tx) error // nil: that a transaction can be committed is all that matters
+	do     func(*tx) error // nil: that the lock is held is all that matters
 	who    string
 	role   fleet.Role
 	taken  atomic.Bool // by the writer, or by the caller that gave up: the first of the two
@@ -231,6 +232,9 @@ func (w *writer) commit(batch []*attempt) error {
 }
 
 func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effects, err error) {
+	if !slices.ContainsFunc(batch, func(b *attempt) bool { return b.request.do != nil }) {
+		return effects, w.first(ctx, `SELECT 1`)
+	}
 	if err := w.begin(ctx); err != nil {
 		return effects, err
 	}
@@ -257,9 +261,11 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 	return effects, w.session.exec(ctx, "COMMIT")
 }
 
-// begin starts the transaction, on a new connection where the old one was cut while it was idle: nothing has happened
-// yet that could be lost.
-func (w *writer) begin(ctx context.Context) error {
+func (w *writer) begin(ctx context.Context) error { return w.first(ctx, w.store.dialect.begin()) }
+
+// first executes the first statement of a batch, after the lock was checked: on a new connection where the old one was
+// cut while it was idle. Nothing has happened yet that could be lost.
+func (w *writer) first(ctx context.Context, statement string) error {
 	if err := w.store.lock.takenAway(); err != nil {
 		return err
 	}
@@ -267,7 +273,7 @@ func (w *writer) begin(ctx context.Context) error {
 		return err
 	}
 	if w.session != nil {
-		err := w.session.exec(ctx, w.store.dialect.begin())
+		err := w.session.exec(ctx, statement)
 		var local *sqlite.Error // of the embedded database: there is no connection to lose
 		if err == nil || errors.As(err, &local) {
 			return err
@@ -277,7 +283,7 @@ func (w *writer) begin(ctx context.Context) error {
 	if err := w.reconnect(ctx); err != nil {
 		return unavailable(err)
 	}
-	return w.session.exec(ctx, w.store.dialect.begin())
+	return w.session.exec(ctx, statement)
 }
 
 func (w *writer) tell(committed fleet.Committed) {

@@ -73,10 +73,11 @@ type body struct {
 	turn  bool    // to be big
 }
 
-// part is a piece and how many of its bytes are in use.
+// part is a piece, and how many of its bytes are in use. What was read into it beyond them was left out.
 type part struct {
 	piece *[pieceBytes]byte
 	used  int
+	dirty int // bytes that were read into it
 }
 
 // read takes memory only once there is something to put into it: most bodies are those of polls that hang.
@@ -89,9 +90,10 @@ func (b *body) read(ctx context.Context) ([]byte, error) {
 	}
 	b.size = int64(b.sift(b.first[:]))
 	var piece *[pieceBytes]byte
+	dirty := 0
 	defer func() {
 		if piece != nil {
-			discard(piece)
+			discard(piece, dirty)
 		}
 	}()
 	for {
@@ -101,12 +103,13 @@ func (b *body) read(ctx context.Context) ([]byte, error) {
 			}
 		}
 		if piece == nil {
-			piece = pieces.Get().(*[pieceBytes]byte)
+			piece, dirty = pieces.Get().(*[pieceBytes]byte), 0
 		}
 		n, err := b.fill(piece[:])
+		dirty = max(dirty, n)
 		kept := b.sift(piece[:n])
 		b.spare -= int64(n - kept)
-		piece = b.hold(piece, kept)
+		piece = b.hold(part{piece, kept, dirty})
 		switch {
 		case err != nil && !errors.Is(err, io.EOF):
 			return nil, err
@@ -126,22 +129,23 @@ func (b *body) sift(p []byte) int {
 	return b.sifter.sift(p)
 }
 
-// hold keeps the first bytes of a piece, in the last part where that has room. It returns the piece if that is free.
-func (b *body) hold(piece *[pieceBytes]byte, used int) *[pieceBytes]byte {
-	b.size += int64(used)
-	if n := len(b.held); n > 0 && b.held[n-1].used+used <= pieceBytes {
+// hold keeps what is in use of a part, in the last one where that has room. It returns the piece if that is free.
+func (b *body) hold(p part) *[pieceBytes]byte {
+	b.size += int64(p.used)
+	if n := len(b.held); n > 0 && b.held[n-1].used+p.used <= pieceBytes {
 		last := &b.held[n-1]
-		copy(last.piece[last.used:], piece[:used])
-		last.used += used
-		return piece
+		copy(last.piece[last.used:], p.piece[:p.used])
+		last.used += p.used
+		last.dirty = max(last.dirty, last.used)
+		return p.piece
 	}
-	b.held = append(b.held, part{piece, used})
+	b.held = append(b.held, p)
 	return nil
 }
 
-// discard gives a piece back, without what stood there: answers hold secrets.
-func discard(piece *[pieceBytes]byte) {
-	clear(piece[:])
+// discard gives a piece back, without what was read into it: answers hold secrets.
+func discard(piece *[pieceBytes]byte, dirty int) {
+	clear(piece[:dirty])
 	pieces.Put(piece)
 }
 
@@ -184,7 +188,7 @@ func (b *body) whole() []byte {
 // release gives back the memory.
 func (b *body) release() {
 	for _, part := range b.held {
-		discard(part.piece)
+		discard(part.piece, part.dirty)
 	}
 	if b.turn {
 		<-b.big

@@ -111,17 +111,19 @@ func (c calls) config(ctx context.Context, path string) ([]byte, error) {
 var EventMask = []string{"ConfigSaved", "FolderSummary", "StateChanged", "DeviceConnected", "DeviceDisconnected",
 	"FolderErrors", "PendingDevicesChanged", "PendingFoldersChanged"}
 
+var eventsPath = "/rest/events?events=" + url.QueryEscape(strings.Join(EventMask, ","))
+
 // Events reads the events after since, at most the limit newest (0: all that the daemon has buffered), and waits up to
 // wait (whole seconds) for the first. It waits for the kept connection and goes over no other one by itself: where
 // there is another one by now, the error is fleet.ErrReconnected until Status was called.
 func (c calls) Events(ctx context.Context, since int64, limit int, wait time.Duration) ([]fleet.DaemonEvent, error) {
-	query := url.Values{"events": {strings.Join(EventMask, ",")}, "since": {strconv.FormatInt(since, 10)},
-		"timeout": {strconv.Itoa(int(wait / time.Second))}}
+	path := eventsPath
 	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
+		path += "&limit=" + strconv.Itoa(limit)
 	}
+	path += "&since=" + strconv.FormatInt(since, 10) + "&timeout=" + strconv.Itoa(int(wait/time.Second))
 	var sifter sifter
-	body, err := c.do(ctx, call{method: http.MethodGet, path: "/rest/events?" + query.Encode(),
+	body, err := c.do(ctx, call{method: http.MethodGet, path: path,
 		during:   "follow the events",
 		maxBytes: c.limits.EventsBytes, wait: wait, sifter: &sifter, canWait: true})
 	if err != nil {

@@ -2,10 +2,8 @@ package syncthing
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -128,22 +126,19 @@ func (cn *conn) roundTrip(ctx context.Context, k call, key fleet.Secret, l Limit
 }
 
 func (cn *conn) request(k call, key fleet.Secret) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: muster\r\nAccept: application/json\r\nAccept-Encoding: "+
-		"identity\r\n",
-		k.method, k.path, cn.host)
+	b := make([]byte, 0, 512+len(k.path)+len(k.body))
+	b = append(b, k.method+" "+k.path+" HTTP/1.1\r\nHost: "+cn.host+"\r\nUser-Agent: muster\r\n"+
+		"Accept: application/json\r\nAccept-Encoding: identity\r\n"...)
 	if !k.keyless {
-		b.WriteString(apiKeyHeader + ": " + key.Reveal() + "\r\n")
+		b = append(b, apiKeyHeader+": "+key.Reveal()+"\r\n"...)
 	}
 	if k.body != nil {
-		b.WriteString("Content-Type: application/json\r\n")
+		b = append(b, "Content-Type: application/json\r\n"...)
 	}
 	if k.writes() {
-		b.WriteString("Content-Length: " + strconv.Itoa(len(k.body)) + "\r\n")
+		b = append(b, "Content-Length: "+strconv.Itoa(len(k.body))+"\r\n"...)
 	}
-	b.WriteString("\r\n")
-	b.Write(k.body)
-	return b.Bytes()
+	return append(append(b, "\r\n"...), k.body...)
 }
 
 func (cn *conn) readHeader(k call, l Limits) (*http.Response, error) {

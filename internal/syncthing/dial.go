@@ -260,6 +260,9 @@ func (c *Client) checkHeader(answer reply) error {
 		return nil
 	}
 	for _, id := range ids {
+		if id == string(c.target.Device) {
+			continue
+		}
 		if found, err := fleet.ParseDeviceID(id); err != nil || found != c.target.Device {
 			return wrongDevice(c.target.Device, found)
 		}

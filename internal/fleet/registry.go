@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -131,26 +132,37 @@ func (r *Registry) RootsOf(id DeviceID) []string {
 	return slices.Compact(roots)
 }
 
-// TemplatesOf are the templates that share a tag with the device, in the order of the fold.
+// Applying are the templates that share a tag with the device, in the order of the fold. They are not to be changed.
+func (r *Registry) Applying(id DeviceID) iter.Seq[*TaggedTemplate] {
+	return func(yield func(*TaggedTemplate) bool) {
+		device := r.Devices[id]
+		if device == nil {
+			return
+		}
+		for i := range r.Templates {
+			t := &r.Templates[i]
+			shared := slices.ContainsFunc(t.Tags, func(tag Tag) bool { return slices.Contains(device.Tags, tag) })
+			if shared && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// TemplatesOf is Applying without tags, as a list.
 func (r *Registry) TemplatesOf(id DeviceID) []Template {
 	var apply []Template
-	for _, t := range r.TaggedTemplatesOf(id) {
+	for t := range r.Applying(id) {
 		apply = append(apply, t.Template)
 	}
 	return apply
 }
 
-// TaggedTemplatesOf is TemplatesOf with all tags of each template.
+// TaggedTemplatesOf is Applying as a list.
 func (r *Registry) TaggedTemplatesOf(id DeviceID) []TaggedTemplate {
-	device := r.Devices[id]
-	if device == nil {
-		return nil
-	}
 	var apply []TaggedTemplate
-	for _, t := range r.Templates {
-		if slices.ContainsFunc(t.Tags, func(tag Tag) bool { return slices.Contains(device.Tags, tag) }) {
-			apply = append(apply, t)
-		}
+	for t := range r.Applying(id) {
+		apply = append(apply, *t)
 	}
 	return apply
 }

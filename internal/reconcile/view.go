@@ -108,14 +108,15 @@ func (v *view) fleetFor(t fleet.Template) *template.Fleet {
 
 // fingerprint of what a device is planned from.
 func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known Known, roots []string) fingerprint {
-	var sums []any
+	var h maphash.Hash
+	h.SetSeed(e.seed)
 	readsFleet, mayShare := false, false
-	for _, t := range v.registry.TemplatesOf(id) {
+	for t := range v.registry.Applying(id) {
 		known := v.templates[t.ID]
-		sums = append(sums, known.sum)
+		maphash.WriteComparable(&h, known.sum)
 		readsFleet, mayShare = readsFleet || known.readsFleet, mayShare || known.mayShare
 	}
-	print := fingerprint{templates: e.sum(sums...)}
+	print := fingerprint{templates: h.Sum64()}
 	others, labels := "", uint64(0)
 	if readsFleet {
 		others = v.fleet().Digest()

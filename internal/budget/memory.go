@@ -13,20 +13,12 @@ import (
 // share of a memory limit that the Go heap may fill: the rest is for stacks, workers and the kernel's part.
 const heapPercent = 90
 
-// gcPercent is how much the heap may grow before it is collected, in percent of what is in use. Go's own 100 costs
-// twice as much processor time for collecting garbage, which is a tenth of all that a rollout costs.
-const gcPercent = 200
-
 // unlimited: cgroup v1 writes the largest multiple of a page where there is no limit.
 const unlimited = 1 << 60
 
 // SetMemory has the garbage collector keep the process below the memory limit of its container, so that the kernel
-// does not end it. It gives 0 where there is no such limit, and where GOMEMLIMIT already says what is wanted. GOGC
-// counts where it is set.
+// does not end it. It gives 0 where there is no such limit, and where GOMEMLIMIT already says what is wanted.
 func SetMemory() (heap int64) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return 0
 	}

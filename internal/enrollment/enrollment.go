@@ -126,7 +126,7 @@ func (e *Enrollments) admitByKey(ctx context.Context, a fleet.Arrival) (fleet.En
 	case err == nil, code == fleet.CodeConflict: // it was registered meanwhile
 		e.forget(a.Device)
 		return accepted(), nil
-	case errors.Is(err, fleet.ErrRemovedSince):
+	case errors.Is(err, fleet.ErrRemovedSince), errors.Is(err, fleet.ErrDecisionsAltered):
 		return e.wait(a, fleet.Reason(err)), nil
 	case code == fleet.CodeForbidden:
 		e.log.Info("an enrol key was refused", logkey.Device, a.Device, "from", a.Address, "reason", fleet.Reason(err))

@@ -112,6 +112,12 @@ var ErrRemovedSince error = &Error{Code: CodeForbidden,
 	Message: "this device was deleted from Muster after the enrol key was made: the key does not register it again",
 	Hint:    "Ask an administrator to accept the device: `muster enrollment accept`."}
 
+// ErrDecisionsAltered is the error about a key while it is not known which devices are to be kept out.
+var ErrDecisionsAltered error = &Error{Code: CodeForbidden,
+	Message: "what was decided about devices was changed in Muster's database: no enrol key registers this device now",
+	Hint: "Ask an administrator to accept the device (`muster enrollment accept`), and to look at `muster audit verify`. " +
+		"After a restart of the server, keys that are made then register devices again."}
+
 // RejectedEnrollment is the error about a device that an administrator rejected.
 func RejectedEnrollment() error {
 	return &Error{Code: CodeForbidden, Message: "an administrator rejected this device",
@@ -203,6 +209,7 @@ type Enrollment struct {
 
 // EnrollmentDecision is what is kept about a device that is not registered.
 type EnrollmentDecision struct {
+	Altered  bool               // another program wrote it: what was decided is not known
 	Rejected *EnrollmentRequest // nil: it was not rejected
 	// RemovedAt is when the device was deleted. Keys that were made before do not register it again.
 	RemovedAt time.Time

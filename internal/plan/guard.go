@@ -386,5 +386,5 @@ func unspeakable(_ guard, p place) bool {
 		strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// isHidden tells what an agent gave in place of a secret: it came back by a restore, a template or a return to the base.
+// isHidden tells what an agent gave in place of a secret. A restore, a template or a return to the base may lead there.
 func isHidden(_ guard, p place) bool { return fleet.IsHidden(p.to.Str()) }

@@ -102,8 +102,8 @@ func auditText(q fleet.AuditQuery) (text string, args []any) {
 
 // appendAudit writes the entries of a batch at the end of the chain, together: they are as many as its writes. Where
 // that end is the transaction reads itself, so that processes that write one after the other make one chain. The marks
-// are those of the proofs of devices that came or went.
-func (t *tx) appendAudit(entries []fleet.AuditEntry, marks deviceMark) error {
+// are those of the proofs of rows that came or went.
+func (t *tx) appendAudit(entries []fleet.AuditEntry, changed marks) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -124,10 +124,12 @@ func (t *tx) appendAudit(entries []fleet.AuditEntry, marks deviceMark) error {
 	if err := t.insertAudit(entries); err != nil {
 		return err
 	}
-	if marks != (deviceMark{}) {
+	if len(changed) > 0 {
 		rosters := map[string]string{}
 		maps.Copy(rosters, ends.Rosters)
-		rosters[deviceRows] = marksIn(ends).with(marks).String()
+		for table, change := range changed {
+			rosters[table] = marksIn(ends, table).with(change).String()
+		}
 		ends.Rosters = rosters
 	}
 	t.committed(func() {

@@ -149,7 +149,7 @@ func (t *tx) insertDevice(d fleet.Device) (fleet.Device, error) {
 	}
 	d.CreatedAt, d.UpdatedAt = t.now, t.now
 	r := fleet.Registered{Device: d, Tags: []fleet.Tag{}, Settings: fleet.DeviceSettings{Mode: fleet.ModeOn}}
-	proof, err := t.proveDevice(deviceMark{}, &r)
+	proof, err := t.proveDevice(mark{}, &r)
 	if err != nil {
 		return d, err
 	}
@@ -234,7 +234,7 @@ func (s *Store) DeleteDevice(ctx context.Context, id fleet.DeviceID, check func(
 		if err := t.rememberRemoved(id); err != nil {
 			return none, err
 		}
-		t.effects.marks = t.effects.marks.with(current.mark)
+		t.effects.marks = t.effects.marks.with(deviceRows, current.mark)
 		t.forget()
 		t.explain(id, nil)
 		t.record("device.delete", string(id), current.Label)

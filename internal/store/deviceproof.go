@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -12,36 +9,9 @@ import (
 	"muster/internal/logkey"
 )
 
-// The row of a device has a proof, sealed: a digest of everything that decides where the API key of the device is sent
-// and to whom it is shown, and a mark. The ends of the audit have the marks of all rows together. So a row that was
-// removed, or put back from a copy together with its proof, is found as well.
+// The row of a device has a proof, of everything that decides where the API key of the device is sent and to whom it is
+// shown.
 const deviceRows = "devices"
-
-// deviceMark is random, and only Muster knows it. A row gets another one with each proof. The zero value is none.
-type deviceMark [32]byte
-
-// with are the marks of several rows together, in whatever order. A mark that is added twice is taken out again.
-func (m deviceMark) with(other deviceMark) deviceMark {
-	for i := range m {
-		m[i] ^= other[i]
-	}
-	return m
-}
-
-func (m deviceMark) String() string { return hex.EncodeToString(m[:]) }
-
-// parseMark gives none for what is no mark.
-func parseMark(text string) (m deviceMark) {
-	if plain, err := hex.DecodeString(text); err == nil && len(plain) == len(m) {
-		copy(m[:], plain)
-	}
-	return m
-}
-
-type deviceProof struct {
-	Sum  string `json:"sum"`
-	Mark string `json:"mark"`
-}
 
 func deviceSum(r *fleet.Registered) string {
 	fields := []string{string(r.ID), r.APIKey.Reveal(), r.APIAddress, strconv.Itoa(r.APIPort),
@@ -55,42 +25,26 @@ func deviceSum(r *fleet.Registered) string {
 // deviceRow is a device with what its row says about itself.
 type deviceRow struct {
 	fleet.Registered
-	mark    deviceMark // none where the proof does not open
-	proved  bool       // the row has a proof, whether or not it is of what the row means
-	keyless bool       // Muster has no API key of the device yet: its agent has it
+	mark    mark // none where the proof does not open
+	proved  bool // the row has a proof, whether or not it is of what the row means
+	keyless bool // Muster has no API key of the device yet: its agent has it
 }
 
 // readProof finds out whether the row is as Muster wrote it.
 func (s *Store) readProof(r *deviceRow, sealed []byte) {
+	var proven bool
 	r.proved = sealed != nil
-	var proof deviceProof
-	plain, err := s.seal.Open(deviceRows, string(r.ID), "proof", sealed)
-	if err == nil {
-		err = json.Unmarshal(plain, &proof)
-	}
-	if err == nil {
-		r.mark = parseMark(proof.Mark)
-	}
-	r.Altered = err != nil || r.APIKey.IsZero() && !r.keyless || proof.Sum != deviceSum(&r.Registered)
+	r.mark, proven = s.openRowProof(deviceRows, string(r.ID), deviceSum(&r.Registered), sealed)
+	r.Altered = !proven || r.APIKey.IsZero() && !r.keyless
 }
 
 // proveDevice is the proof of a device for its row, in the place of the one that has the mark before.
-func (t *tx) proveDevice(before deviceMark, r *fleet.Registered) (sealed []byte, err error) {
-	var mark deviceMark
-	_, _ = rand.Read(mark[:]) // never fails: it ends the process instead
-	plain, err := json.Marshal(deviceProof{Sum: deviceSum(r), Mark: mark.String()})
-	if err != nil {
-		return nil, err
-	}
-	t.effects.marks = t.effects.marks.with(before).with(mark)
-	return t.store.seal.Seal(deviceRows, string(r.ID), "proof", plain), nil
+func (t *tx) proveDevice(before mark, r *fleet.Registered) (sealed []byte, err error) {
+	return t.proveRow(deviceRows, string(r.ID), deviceSum(r), before)
 }
 
-// marksIn are the marks of all rows together, as the ends of the audit have them.
-func marksIn(ends fleet.AuditEnds) deviceMark { return parseMark(ends.Rosters[deviceRows]) }
-
 // marksOf are the marks of rows together.
-func marksOf(rows []*deviceRow) (all deviceMark) {
+func marksOf(rows []*deviceRow) (all mark) {
 	for _, r := range rows {
 		all = all.with(r.mark)
 	}
@@ -99,7 +53,7 @@ func marksOf(rows []*deviceRow) (all deviceMark) {
 
 // compareMarks marks rows without a pin as altered where a row was removed or put back: which one it was is not known.
 // The API key of a row with a pin goes only to a daemon that was trusted with it.
-func compareMarks(rows []*deviceRow, want deviceMark) (same bool) {
+func compareMarks(rows []*deviceRow, want mark) (same bool) {
 	if marksOf(rows) == want {
 		return true
 	}
@@ -125,7 +79,7 @@ func (t *tx) believeDevices() error {
 		if r.APIKey.IsZero() {
 			continue // it does not open
 		}
-		sealed, err := t.proveDevice(deviceMark{}, &r.Registered)
+		sealed, err := t.proveDevice(mark{}, &r.Registered)
 		if err != nil {
 			return err
 		}
@@ -152,11 +106,11 @@ func (t *tx) renounceAltered(rows []*deviceRow) error {
 	if err != nil {
 		return err
 	}
-	t.effects.marks = marksIn(ends)
+	t.effects.marks = t.effects.marks.with(deviceRows, marksIn(ends, deviceRows))
 	for _, r := range rows {
 		switch {
 		case !r.Altered:
-			t.effects.marks = t.effects.marks.with(r.mark)
+			t.effects.marks.with(deviceRows, r.mark)
 		case r.proved:
 			if err := t.exec(putDeviceProof, string(r.ID), nil); err != nil {
 				return err
@@ -192,7 +146,7 @@ func (w *writer) checkDevices(ctx context.Context) error {
 }
 
 // devicesIn are all devices, and the marks that they have together as the ends of the audit say.
-func (s *Store) devicesIn(ctx context.Context, q querier) (rows []*deviceRow, want deviceMark, err error) {
+func (s *Store) devicesIn(ctx context.Context, q querier) (rows []*deviceRow, want mark, err error) {
 	if rows, err = collect(ctx, q, s.scanDevice, selectDevices); err != nil {
 		return nil, want, err
 	}
@@ -200,18 +154,9 @@ func (s *Store) devicesIn(ctx context.Context, q querier) (rows []*deviceRow, wa
 	return rows, want, err
 }
 
-func (s *Store) deviceMarks(ctx context.Context, q querier) (all deviceMark, err error) {
-	proofs, err := collect(ctx, q, func(row scanner) (sealed []byte, err error) {
-		return sealed, row.Scan(&sealed)
-	}, `SELECT body FROM proofs WHERE name = $1`, auditEnds)
-	if err != nil {
-		return all, err
-	}
-	var ends fleet.AuditEnds
-	if len(proofs) > 0 && s.openProof(auditEnds, proofs[0], &ends) != nil {
-		ends = fleet.AuditEnds{}
-	}
-	return marksIn(ends), nil
+func (s *Store) deviceMarks(ctx context.Context, q querier) (mark, error) {
+	ends, _, err := s.openEnds(ctx, q)
+	return marksIn(ends, deviceRows), err
 }
 
 // verifyDevices names the rows that are not as Muster wrote them.
@@ -234,7 +179,7 @@ func (s *Store) verifyDevices(ctx context.Context) (wrong []string, err error) {
 		Hint: tryAgain}
 }
 
-func alteredIn(rows []*deviceRow, want deviceMark) (wrong []string) {
+func alteredIn(rows []*deviceRow, want mark) (wrong []string) {
 	for _, r := range rows {
 		if r.Altered {
 			wrong = append(wrong, fmt.Sprintf("device %q (%s): its address, port, API key, pin or plain HTTP is not as Muster "+

@@ -204,16 +204,22 @@ func TestAWriteMakesNothingGoodThatWasChangedWhileMusterRuns(t *testing.T) {
 	})
 }
 
-// asBeforeProofsOfDevices has the database be as the version before left it.
-func (s *tampered) asBeforeProofsOfDevices() {
+// asBeforeProofsOf has the ends of the audit know nothing of a table.
+func (s *tampered) asBeforeProofsOf(table string) {
 	s.t.Helper()
 	var ends fleet.AuditEnds
 	if err := s.openProof(auditEnds, s.proof(auditEnds), &ends); err != nil {
 		s.t.Fatal(err)
 	}
-	delete(ends.Rosters, deviceRows)
+	delete(ends.Rosters, table)
 	plain := must(json.Marshal(ends))(s.t)
 	s.putBack(auditEnds, s.seal.Seal("proofs", auditEnds, "body", plain))
+}
+
+// asBeforeProofsOfDevices has the database be as the version before left it.
+func (s *tampered) asBeforeProofsOfDevices() {
+	s.t.Helper()
+	s.asBeforeProofsOf(deviceRows)
 	s.exec(`UPDATE devices SET proof = NULL`)
 	s.exec(`UPDATE meta SET value = $1 WHERE name = 'seal_check'`,
 		fmt.Sprintf("%x", s.seal.Seal("meta", "seal_check", "value", []byte(sealCheckRoles))))

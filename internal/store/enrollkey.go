@@ -121,8 +121,8 @@ func (s *Store) DeleteEnrollKey(ctx context.Context, id string) error {
 			return none, err
 		}
 		// A deletion counts against keys that were made before it.
-		return none, t.exec(`DELETE FROM enrollment_decisions WHERE decision = 'deleted' AND NOT EXISTS
-			(SELECT 1 FROM enroll_keys WHERE created_at <= decided_at)`)
+		return none, t.deleteDecisions(`decision = $1 AND NOT EXISTS
+			(SELECT 1 FROM enroll_keys WHERE created_at <= decided_at)`, deletedDecision)
 	})
 	return err
 }
@@ -150,8 +150,8 @@ func (t *tx) useEnrollKey(hash string, decision fleet.EnrollmentDecision) (fleet
 	if err := key.Usable(t.now); err != nil {
 		return key, err
 	}
-	if !decision.RemovedAt.IsZero() && !key.CreatedAt.After(decision.RemovedAt) {
-		return key, fleet.ErrRemovedSince
+	if err := t.mayRegister(key, decision); err != nil {
+		return key, err
 	}
 	key.Used++
 	key.LastUsedAt = t.now

@@ -91,35 +91,44 @@ const (
 	deletedDecision  = "deleted"
 
 	enrollmentColumns = `device_id, name, system, version, address, api_port, first_seen_at, last_seen_at, decided_by,
-		decided_at`
-	selectDecisions = `SELECT ` + enrollmentColumns + `, decision FROM enrollment_decisions`
-	// putDecision takes the columns and the decision.
-	putDecision = `INSERT INTO enrollment_decisions (` + enrollmentColumns + `, decision)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		decided_at, decision, proof`
+	selectDecisions = `SELECT ` + enrollmentColumns + ` FROM enrollment_decisions`
+	putDecision     = `INSERT INTO enrollment_decisions (` + enrollmentColumns + `)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (device_id) DO UPDATE SET name = excluded.name, system = excluded.system, version = excluded.version,
 			address = excluded.address, api_port = excluded.api_port, first_seen_at = excluded.first_seen_at,
 			last_seen_at = excluded.last_seen_at, decided_by = excluded.decided_by, decided_at = excluded.decided_at,
-			decision = excluded.decision`
+			decision = excluded.decision, proof = excluded.proof`
 )
 
 type decisionRow struct {
 	fleet.EnrollmentRequest
 	decision string
+	mark     mark // none where the proof does not open
+	proved   bool // the row has a proof, whether or not it is of what the row means
+	altered  bool
 }
 
-func scanDecision(row scanner) (v decisionRow, err error) {
+func (s *Store) scanDecision(row scanner) (v decisionRow, err error) {
 	var first, last, decided sql.NullInt64
+	var proof []byte
 	err = row.Scan((*string)(&v.Device), &v.Name, &v.System, &v.Version, &v.Address, &v.APIPort, &first, &last,
-		&v.DecidedBy, &decided, &v.decision)
+		&v.DecidedBy, &decided, &v.decision, &proof)
 	v.Status = fleet.EnrollmentRejected
 	v.FirstAt, v.LastAt, v.DecidedAt = fromMillis(first), fromMillis(last), fromMillis(decided)
+	var proven bool
+	v.mark, proven = s.openRowProof(decisionRows, string(v.Device), decisionSum(v), proof)
+	v.proved, v.altered = proof != nil, !proven
 	return v, err
 }
 
 func (v decisionRow) meaning() (d fleet.EnrollmentDecision) {
-	if v.decision == rejectedDecision {
+	switch {
+	case v.altered:
+		d.Altered = true
+	case v.decision == rejectedDecision:
 		d.Rejected = &v.EnrollmentRequest
-	} else {
+	default:
 		d.RemovedAt = v.DecidedAt
 	}
 	return d
@@ -127,7 +136,7 @@ func (v decisionRow) meaning() (d fleet.EnrollmentDecision) {
 
 // EnrollmentDecision is what is kept about a device that is not registered; the zero value: nothing.
 func (s *Store) EnrollmentDecision(ctx context.Context, id fleet.DeviceID) (fleet.EnrollmentDecision, error) {
-	rows, err := collect(ctx, pool{s.reads}, scanDecision, selectDecisions+` WHERE device_id = $1`, string(id))
+	rows, err := collect(ctx, pool{s.reads}, s.scanDecision, selectDecisions+` WHERE device_id = $1`, string(id))
 	if err != nil || len(rows) == 0 {
 		return fleet.EnrollmentDecision{}, failure("read enrolment decision", err)
 	}
@@ -135,20 +144,22 @@ func (s *Store) EnrollmentDecision(ctx context.Context, id fleet.DeviceID) (flee
 }
 
 func (t *tx) enrollmentDecision(id fleet.DeviceID) (fleet.EnrollmentDecision, error) {
-	row, err := scanDecision(t.row(selectDecisions+` WHERE device_id = $1`, string(id)))
+	row, err := t.store.scanDecision(t.row(selectDecisions+` WHERE device_id = $1`, string(id)))
 	if absent(err) {
 		return fleet.EnrollmentDecision{}, nil
 	}
 	return row.meaning(), err
 }
 
-// RejectedEnrollments are the devices that an administrator rejected, by ID.
+// RejectedEnrollments are the devices that an administrator rejected, by ID, without what another program wrote.
 func (s *Store) RejectedEnrollments(ctx context.Context) ([]fleet.EnrollmentRequest, error) {
-	rows, err := collect(ctx, pool{s.reads}, scanDecision, selectDecisions+` WHERE decision = $1 ORDER BY device_id`,
+	rows, err := collect(ctx, pool{s.reads}, s.scanDecision, selectDecisions+` WHERE decision = $1 ORDER BY device_id`,
 		rejectedDecision)
-	rejected := make([]fleet.EnrollmentRequest, len(rows))
-	for i, row := range rows {
-		rejected[i] = row.EnrollmentRequest
+	rejected := make([]fleet.EnrollmentRequest, 0, len(rows))
+	for _, row := range rows {
+		if !row.altered {
+			rejected = append(rejected, row.EnrollmentRequest)
+		}
 	}
 	return rejected, failure("read rejected enrolments", err)
 }
@@ -172,8 +183,21 @@ func (s *Store) RejectEnrollment(ctx context.Context, asks fleet.EnrollmentReque
 }
 
 func (t *tx) putDecision(of fleet.EnrollmentRequest, decision string) error {
-	return t.exec(putDecision, string(of.Device), plainText(of.Name), plainText(of.System), plainText(of.Version),
-		plainText(of.Address), of.APIPort, millis(of.FirstAt), millis(of.LastAt), plainText(t.who), millis(t.now), decision)
+	v := decisionRow{EnrollmentRequest: of, decision: decision}
+	for _, text := range []*string{&v.Name, &v.System, &v.Version, &v.Address} {
+		*text = plainText(*text)
+	}
+	v.DecidedBy, v.DecidedAt = plainText(t.who), t.now
+	before, err := t.store.scanDecision(t.row(selectDecisions+` WHERE device_id = $1`, string(v.Device)))
+	if err != nil && !absent(err) {
+		return err
+	}
+	proof, err := t.proveRow(decisionRows, string(v.Device), decisionSum(v), before.mark)
+	if err != nil {
+		return err
+	}
+	return t.exec(putDecision, string(v.Device), v.Name, v.System, v.Version, v.Address, v.APIPort, millis(v.FirstAt),
+		millis(v.LastAt), v.DecidedBy, millis(v.DecidedAt), v.decision, proof)
 }
 
 // ForgetRejection has a device that was rejected be one that asks again. It answers not_found for a device that was not
@@ -184,7 +208,7 @@ func (s *Store) ForgetRejection(ctx context.Context, id fleet.DeviceID) error {
 		if err != nil {
 			return none, err
 		}
-		if decision.Rejected == nil {
+		if decision.Rejected == nil && !decision.Altered {
 			return none, fleet.NotFoundf("device %s was not rejected", id.Short())
 		}
 		t.record("enrollment.forget", string(id), "")
@@ -209,7 +233,16 @@ func (t *tx) rememberRemoved(id fleet.DeviceID) error {
 }
 
 func (t *tx) forgetDecision(id fleet.DeviceID) error {
-	return t.exec(`DELETE FROM enrollment_decisions WHERE device_id = $1`, string(id))
+	return t.deleteDecisions(`device_id = $1`, string(id))
+}
+
+func (t *tx) deleteDecisions(where string, args ...any) error {
+	gone, err := collect(t.ctx, t.session, t.store.scanDecision,
+		`DELETE FROM enrollment_decisions WHERE `+where+` RETURNING `+enrollmentColumns, args...)
+	for _, row := range gone {
+		t.effects.marks = t.effects.marks.with(decisionRows, row.mark)
+	}
+	return err
 }
 
 // decided says that something was decided about a device that is not registered.

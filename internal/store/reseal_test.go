@@ -33,6 +33,7 @@ func fillSealed(t *testing.T, s *Store, n int) fleet.Device {
 	must(s.PutTemplate(t.Context(), template, nil))(t)
 	must(s.OwnKey(t.Context(), "digests"))(t)
 	addPerson(t, s, n)
+	reject(t, s, 50+n)
 	must2(s.PutSecret(t.Context(), fleet.PutSecret{Name: device.Label, Value: fleet.NewSecret("hidden")}))(t)
 	return device
 }

@@ -24,6 +24,7 @@ type sealedColumn struct {
 var sealedColumns = []sealedColumn{
 	{"devices", []string{"id"}, "api_key"},
 	{"devices", []string{"id"}, "proof"},
+	{"enrollment_decisions", []string{"device_id"}, "proof"},
 	{"secrets", []string{"name"}, "value"},
 	{"own_keys", []string{"name"}, "value"},
 	{"proofs", []string{"name"}, "body"},

@@ -131,6 +131,9 @@ func (s *Store) open(ctx context.Context, options Options) (err error) {
 	if err := s.writer.checkDevices(ctx); err != nil {
 		return err
 	}
+	if err := s.writer.checkDecisions(ctx); err != nil {
+		return err
+	}
 	if _, err = s.writer.reload(ctx); err != nil {
 		return err
 	}

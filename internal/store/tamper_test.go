@@ -46,6 +46,7 @@ func filled(t *testing.T, options Options) *tampered {
 		create(t, s.Store, fmt.Sprint("template ", n))
 		must(s.OwnKey(t.Context(), fmt.Sprint("purpose ", n)))(t)
 		addPerson(t, s.Store, n)
+		s.reject(50 + n)
 	}
 	signed(s.SignHead(t.Context()))(t)
 	s.token("admin", fleet.RoleAdmin)

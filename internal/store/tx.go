@@ -21,6 +21,7 @@ type tx struct {
 	who     string
 	role    fleet.Role // "": Muster by itself
 	effects effects
+	pending marks // of the writes before in the same batch: the ends of the audit do not have them yet
 }
 
 // effects are what follows from a commit. They are dropped when the write or its batch fails: then undo is what
@@ -31,8 +32,8 @@ type effects struct {
 	audit     []fleet.AuditEntry
 	after     []func()
 	undo      []func()
-	forgets   bool       // something sealed was deleted or replaced
-	marks     deviceMark // of the proofs of devices that came or went
+	forgets   bool  // something sealed was deleted or replaced
+	marks     marks // of the proofs of rows that came or went
 }
 
 func (e *effects) merge(other effects) {
@@ -42,7 +43,9 @@ func (e *effects) merge(other effects) {
 	e.after = append(e.after, other.after...)
 	e.undo = append(e.undo, other.undo...)
 	e.forgets = e.forgets || other.forgets
-	e.marks = e.marks.with(other.marks)
+	for table, change := range other.marks {
+		e.marks = e.marks.with(table, change)
+	}
 }
 
 func (e *effects) takeBack() {

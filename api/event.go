@@ -8,7 +8,7 @@ const EventStream = "text/event-stream"
 // Event is one thing that happened. In the stream its ID and type also stand on lines of their own.
 type Event struct {
 	ID     int64           `json:"id" doc:"Grows; send the last one as Last-Event-ID to go on after it"`
-	Type   string          `json:"type" enum:"device,status,folder,config,plan,rollout,pending,inventory,template,missed" doc:"missed: events are missing that can no longer be had; read the state anew"`
+	Type   string          `json:"type" enum:"device,status,folder,config,plan,rollout,pending,inventory,template,agent,missed" doc:"missed: events are missing that can no longer be had; read the state anew"`
 	Device string          `json:"device" doc:"Blank when it is about no single device"`
 	Tags   []string        `json:"tags" nullable:"false" doc:"Of the device, when it happened"`
 	Time   Time            `json:"time" format:"date-time"`
@@ -49,4 +49,13 @@ type TemplateEvent struct {
 	ID      int64  `json:"id"`
 	Label   string `json:"label"`
 	Deleted bool   `json:"deleted"`
+}
+
+// AgentEvent is the data of an agent event: what became of the connection of a device's agent. Of a device whose agent
+// comes and goes often not every event is told.
+type AgentEvent struct {
+	State   string `json:"state" enum:"accepted,waiting,refused,cloned,disconnected" doc:"cloned: refused, because another agent is connected with the same certificate"`
+	Address string `json:"address" doc:"host:port from where the agent connected"`
+	Name    string `json:"name" doc:"Of its machine, as the agent tells"`
+	Reason  string `json:"reason" doc:"For a person; may be blank"`
 }

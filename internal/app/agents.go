@@ -134,7 +134,7 @@ func (a *App) chooseWay(id fleet.DeviceID) {
 	if !connected {
 		a.enrolled.Left(id)
 	}
-	a.health.SetRival(id, is.Rival)
+	a.noteRival(id, is)
 	s := a.mirror.Snapshot(id)
 	if s == nil {
 		return

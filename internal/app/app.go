@@ -124,11 +124,12 @@ type App struct {
 	forAgents *listen.Socket      // nil: agents connect to socket
 	places    *budget.Connections // to daemons, in both ways
 	hub       *tunnel.Hub
+	news      *newsLimit
 }
 
 func newApp(o Options) *App {
 	return &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")},
-		failed: make(chan error, 1), changes: newChanges()}
+		failed: make(chan error, 1), changes: newChanges(), news: newNewsLimit()}
 }
 
 // New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts
@@ -246,7 +247,7 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	big := make(chan struct{}, bigAnswers)
 	a.hub = tunnel.New(tunnel.Options{Log: a.log, Known: a.registered, Admit: a.admit, Changed: a.changes.tunnel,
-		Measured: measured.Pinged, Limits: tunnel.LimitsWithin(a.budget.Kept / strangersShare)})
+		News: a.agentNews, Measured: measured.Pinged, Limits: tunnel.LimitsWithin(a.budget.Kept / strangersShare)})
 	a.mirror = mirror.New(mirror.Options{
 		Dial: func(t mirror.Target) mirror.Daemon {
 			return client{syncthing.New(t, syncthing.Options{

@@ -26,6 +26,8 @@ const (
 	// TypeInventory is the row of a device in the inventory, at most once a second for each device.
 	TypeInventory Type = "inventory"
 	TypeTemplate  Type = "template" // a template was created, replaced, tagged or deleted
+	// TypeAgent is what became of an agent's connection. Its device may not be registered.
+	TypeAgent Type = "agent"
 	// TypeMissed stands in the stream where events are missing that the subscriber can no longer get: it reads the state
 	// anew. Its Data is a Gap. It passes every filter.
 	TypeMissed Type = "missed"
@@ -34,6 +36,7 @@ const (
 // Types are those that can be published and asked for.
 var Types = []Type{
 	TypeDevice, TypeStatus, TypeFolder, TypeConfig, TypePlan, TypeRollout, TypePending, TypeInventory, TypeTemplate,
+	TypeAgent,
 }
 
 // ParseType takes the name of a type that can be asked for.

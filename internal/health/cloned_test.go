@@ -10,7 +10,10 @@ import (
 func TestACopiedHomeIsShownWithBothAddresses(t *testing.T) {
 	s := &fleet.Snapshot{Device: "A", Connection: fleet.Online, FoundBy: fleet.FoundByAgent, Address: "192.0.2.1:1000"}
 	h := New()
-	h.SetRival("A", "192.0.2.2:2000")
+	if !h.SetRival("A", "192.0.2.2:2000") || h.SetRival("A", "192.0.2.2:2001") || !h.SetRival("A", "") ||
+		!h.SetRival("A", "192.0.2.2:2000") {
+		t.Error("what is new is not told")
+	}
 	state, err := h.State("A", Facts{Snapshot: s})
 	if err != nil || state.Connection != fleet.Cloned || !strings.Contains(state.Reason, s.Address) ||
 		!strings.Contains(state.Reason, "192.0.2.2:2000") || state.Next == "" {

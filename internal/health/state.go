@@ -88,15 +88,18 @@ func joined(condition fleet.State, f Facts, now time.Time) fleet.State {
 	return state
 }
 
-// SetRival notes from where a second agent connected with the certificate of a device; "": there is none.
-func (h *Health) SetRival(id fleet.DeviceID, address string) {
+// SetRival notes from where a second agent connected with the certificate of a device; "": there is none. It tells
+// whether that is new.
+func (h *Health) SetRival(id fleet.DeviceID, address string) (isNew bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	isNew = (h.rivals[id] == "") != (address == "")
 	if address == "" {
 		delete(h.rivals, id)
 	} else {
 		h.rivals[id] = address
 	}
+	return isNew
 }
 
 // cloned is the state of a device whose certificate two agents have. The one that connected first is managed.

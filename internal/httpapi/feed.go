@@ -95,6 +95,11 @@ func (f *Feed) RolloutChanged(r fleet.Rollout, names *fleet.Registry) {
 	f.publish(event.TypeRollout, "", nil, wireRollout(r, names))
 }
 
+// AgentNews publishes what became of the connection of an agent. The device may not be registered.
+func (f *Feed) AgentNews(id fleet.DeviceID, tags []fleet.Tag, news api.AgentEvent) {
+	f.publish(event.TypeAgent, id, tags, news)
+}
+
 func (f *Feed) rouse() {
 	select {
 	case f.wake <- struct{}{}:

@@ -30,6 +30,8 @@ type Options struct {
 	Admit func(ctx context.Context, request Request) (Status, error)
 	// Changed is called after the tunnel of a device came, went, or got another status. It must be quick.
 	Changed func(fleet.DeviceID)
+	// News is told what becomes of the connections of agents that introduced themselves. It must be quick.
+	News func(News)
 	// Measured is told how long each PING took. It must be quick.
 	Measured func(roundTrip time.Duration)
 
@@ -169,11 +171,12 @@ func (h *Hub) attend(ctx context.Context, t *Tunnel) (err error) {
 	if err := h.claim(ctx, t); err != nil {
 		if errors.Is(err, errCloned) {
 			_ = t.tell(ctx, clonedStatus)
+			h.tell(t, NewsCloned, clonedStatus.Message)
 		}
 		return ended(ctx, err)
 	}
 	defer h.changed(t.device)
-	defer func() { h.release(t, err) }()
+	defer func() { h.tellEnd(t, h.release(t, err), err) }()
 	if err := h.admit(ctx, t); err != nil {
 		return ended(ctx, err)
 	}
@@ -217,8 +220,8 @@ func (h *Hub) claim(ctx context.Context, t *Tunnel) error {
 	}
 }
 
-// release ends the claim of a tunnel, and remembers why it ended.
-func (h *Hub) release(t *Tunnel, err error) {
+// release ends the claim of a tunnel, and remembers why it ended. It gives the status that the device had.
+func (h *Hub) release(t *Tunnel, err error) Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if reason := cutOffFor(err); reason != nil && t.status.State == Accepted {
@@ -230,6 +233,7 @@ func (h *Hub) release(t *Tunnel, err error) {
 		delete(h.tunnels, t.device)
 	}
 	close(t.gone)
+	return t.status
 }
 
 func (h *Hub) noteRival(t *Tunnel, address string) {
@@ -238,7 +242,6 @@ func (h *Hub) noteRival(t *Tunnel, address string) {
 	t.rival, t.rivalAt = address, time.Now()
 	h.mu.Unlock()
 	if isNew {
-		h.log.Warn("two agents have the same device certificate", logkey.Device, t.device, logkey.Address, address)
 		h.changed(t.device)
 	}
 }
@@ -310,7 +313,7 @@ func (h *Hub) pass(ctx context.Context, t *Tunnel) error {
 	if err := t.tell(ctx, status); err != nil {
 		return err
 	}
-	h.log.Info("agent connected", logkey.Device, t.device, logkey.Address, t.address, logkey.Status, string(status.State))
+	h.tellStatus(t, status)
 	if status.State != Accepted && status.State != Waiting {
 		return errRefused
 	}

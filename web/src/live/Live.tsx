@@ -110,6 +110,7 @@ export class Patches {
         stale.add(JSON.stringify(["waiting"]));
         break;
       case "pending":
+      case "agent":
         stale.add(JSON.stringify(["waiting"]));
         break;
     }

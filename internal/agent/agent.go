@@ -84,7 +84,8 @@ func New(o Options) (*Agent, error) {
 		Observe: o.Observe,
 	})
 	a.told = newLines(o.Log, 20)
-	a.forwarder = &forwarder{daemon: daemon, observe: o.Observe, log: o.Log, changed: a.record.change,
+	a.forwarder = &forwarder{daemon: daemon, observe: o.Observe, log: o.Log,
+		changed: a.record.change, answered: a.record.answered,
 		refused: a.told, writes: newLines(o.Log, 100),
 		hide: func(secret string) string { return fleet.Hidden(hideKey, secret) }}
 	return a, nil

@@ -353,8 +353,8 @@ func TestUsualHomes(t *testing.T) {
 	t.Parallel()
 	variables := map[string]string{"XDG_CONFIG_HOME": "/c", "STHOMEDIR": "/st", "LOCALAPPDATA": "/local"}
 	for system, want := range map[string][]string{
-		"linux":   {"/st", "/u/.local/state/syncthing", "/c/syncthing"},
-		"darwin":  {"/st", "/u/Library/Application Support/Syncthing", "/u/.local/state/syncthing", "/c/syncthing"},
+		"linux":   {"/st", "/c/syncthing", "/u/.local/state/syncthing"},
+		"darwin":  {"/st", "/u/Library/Application Support/Syncthing", "/c/syncthing", "/u/.local/state/syncthing"},
 		"windows": {"/st", "/local/Syncthing"},
 	} {
 		got := usualHomes(system, "/u", func(name string) string { return variables[name] })

@@ -25,7 +25,11 @@ func (s *server) dial(ctx context.Context, proxyOf func(*http.Request) (*url.URL
 	}
 	var dialer net.Dialer
 	if proxy == nil {
-		return dialer.DialContext(ctx, "tcp", s.address())
+		conn, err := dialer.DialContext(ctx, "tcp", s.address())
+		if err != nil {
+			return nil, s.unreachable(err)
+		}
+		return conn, nil
 	}
 	port := proxy.Port()
 	switch {
@@ -50,6 +54,16 @@ func (s *server) dial(ctx context.Context, proxyOf func(*http.Request) (*url.URL
 		return nil, err
 	}
 	return conn, nil
+}
+
+// unreachable is the error about a server that does not answer at its address.
+func (s *server) unreachable(err error) error {
+	hint := "Check the address and port, that `muster serve` runs and listens beyond its own machine (--listen :2525), and " +
+		"firewalls in between."
+	if name := (*net.DNSError)(nil); errors.As(err, &name) {
+		hint = "If this machine does not know the server's name, give its IP address in --server, with the same fingerprint."
+	}
+	return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the server cannot be reached", Hint: hint, Err: err}
 }
 
 // connectThrough has a proxy connect to the server. What comes after its answer is the server's.

@@ -29,13 +29,14 @@ var (
 
 // forwarder hands the manager's requests to the daemon.
 type forwarder struct {
-	daemon  *daemon
-	observe bool
-	hide    func(secret string) string // what the manager gets in place of a secret, where it may only observe
-	log     *slog.Logger
-	refused *lines
-	writes  *lines
-	changed func(Change) // is told of each request that changed something, or may have
+	daemon   *daemon
+	observe  bool
+	hide     func(secret string) string // what the manager gets in place of a secret, where it may only observe
+	log      *slog.Logger
+	refused  *lines
+	writes   *lines
+	answered func(trouble string) // is told whether the daemon answered; "": it did
+	changed  func(Change)         // is told of each request that changed something, or may have
 }
 
 // Change is one request of the manager that was to change something.
@@ -62,6 +63,9 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	began := time.Now()
 	result := f.forward(w, r, p)
+	if result.failed.code == tunnel.ErrorUnreachable && r.Context().Err() == nil || result.status != 0 {
+		f.answered(result.failed.text)
+	}
 	f.record(r.Context(), p, result.status, time.Since(began))
 	switch {
 	case result.failed.status != 0:

@@ -120,7 +120,7 @@ func notAHome(dir string, err error) error {
 	}
 	return &fleet.Error{
 		Code: fleet.CodeInvalid, Message: fmt.Sprintf("%s is not the home of a Syncthing daemon", dir),
-		Hint: "Give the folder with config.xml and cert.pem: --home DIR (`syncthing paths` names it, before 2.0 " +
-			"`syncthing --paths`).", Err: err,
+		Hint: "If Syncthing never ran here, start it once, as this user. If its home is elsewhere, give the folder with " +
+			"config.xml and cert.pem: --home DIR (`syncthing paths` names it, before 2.0 `syncthing --paths`).", Err: err,
 	}
 }

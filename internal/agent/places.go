@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // DefaultHome is the folder in which the daemon of this user keeps its home: the first of the usual places that holds
@@ -14,16 +15,31 @@ func DefaultHome() string {
 		return "."
 	}
 	usual := usualHomes(runtime.GOOS, user, os.Getenv)
-	for _, home := range usual {
-		if _, err := os.Stat(filepath.Join(home, configFile)); err == nil {
-			return home
-		}
+	if there := withConfiguration(usual); len(there) > 0 {
+		return there[0]
 	}
 	return usual[0]
 }
 
-// usualHomes are the places of a daemon's home (Syncthing's documentation, "config"). Since 1.27 it is below
-// XDG_STATE_HOME, before below XDG_CONFIG_HOME; both are used while they hold a configuration.
+// OtherHomes are the usual places that hold a configuration as well, where a home is the one that was found there.
+func OtherHomes(home string) []string {
+	user, err := os.UserHomeDir()
+	if err != nil || home != DefaultHome() {
+		return nil
+	}
+	return slices.DeleteFunc(withConfiguration(usualHomes(runtime.GOOS, user, os.Getenv)),
+		func(other string) bool { return other == home })
+}
+
+func withConfiguration(homes []string) []string {
+	return slices.DeleteFunc(slices.Compact(homes), func(home string) bool {
+		_, err := os.Stat(filepath.Join(home, configFile))
+		return err != nil
+	})
+}
+
+// usualHomes are the places of a daemon's home (Syncthing's documentation, "config"), in the order in which Syncthing
+// itself looks: since 1.27 it makes one below XDG_STATE_HOME, unless there is one of before below XDG_CONFIG_HOME.
 func usualHomes(system, user string, variable func(string) string) []string {
 	or := func(name, otherwise string) string {
 		if value := variable(name); value != "" {
@@ -44,6 +60,6 @@ func usualHomes(system, user string, variable func(string) string) []string {
 		homes = append(homes, filepath.Join(user, "Library/Application Support/Syncthing"))
 	}
 	return append(homes,
-		filepath.Join(or("XDG_STATE_HOME", ".local/state"), "syncthing"),
-		filepath.Join(or("XDG_CONFIG_HOME", ".config"), "syncthing"))
+		filepath.Join(or("XDG_CONFIG_HOME", ".config"), "syncthing"),
+		filepath.Join(or("XDG_STATE_HOME", ".local/state"), "syncthing"))
 }

@@ -30,6 +30,7 @@ type Report struct {
 	Hint      string         `json:"hint"`
 	Trouble   string         `json:"trouble"` // why it is not connected
 	Next      time.Time      `json:"next"`    // attempt to connect
+	Daemon    string         `json:"daemon"`  // why the daemon did not answer the last request; "": it did
 	Changes   []Change       `json:"changes"` // the newest last
 }
 
@@ -83,6 +84,13 @@ func (r *record) told(status tunnel.Status) bool {
 	r.now.State, r.now.Message, r.now.Hint = status.State, status.Message, status.Hint
 	r.isAccepted = r.isAccepted || status.State == tunnel.Accepted
 	return status != before
+}
+
+// answered keeps why the daemon did not answer a request; "": it did.
+func (r *record) answered(trouble string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now.Daemon = trouble
 }
 
 func (r *record) change(c Change) {

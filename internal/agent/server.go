@@ -113,7 +113,7 @@ func (s *server) verify(state tls.ConnectionState) error {
 		if slices.Contains(s.fingerprints, fingerprint) || slices.Contains(s.fingerprints, publicKey) {
 			return nil
 		}
-		return s.unknown(publicKey, "its fingerprint is none of those that were given", nil)
+		return s.unknown(publicKey, "the fingerprint is none of those that were given", nil)
 	}
 	between := x509.NewCertPool()
 	for _, certificate := range state.PeerCertificates[1:] {
@@ -133,8 +133,9 @@ func (s *server) verify(state tls.ConnectionState) error {
 // unknown is the error about a server that nothing vouches for. Nothing was sent to it but the device's certificate.
 func (s *server) unknown(fingerprint, why string, err error) error {
 	return &unknownServer{&fleet.Error{
-		Code:    fleet.CodeWrongPin,
-		Message: fmt.Sprintf("the certificate of %s is not known: %s; its fingerprint is %s", s.address(), why, fingerprint),
+		Code: fleet.CodeWrongPin,
+		Message: fmt.Sprintf("the certificate of %s, with the fingerprint %s, is not known: %s", s.address(), fingerprint,
+			why),
 		Hint: fmt.Sprintf("Compare the fingerprint with what `muster serve` printed when it started. If it is the same, "+
 			"type `muster agent --server %s --fingerprint %s`; or name the server's issuer with --ca FILE. "+
 			"If it is not, another server answers there: ask the administrator.", s.URL(), fingerprint),

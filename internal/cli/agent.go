@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"muster/internal/agent"
@@ -77,6 +78,10 @@ func (c *agentRunCommand) Run(ctx context.Context, env *environment) error {
 	}
 	r := a.Report()
 	fmt.Fprintf(env.Out, "Agent of %q, %s, for %s\n", r.Name, r.Device, r.Server)
+	if others := agent.OtherHomes(c.Home); len(others) > 0 {
+		o.Log.Warn("there is more than one Syncthing home: is this the one of the daemon that runs?", logkey.Path, c.Home,
+			logkey.Next, "If not, give --home DIR: "+strings.Join(others, ", "))
+	}
 	if err := a.Run(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -96,10 +101,10 @@ func (c *agentStatusCommand) Run(env *environment) error {
 	useful := true
 	for _, r := range all {
 		printAgent(env, r)
-		useful = useful && r.Connected && r.State == tunnel.Accepted
+		useful = useful && r.Connected && r.State == tunnel.Accepted && r.Daemon == ""
 	}
 	if !useful {
-		return errors.New("not every agent is connected and accepted")
+		return errors.New("not every agent is connected and accepted, with a daemon that answers")
 	}
 	return nil
 }
@@ -123,6 +128,10 @@ func printAgent(env *environment, r agent.Report) {
 		if text != "" {
 			fmt.Fprintf(env.Out, "  %s\n", printable(text))
 		}
+	}
+	if r.Daemon != "" {
+		fmt.Fprintf(env.Out, "  Its Syncthing did not answer the last request: %s. Check that it runs.\n",
+			printable(r.Daemon))
 	}
 	if len(r.Changes) == 0 {
 		fmt.Fprintln(env.Out, "  The server has changed nothing since the agent started.")

@@ -55,7 +55,7 @@ func (c *connection) target(all logins) (target, error) {
 	}
 	byLogin := c.Token == "" && c.MusterHome == ""
 	if at.address == "" {
-		at.address = defaultServer
+		at.address = localServer(at.home, defaultServer)
 		if byLogin && all.Servers[all.Current].Token != "" {
 			at.address = all.Servers[all.Current].Address
 		}

@@ -56,7 +56,8 @@ func (t *tx) mayRegister(key fleet.EnrollKey, decision fleet.EnrollmentDecision)
 		return fleet.ErrDecisionsAltered
 	}
 	rows, want, begun, err := t.store.decisionsIn(t.ctx, t.session)
-	if err == nil && begun && decisionMarks(rows) != want.with(t.pending[decisionRows]).with(t.effects.marks[decisionRows]) {
+	want = want.with(t.pending[decisionRows]).with(t.effects.marks[decisionRows])
+	if err == nil && begun && decisionMarks(rows) != want {
 		return fleet.ErrDecisionsAltered
 	}
 	return err

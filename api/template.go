@@ -60,3 +60,23 @@ type KeyChange struct {
 	From json.RawMessage `json:"from" doc:"Any JSON; null when the key is not there"`
 	To   json.RawMessage `json:"to" doc:"Any JSON; null when the key goes away"`
 }
+
+// TemplateVersion is what a template said from a generation on, without its text.
+type TemplateVersion struct {
+	Generation int64  `json:"generation"`
+	At         Time   `json:"at" format:"date-time" doc:"When it was changed so"`
+	By         string `json:"by" doc:"Who changed it; blank when that was not kept"`
+	Cause      string `json:"cause" doc:"For a person"`
+	SavedBy    string `json:"savedBy" doc:"Who wrote op, key and text; blank when that was not kept"`
+	SavedRole  string `json:"savedRole" enum:",author,admin" doc:"With what role; blank when that was not kept"`
+	Label      string `json:"label"`
+	Priority   int64  `json:"priority"`
+	Op         string `json:"op" enum:"set,merge,append,remove"`
+	Key        string `json:"key"`
+}
+
+// TemplateVersionText is a TemplateVersion with its text.
+type TemplateVersionText struct {
+	TemplateVersion
+	Template string `json:"template" doc:"HJSON or Starlark"`
+}

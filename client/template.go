@@ -86,3 +86,13 @@ func forDevice(id string) string {
 func (c *Client) TemplateSaver(ctx context.Context, id int64) (api.TemplateSaver, error) {
 	return get[api.TemplateSaver](ctx, c, path("templates", number(id), "saver"))
 }
+
+// TemplateVersions are what a template said, newest first, without texts.
+func (c *Client) TemplateVersions(ctx context.Context, id int64, l List) ([]api.TemplateVersion, error) {
+	return list[api.TemplateVersion](ctx, c, path("templates", number(id), "history"), l)
+}
+
+// TemplateVersion is what a template said from a generation on, with its text. 404: that generation did not change it.
+func (c *Client) TemplateVersion(ctx context.Context, id, generation int64) (api.TemplateVersionText, error) {
+	return get[api.TemplateVersionText](ctx, c, path("templates", number(id), "history", number(generation)))
+}

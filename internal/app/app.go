@@ -285,7 +285,8 @@ func (a *App) wire(ctx context.Context) error {
 		return err
 	}
 	handler := httpapi.New(httpapi.Options{
-		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Edits: a.store, Tags: a.store, Settings: a.store,
+		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Versions: a.store,
+		Edits: a.store, Tags: a.store, Settings: a.store,
 		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup}, States: states{a}, Inventory: a.inventory,
 		Plans: a.engine, Reasons: a.engine,
 		Consents: struct {

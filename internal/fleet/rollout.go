@@ -157,6 +157,21 @@ type GenerationChange struct {
 	TemplateTags []TemplateTagChange
 }
 
+// TemplateVersion is what a template said from a generation on.
+type TemplateVersion struct {
+	Generation int64
+	At         time.Time // of the generation
+	By         string    // who made the generation; "" when that is not known
+	Cause      string    // of the generation
+	SavedBy    string    // who wrote op, key and text, which may be older than the generation
+	SavedRole  Role
+	Label      string
+	Priority   int64
+	Op         Op
+	Key        string
+	Text       string // "" in lists
+}
+
 // TemplateChange is a template as it was from a generation on.
 type TemplateChange struct {
 	Template Template

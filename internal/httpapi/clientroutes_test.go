@@ -109,12 +109,16 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"putTemplate":      func(c *client.Client, ctx context.Context) { _, _ = c.PutTemplate(ctx, 1, api.PutTemplate{}) },
 	"deleteTemplate":   func(c *client.Client, ctx context.Context) { _ = c.DeleteTemplate(ctx, 1) },
 	"getTemplateSaver": func(c *client.Client, ctx context.Context) { _, _ = c.TemplateSaver(ctx, 1) },
-	"getFolderRoots":   func(c *client.Client, ctx context.Context) { _, _ = c.FolderRoots(ctx) },
-	"putFolderRoots":   func(c *client.Client, ctx context.Context) { _, _ = c.PutFolderRoots(ctx, nil) },
-	"getTemplateTags":  func(c *client.Client, ctx context.Context) { _, _ = c.TemplateTags(ctx, 1) },
-	"tagTemplate":      func(c *client.Client, ctx context.Context) { _, _ = c.TagTemplate(ctx, 1, "t") },
-	"untagTemplate":    func(c *client.Client, ctx context.Context) { _, _ = c.UntagTemplate(ctx, 1, "t") },
-	"evaluateTemplate": func(c *client.Client, ctx context.Context) { _, _ = c.EvaluateTemplate(ctx, 1, "") },
+	"listTemplateVersions": func(c *client.Client, ctx context.Context) {
+		_, _ = c.TemplateVersions(ctx, 1, client.List{})
+	},
+	"getTemplateVersion": func(c *client.Client, ctx context.Context) { _, _ = c.TemplateVersion(ctx, 1, 1) },
+	"getFolderRoots":     func(c *client.Client, ctx context.Context) { _, _ = c.FolderRoots(ctx) },
+	"putFolderRoots":     func(c *client.Client, ctx context.Context) { _, _ = c.PutFolderRoots(ctx, nil) },
+	"getTemplateTags":    func(c *client.Client, ctx context.Context) { _, _ = c.TemplateTags(ctx, 1) },
+	"tagTemplate":        func(c *client.Client, ctx context.Context) { _, _ = c.TagTemplate(ctx, 1, "t") },
+	"untagTemplate":      func(c *client.Client, ctx context.Context) { _, _ = c.UntagTemplate(ctx, 1, "t") },
+	"evaluateTemplate":   func(c *client.Client, ctx context.Context) { _, _ = c.EvaluateTemplate(ctx, 1, "") },
 	"evaluateNewTemplate": func(c *client.Client, ctx context.Context) {
 		_, _ = c.EvaluateNewTemplate(ctx, api.EvaluateTemplate{}, "")
 	},

@@ -196,7 +196,8 @@ func pathParams(path string) []*huma.Param {
 		"folderID": "Syncthing folder ID, percent-encoded, a slash too", "templateID": "ID of a template",
 		"name": "Name of a token", "user": "Name of a user", "session": "ID of a session",
 		"secret": "Name of a secret, percent-encoded, a slash too", "pendingID": "ID of something pending",
-		"rolloutID": "ID of a rollout", "runID": "Number of an order", "number": "Number of a revision", "other": "Number of the revision to compare with",
+		"rolloutID": "ID of a rollout", "runID": "Number of an order", "generation": "Number of a generation",
+		"number": "Number of a revision", "other": "Number of the revision to compare with",
 	}
 	var params []*huma.Param
 	for _, found := range pathParam.FindAllStringSubmatch(path, -1) {

@@ -42,7 +42,8 @@ func (r *request) number(name string) (int64, error) {
 
 // numbered are the path parameters that are numbers, in words.
 var numbered = map[string]string{
-	"templateID": "template ID", "rolloutID": "rollout ID", "runID": "order's number", "number": "revision's number", "other": "revision's number",
+	"templateID": "template ID", "rolloutID": "rollout ID", "runID": "order's number", "generation": "generation",
+	"number": "revision's number", "other": "revision's number",
 }
 
 // folderID takes any text that a daemon may use as an ID.

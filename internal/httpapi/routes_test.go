@@ -37,7 +37,8 @@ func TestEveryRouteDeclaresAPermission(t *testing.T) {
 func fill(pattern string) string {
 	return strings.NewReplacer("{deviceID}", string(idA), "{templateID}", "1", "{tag}", "x", "{folderID}", "f", "{name}",
 		"n",
-		"{rolloutID}", "1", "{runID}", "1", "{number}", "1", "{other}", "2", "{secret}", "s", "{pendingID}", "p", "{user}", "n",
+		"{rolloutID}", "1", "{runID}", "1", "{generation}", "1", "{number}", "1", "{other}", "2", "{secret}", "s",
+		"{pendingID}", "p", "{user}", "n",
 		"{session}", "s", "{enrollKey}", "k").Replace(pattern)
 }
 

@@ -45,6 +45,7 @@ var reaches = map[string]reach{
 	"listActions": byView, "getAction": byView,
 
 	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
+	"listTemplateVersions": shared, "getTemplateVersion": shared,
 	"tagTemplate": shared, "untagTemplate": shared, "listTagTemplates": shared, "deleteTag": shared,
 	"putTagSettings": shared, "getConfigurator": shared, "putConfigurator": shared, "getFolderRoots": shared,
 	"getOpenAPI": shared,

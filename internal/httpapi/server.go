@@ -45,6 +45,7 @@ type Options struct {
 	Registry      Registry
 	Devices       Devices
 	Templates     Templates
+	Versions      TemplateHistory
 	Edits         Edits
 	Tags          Tags
 	Settings      Settings
@@ -161,7 +162,7 @@ func (s *server) allRoutes() []route {
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.whyRoutes, s.consentRoutes,
 		s.whatIfRoutes,
 		s.changeRoutes, s.rolloutRoutes, s.revisionRoutes,
-		s.settingRoutes, s.rootRoutes, s.templateRoutes,
+		s.settingRoutes, s.rootRoutes, s.templateRoutes, s.templateHistoryRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
 		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes, s.enrollmentRoutes,
 		s.pendingRoutes, s.actionRoutes, s.inventoryRoutes, s.waitingRoutes,

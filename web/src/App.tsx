@@ -11,6 +11,7 @@ import { Devices } from "./pages/Devices";
 import { Waiting } from "./pages/Waiting";
 import { Session } from "./session/Session";
 import { Boundary } from "./ui/boundary";
+import { decoded } from "./ui/format";
 import { nonce } from "./ui/nonce";
 import { Ghosts, Nothing, Page } from "./ui/page";
 import { To } from "./ui/text";
@@ -24,6 +25,7 @@ const Folders = lazy(() => import("./pages/Folders"));
 const Rollout = lazy(() => import("./pages/Rollout"));
 const Rollouts = lazy(() => import("./pages/Rollouts"));
 const Settings = lazy(() => import("./pages/Settings"));
+const Tag = lazy(() => import("./pages/Tag"));
 const Tags = lazy(() => import("./pages/Tags"));
 const Template = lazy(() => import("./pages/Template"));
 const Templates = lazy(() => import("./pages/Templates"));
@@ -89,6 +91,7 @@ function Routes() {
       <Route path="/rollouts" component={Rollouts} />
       <Route path="/rollouts/:id">{({ id }) => <Rollout key={id} id={Number(id)} />}</Route>
       <Route path="/tags" component={Tags} />
+      <Route path="/tags/:tag">{({ tag }) => <Tag key={tag} tag={decoded(tag)} />}</Route>
       <Route path="/events" component={Events} />
       <Route path="/audit" component={Audit} />
       <Route path="/settings" component={Settings} />

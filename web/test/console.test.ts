@@ -218,6 +218,7 @@ test("strings of hostile daemons are text, break no layout and pass the check of
     "devices",
     `devices/${victim.deviceID}`,
     `devices/${victim.deviceID}/plan`,
+    `devices/${victim.deviceID}/templates?key=options.natEnabled`,
     `devices/${victim.deviceID}/history`,
     `devices/${victim.deviceID}/settings`,
     "templates",
@@ -227,9 +228,12 @@ test("strings of hostile daemons are text, break no layout and pass the check of
     "rollouts",
     "rollouts/1",
     "tags",
+    "tags/demo",
+    "events",
     "audit",
     "settings",
     "settings?tab=people",
+    "settings?tab=enrolment",
   ]) {
     await page.goto(`${muster.url}/ui/${path}`);
     await settle(page);

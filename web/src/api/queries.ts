@@ -115,6 +115,53 @@ export const queries = {
       queryFn: ({ signal }) =>
         ask(api.GET("/api/v1/templates/{templateID}/saver", { signal, params: { path: { templateID } } })),
     }),
+  templateVersions: (templateID: number) =>
+    queryOptions({
+      queryKey: ["templates", templateID, "history"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/templates/{templateID}/history", { signal, params: { path: { templateID } } })),
+    }),
+  templateVersion: (templateID: number, generation: number) =>
+    queryOptions({
+      queryKey: ["template-version", templateID, generation],
+      queryFn: ({ signal }) =>
+        ask(
+          api.GET("/api/v1/templates/{templateID}/history/{generation}", {
+            signal,
+            params: { path: { templateID, generation } },
+          }),
+        ),
+      staleTime: Infinity,
+    }),
+  deviceTemplates: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "templates"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/templates", { signal, params: { path: { deviceID } } })),
+    }),
+  why: (deviceID: string, key: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "why", key],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/why", { signal, params: { path: { deviceID }, query: { key } } })),
+      retry: false,
+    }),
+  enrollments: () =>
+    queryOptions({
+      queryKey: ["enrollments"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/enrollments", { signal })),
+      refetchInterval: 15_000,
+    }),
+  enrollKeys: () =>
+    queryOptions({
+      queryKey: ["enroll-keys"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/enroll-keys", { signal })),
+    }),
+  tagProtection: (tag: string) =>
+    queryOptions({
+      queryKey: ["tags", tag, "protection"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/protection", { signal, params: { path: { tag } } })),
+    }),
   tags: () =>
     queryOptions({ queryKey: ["tags"], queryFn: ({ signal }) => ask(api.GET("/api/v1/tags", { signal })) }),
   tagTemplates: (tag: string) =>

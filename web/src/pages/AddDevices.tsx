@@ -1,15 +1,18 @@
 import { Button, Modal, NumberInput, PasswordInput, Tabs, TagsInput, Textarea, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { api, ask, root } from "../api/client";
 import { each } from "../api/each";
 import { queries } from "../api/queries";
 import { Act, done } from "../ui/act";
 import { plural, sentence } from "../ui/format";
 import { Columns, Row, Rows, Stack } from "../ui/layout";
-import { Note } from "../ui/page";
+import { Ghosts, Note } from "../ui/page";
 import { Command, Faint, Mono, Strong, Text } from "../ui/text";
+import { agentCommand, useFingerprint } from "./agentline";
 import { readPaste, type NewDevice } from "./paste";
+
+const NewKey = lazy(async () => ({ default: (await import("./settings/Enrolment")).NewKey }));
 
 /** register puts one device into the registry, then its tags on it. */
 async function register(device: NewDevice, tags: string[]) {
@@ -68,8 +71,7 @@ export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose:
 
 /** Agent is the way for a daemon that listens on its own machine only: one line to type there. */
 function Agent() {
-  const overview = useQuery(queries.overview());
-  const fingerprint = overview.data?.certificate?.fingerprint;
+  const fingerprint = useFingerprint();
   const isTLS = root.startsWith("https:");
   return (
     <Stack>
@@ -77,16 +79,18 @@ function Agent() {
         Type this on the machine of the daemon. The agent finds the daemon, dials out, and proves the device with the
         device’s own certificate: no port is opened and no API key is copied.
       </Text>
-      <Command text={`muster agent --server ${root}${fingerprint ? ` --fingerprint ${fingerprint}` : ""}`} />
-      <Text>
-        It then asks to be accepted: you find it on the page What waits, seconds later.
-      </Text>
+      <Command text={agentCommand(fingerprint)} />
+      <Text>It then asks to be accepted: you find it on the page What waits, seconds later.</Text>
       {!isTLS && (
         <Note>
           This server is reached by plain HTTP, which agents do not trust. Start it with another --listen address than
           this machine’s own, or with --tls-cert, for other machines to reach it.
         </Note>
       )}
+      <Strong>Or let devices in at once, by an enrol key</Strong>
+      <Suspense fallback={<Ghosts rows={2} />}>
+        <NewKey />
+      </Suspense>
     </Stack>
   );
 }

@@ -10,6 +10,7 @@ import { useMay } from "../session/me";
 import { List, Panel, Row } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
 import { Ago, Mono, Strong, Text, To } from "../ui/text";
+import { AuditDetail } from "./AuditDetail";
 
 const page = 100;
 
@@ -19,13 +20,29 @@ function nextOf(link: string | null): string | undefined {
   return url ? (new URL(url, location.href).searchParams.get("after") ?? undefined) : undefined;
 }
 
+/** idOf is the ID of the device with a label; what is no label stays. */
+function idOf(text: string, labels: ReadonlyMap<string, string>): string {
+  for (const [id, label] of labels) if (text !== "" && label === text) return id;
+  return text;
+}
+
+/** startOf is the beginning of a day of the person's calendar, or of one some days later. */
+function startOf(day: string, later = 0): string {
+  const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
+  return new Date(year, month - 1, date + later).toISOString();
+}
+
 /** Audit is who did what, and when. */
 export default function Audit() {
   const may = useMay("operator");
   const labels = useLabels();
   const [who, setWho] = useState("");
   const [what, setWhat] = useState("");
-  const [filter] = useDebouncedValue({ who: who.trim(), what: what.trim() }, 300);
+  const [subject, setSubject] = useState("");
+  const [since, setSince] = useState("");
+  const [until, setUntil] = useState("");
+  const typed = { who: who.trim(), what: what.trim(), subject: idOf(subject.trim(), labels), since, until };
+  const [filter] = useDebouncedValue(typed, 300);
   const audit = useInfiniteQuery({
     queryKey: ["audit", "pages", filter],
     queryFn: async ({ signal, pageParam }) => {
@@ -33,6 +50,9 @@ export default function Audit() {
         limit: page,
         ...(filter.who ? { who: filter.who } : {}),
         ...(filter.what ? { what: filter.what } : {}),
+        ...(filter.subject ? { subject: filter.subject } : {}),
+        ...(filter.since ? { since: startOf(filter.since) } : {}),
+        ...(filter.until ? { until: startOf(filter.until, 1) } : {}),
         ...(pageParam ? { after: pageParam } : {}),
       };
       const { data, error, response } = await api.GET("/api/v1/audit", { signal, params: { query } });
@@ -72,6 +92,27 @@ export default function Audit() {
           value={what}
           onChange={(event) => setWhat(event.currentTarget.value)}
         />
+        <TextInput
+          w={220}
+          placeholder="To: a device, a tag, a template’s ID"
+          aria-label="To"
+          value={subject}
+          onChange={(event) => setSubject(event.currentTarget.value)}
+        />
+        <TextInput
+          type="date"
+          w={140}
+          aria-label="From this day on"
+          value={since}
+          onChange={(event) => setSince(event.currentTarget.value)}
+        />
+        <TextInput
+          type="date"
+          w={140}
+          aria-label="Until this day"
+          value={until}
+          onChange={(event) => setUntil(event.currentTarget.value)}
+        />
       </div>
       <Loads query={audit} rows={8}>
         {(data) => {
@@ -103,7 +144,10 @@ export default function Audit() {
                         <Text>{entry.subject.slice(0, 200)}</Text>
                       ),
                   },
-                  { title: "Detail", cell: (entry) => <Text>{entry.detail.slice(0, 1000)}</Text> },
+                  {
+                    title: "Detail",
+                    cell: (entry) => <AuditDetail entry={entry} isDevice={labels.has(entry.subject)} />,
+                  },
                 ]}
               />
             </Panel>

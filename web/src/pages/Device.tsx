@@ -105,7 +105,7 @@ export function Device({ id, tab }: { id: string; tab: string }) {
           <Suspense fallback={<Ghosts />}>
             {tab === "overview" && <Overview id={id} row={row} />}
             {tab === "plan" && <Plan id={id} />}
-            {tab === "templates" && <Templates id={id} tags={row?.tags ?? []} />}
+            {tab === "templates" && <Templates id={id} />}
             {tab === "history" && <History id={id} />}
             {tab === "settings" && <Settings id={id} name={name} />}
           </Suspense>

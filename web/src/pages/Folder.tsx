@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { inventory } from "../api/inventory";
 import { queries } from "../api/queries";
-import { plural, shortID, size } from "../ui/format";
+import { decoded, plural, shortID, size } from "../ui/format";
 import { List, Panel } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
 import { connections, State } from "../ui/state";
@@ -88,13 +88,4 @@ export default function Folder({ id }: { id: string }) {
       </Loads>
     </Page>
   );
-}
-
-/** decoded undoes the encoding of an address, which a router may have undone already. */
-function decoded(id: string): string {
-  try {
-    return decodeURIComponent(id);
-  } catch {
-    return id;
-  }
 }

@@ -29,6 +29,7 @@ export function Group({ group }: { group: WaitingGroup }) {
       title={titles[group.cause] ?? group.cause}
       actions={
         <Row>
+          {group.cause === "enrollment" && <To href="/settings?tab=enrolment">With label and tags</To>}
           {group.rollout > 0 && <To href={`/rollouts/${group.rollout}`}>{`Rollout ${group.rollout}`}</To>}
           {[...group.actions].reverse().map((action) => (
             <Solve key={action.name} group={group} action={action} first={action === group.actions[0]} />

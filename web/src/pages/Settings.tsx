@@ -10,6 +10,7 @@ const Account = lazy(() => import("./settings/Account"));
 const People = lazy(() => import("./settings/People"));
 const Tokens = lazy(() => import("./settings/Tokens"));
 const Secrets = lazy(() => import("./settings/Secrets"));
+const Enrolment = lazy(() => import("./settings/Enrolment"));
 const Server = lazy(() => import("./settings/Server"));
 
 const tabs = {
@@ -17,6 +18,7 @@ const tabs = {
   account: "Your account",
   people: "People",
   tokens: "Tokens",
+  enrolment: "Enrolment",
   secrets: "Secrets",
   server: "Server",
 };
@@ -42,6 +44,7 @@ export default function Settings() {
             {tab === "account" && <Account />}
             {tab === "people" && <People />}
             {tab === "tokens" && <Tokens />}
+            {tab === "enrolment" && <Enrolment />}
             {tab === "secrets" && <Secrets />}
             {tab === "server" && <Server />}
           </Suspense>

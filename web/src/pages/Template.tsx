@@ -5,21 +5,21 @@ import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { api, ask } from "../api/client";
 import { inventory } from "../api/inventory";
-import { useLabels } from "../api/labels";
 import { Problem } from "../api/problem";
 import { queries } from "../api/queries";
 import { whatIf } from "../api/whatif";
 import { useMe } from "../session/me";
 import { includes } from "../session/roles";
 import { Act, done, warn } from "../ui/act";
-import { Change } from "../ui/change";
-import { plural, sentence, shortID } from "../ui/format";
-import { Columns, Panel, Row, Rows, Split, Stack } from "../ui/layout";
+import { plural } from "../ui/format";
+import { Columns, Panel, Row, Split, Stack } from "../ui/layout";
 import { Ghosts, Loads, Note, Nothing, Page, Wrong } from "../ui/page";
-import { Ago, Code, Faint, Muted, Text } from "../ui/text";
+import { Ago, Muted, Text } from "../ui/text";
 import { Effect } from "./Effect";
 import { completions, fieldsAt, keysOf } from "./template/complete";
 import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, type Draft } from "./template/draft";
+import { History } from "./template/History";
+import { OneDevice } from "./template/OneDevice";
 import { recipes } from "./template/recipes";
 
 const Editor = lazy(() => import("../ui/Editor"));
@@ -213,6 +213,7 @@ function Edit({ stored }: { stored: Stored | undefined }) {
             <Tabs.List>
               <Tabs.Tab value="fleet">The whole fleet</Tabs.Tab>
               <Tabs.Tab value="device">One device</Tabs.Tab>
+              {base && <Tabs.Tab value="history">History</Tabs.Tab>}
             </Tabs.List>
             <Tabs.Panel value="fleet" p="md" aria-live="polite">
               {!mayPlan ? (
@@ -232,6 +233,11 @@ function Edit({ stored }: { stored: Stored | undefined }) {
             <Tabs.Panel value="device" p="md">
               <OneDevice draft={late} id={base?.id} dirty={dirty} />
             </Tabs.Panel>
+            {base && (
+              <Tabs.Panel value="history" p="md">
+                <History id={base.id} draft={late} mayWrite={mayWrite} onRestore={set} />
+              </Tabs.Panel>
+            )}
           </Tabs>
         </Panel>
       </Split>
@@ -279,76 +285,6 @@ function useKnown(key: string) {
       secrets: (secrets.data ?? []).map((secret) => secret.name),
     }),
   };
-}
-
-/** OneDevice evaluates the text for one device. Without a choice the server picks one that the template applies to. */
-function OneDevice({ draft, id, dirty }: { draft: Draft; id: number | undefined; dirty: boolean }) {
-  const fleet = useQuery(inventory());
-  const labels = useLabels();
-  const me = useMe();
-  const mayWrite = includes(me.role, "author");
-  const [device, setDevice] = useState<string | null>(null);
-  const query = device ? { device } : {};
-  const { template, op, key } = draft;
-  const stored = id !== undefined && (!dirty || !mayWrite);
-  const evaluation = useQuery({
-    queryKey: ["evaluate", stored ? id : { template, op, key }, device],
-    queryFn: ({ signal }) =>
-      stored
-        ? ask(
-            api.GET("/api/v1/templates/{templateID}/evaluate", {
-              signal,
-              params: { path: { templateID: id }, query },
-            }),
-          )
-        : ask(api.POST("/api/v1/templates/evaluate", { signal, params: { query }, body: { template, op, key } })),
-    enabled: stored || (mayWrite && template.trim() !== ""),
-    retry: false,
-  });
-  return (
-    <Stack>
-      <Select
-        label="On the device"
-        placeholder="One that it applies to"
-        searchable
-        clearable
-        limit={50}
-        data={(fleet.data?.devices ?? []).map((row) => ({ value: row.deviceID, label: row.label || shortID(row.deviceID) }))}
-        value={device}
-        onChange={setDevice}
-      />
-      {template.trim() === "" ? (
-        <Muted>Write a text first.</Muted>
-      ) : (
-        <Loads query={evaluation}>
-          {(data) => (
-            <Stack>
-              <Faint>
-                On {data.deviceID ? labels.get(data.deviceID) || shortID(data.deviceID) : "a sample configuration"} ·{" "}
-                {data.language} · {data.durationMs} ms
-              </Faint>
-              {data.warnings.map((warning) => (
-                <Note key={warning}>{sentence(warning)}</Note>
-              ))}
-              <Code>{JSON.stringify(data.value, null, 2).slice(0, 20_000)}</Code>
-              {data.output.length > 0 && <Code>{data.output.join("\n")}</Code>}
-              {data.changes.length === 0 ? (
-                <Text>It changes nothing there.</Text>
-              ) : (
-                <Rows>
-                  {data.changes.slice(0, 100).map((change) => (
-                    <li key={change.key}>
-                      <Change change={change} labels={labels} />
-                    </li>
-                  ))}
-                </Rows>
-              )}
-            </Stack>
-          )}
-        </Loads>
-      )}
-    </Stack>
-  );
 }
 
 function Delete({ id, label }: { id: number; label: string }) {

@@ -80,6 +80,15 @@ export function sentence(text: string): string {
   return /[.!?:)]$/.test(first) ? first : `${first}.`;
 }
 
+/** decoded undoes the encoding of an address, which a router may have undone already. */
+export function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}
+
 /** brief cuts a text that is too long for one line, and says so. */
 export function brief(text: string, most = 200): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;

@@ -94,6 +94,13 @@ export const modes: Record<string, Badge> = {
   paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
 };
 
+export const enrollKeys: Record<string, Badge> = {
+  usable: { word: "Usable", tone: "good", icon: IconKey },
+  expired: { word: "Ended", tone: "quiet", icon: IconClock },
+  usedUp: { word: "Used up", tone: "quiet", icon: IconCircleCheck },
+  altered: { word: "Altered in the database", tone: "bad", icon: IconAlertTriangle },
+};
+
 /** events are the types of what happens. */
 export const events: Record<string, Badge> = {
   device: { word: "Device", tone: "busy", icon: IconPlugConnected },

@@ -1,16 +1,17 @@
 import { Select } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { api, ask, type Schemas } from "../../api/client";
+import type { Schemas } from "../../api/client";
 import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
-import { Act, done, warn } from "../../ui/act";
 import { Change } from "../../ui/change";
 import { plural } from "../../ui/format";
 import { Panel, Row, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Nothing } from "../../ui/page";
-import { Ago, Chip, Faint, Strong, Text } from "../../ui/text";
+import { Ago, Chip, Faint, Text } from "../../ui/text";
+import { Restore } from "./Restore";
+import { sectionsOf } from "./sections";
 
 type Revision = Schemas["Revision"];
 
@@ -99,6 +100,7 @@ function Difference({
   const diff = useQuery({ ...queries.revisionDiff(id, from, to), enabled: from !== to });
   const options = revisions.map((one) => ({ value: String(one.number), label: `Revision ${one.number}` }));
   const newest = revisions[0]?.number ?? to;
+  const toNewest = useQuery({ ...queries.revisionDiff(id, from, newest), enabled: from !== newest });
   return (
     <Panel
       flush
@@ -123,7 +125,17 @@ function Difference({
           />
         </Row>
       }
-      actions={from !== newest && <RestoreAct id={id} number={from} />}
+      actions={
+        from !== newest && (
+          <Restore
+            key={from}
+            id={id}
+            number={from}
+            sections={sectionsOf((toNewest.data?.changes ?? []).map((change) => change.key))}
+            labels={labels}
+          />
+        )
+      }
     >
       {from === to ? (
         <Nothing title="Choose two revisions">They are the same now.</Nothing>
@@ -145,43 +157,5 @@ function Difference({
         </Loads>
       )}
     </Panel>
-  );
-}
-
-function RestoreAct({ id, number }: { id: string; number: number }) {
-  const client = useQueryClient();
-  const restore = async () => {
-    const out = await ask(
-      api.POST("/api/v1/devices/{deviceID}/revisions/{number}/restore", {
-        params: { path: { deviceID: id, number } },
-        body: {},
-      }),
-    );
-    void client.invalidateQueries();
-    if (out.done) done(`Revision ${number} is restored`);
-    else warn([out.reason, out.next].filter(Boolean).join(". "));
-    if (out.done && out.left.length > 0) {
-      warn(`${plural(out.left.length, "change")} left out: ${out.left[0]?.reason ?? ""}`);
-    }
-  };
-  return (
-    <Act
-      needs="operator"
-      run={restore}
-      confirm={{
-        title: `Restore revision ${number}?`,
-        verb: "Restore",
-        body: (
-          <Stack>
-            <Text>
-              The daemon gets the configuration of revision <Strong>{number}</Strong>, as far as no template says
-              otherwise. What is there now stays in the history, so that you can come back.
-            </Text>
-          </Stack>
-        ),
-      }}
-    >
-      Restore revision {number}
-    </Act>
   );
 }

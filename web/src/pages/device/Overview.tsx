@@ -2,15 +2,16 @@ import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { TextInput } from "@mantine/core";
 import { IconFolder, IconX } from "@tabler/icons-react";
 import { useState } from "react";
-import { api, ask } from "../../api/client";
+import { api, ask, type Schemas } from "../../api/client";
 import type { InventoryDevice } from "../../api/inventory";
 import { queries } from "../../api/queries";
-import { useMay } from "../../session/me";
-import { failed, Act } from "../../ui/act";
+import { whatIf } from "../../api/whatif";
+import { Act } from "../../ui/act";
 import { count, plural, size, span } from "../../ui/format";
 import { Fact, Facts, List, Panel, Row, Split, Stack } from "../../ui/layout";
 import { Loads, Nothing } from "../../ui/page";
 import { Ago, Bar, Chip, Clip, Faint, Muted, Stacked, To } from "../../ui/text";
+import { Effect } from "../Effect";
 import { completion, foldersOf, folderTypes, type ConfiguredFolder } from "./folders";
 
 const mostFolders = 100;
@@ -102,36 +103,40 @@ function FolderName({ folder }: { folder: ConfiguredFolder }) {
   );
 }
 
-/** Tags of the device. What comes and goes with a tag shows in the plan at once, so that it can be taken back. */
-export function Tags({ id, tags }: { id: string; tags: string[] }) {
+/** Tags of the device. What comes and goes with a tag shows before it is stored. */
+function Tags({ id, tags }: { id: string; tags: string[] }) {
   const client = useQueryClient();
-  const may = useMay("operator");
   const [tag, setTag] = useState("");
-  const change = async (act: Promise<unknown>) => {
-    await act;
-    void client.invalidateQueries();
-  };
+  const name = tag.trim();
   const path = (of: string) => ({ params: { path: { deviceID: id, tag: of } } });
+  const added = { tags: { added: [{ tag: name, device: id }] } };
   return (
     <Panel title="Tags">
       <Stack>
+        {tags.length === 0 && <Muted>None: no template applies to this device.</Muted>}
         <Row>
-          {tags.length === 0 && <Muted>None: no template applies to this device.</Muted>}
           {tags.map((one) => (
-            <span key={one} className="u-chip">
-              <span title={one}>{one}</span>
-              {may && (
-                <button
-                  type="button"
-                  aria-label={`Remove the tag ${one}`}
-                  onClick={() => {
-                    change(ask(api.DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(one)))).catch(failed);
-                  }}
-                >
-                  <IconX size={12} aria-hidden />
-                </button>
-              )}
-            </span>
+            <Row key={one} nowrap>
+              <Chip href={`/tags/${encodeURIComponent(one)}`}>{one}</Chip>
+              <Act
+                needs="operator"
+                size="compact-xs"
+                variant="subtle"
+                says={`The tag ${one} is off this device`}
+                run={async () => {
+                  await ask(api.DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(one)));
+                  void client.invalidateQueries();
+                }}
+                confirm={{
+                  title: `Take the tag ${one.slice(0, 60)} off this device?`,
+                  verb: "Take it off",
+                  body: <Planned changes={{ tags: { removed: [{ tag: one, device: id }] } }} />,
+                }}
+              >
+                <IconX size={12} aria-hidden />
+                <span className="u-skip">Remove the tag {one.slice(0, 60)}</span>
+              </Act>
+            </Row>
           ))}
         </Row>
         <Row nowrap>
@@ -144,11 +149,17 @@ export function Tags({ id, tags }: { id: string; tags: string[] }) {
           />
           <Act
             needs="operator"
-            disabled={tag.trim() === ""}
+            disabled={name === ""}
             why="Name the tag."
             run={async () => {
-              await change(ask(api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", path(tag.trim()))));
+              await ask(api.PUT("/api/v1/devices/{deviceID}/tags/{tag}", path(name)));
+              void client.invalidateQueries();
               setTag("");
+            }}
+            confirm={{
+              title: `Put the tag ${name.slice(0, 60)} on this device?`,
+              verb: "Add the tag",
+              body: <Planned changes={added} />,
             }}
           >
             Add
@@ -157,6 +168,12 @@ export function Tags({ id, tags }: { id: string; tags: string[] }) {
       </Stack>
     </Panel>
   );
+}
+
+/** Planned is what a change would do, before it is stored. */
+function Planned({ changes }: { changes: Schemas["WhatIf"] }) {
+  const plan = useQuery(whatIf(changes));
+  return <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>;
 }
 
 function About({ id, row }: { id: string; row: InventoryDevice | undefined }) {

@@ -97,6 +97,9 @@ function Changes({
                     {names.get(template) || `Template ${template}`}
                   </To>
                 ))}
+                {change.key && !change.key.startsWith("ignores.") && (
+                  <To href={`/devices/${id}/templates?key=${encodeURIComponent(change.key)}`}>Why</To>
+                )}
               </Row>
             </Change>
             {(change.class === "held" || change.returns) && (

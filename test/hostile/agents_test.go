@@ -1,0 +1,140 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"muster/api"
+	"muster/internal/fleet"
+	"muster/internal/stsim"
+	"muster/test/daemon"
+	"muster/test/rogue"
+	"muster/test/server"
+)
+
+// mostGrowthByAgents is how much memory a server may hold on top because of agents. In KiB.
+const mostGrowthByAgents = 32 << 10
+
+// Answers of daemons behind agents that hand on whatever they say: the ones that cost most.
+var throughAgents = []answer{
+	{"body of 10 GB", stsim.Faults{HugeBody: 10 << 30}, fleet.Unreachable, "larger than"},
+	{"a byte a second", stsim.Faults{Drip: time.Second}, fleet.Unreachable, "too slow"},
+	{"compression bomb", stsim.Faults{GzipBomb: 10 << 30}, fleet.Unreachable, "compressed"},
+	{"another device's ID", stsim.Faults{MyID: other}, fleet.IdentityMismatch, other.Short() + " answers there"},
+	{"events of 10 GB", on("/rest/events", stsim.Faults{HugeBody: 10 << 30}), fleet.Unreachable, "larger than"},
+	{"redirect to a stranger", stsim.Faults{Redirect: "http://127.0.0.1:9/"}, fleet.Unreachable, "redirects"},
+}
+
+// besieged is a server whose agents are hostile, but for a few.
+type besieged struct {
+	*server.Server
+	t      *testing.T
+	agents string // HOST:PORT
+	end    chan struct{}
+	all    sync.WaitGroup // agents
+}
+
+// TestHostileAgents: agents that break every rule, and a thousand connections a second that prove no device. The state
+// of each device says why it is not managed, and what is healthy does not notice.
+func TestHostileAgents(t *testing.T) {
+	t.Setenv("GOGC", "50") // little garbage: what grows is what the server holds
+	corpus := throughAgents
+	if os.Getenv("MUSTER_SOAK") != "" {
+		corpus = append(append([]answer{}, everywhere...), inPlaces...)
+	}
+	const healthy = 3
+	farm, err := stsim.New(stsim.Options{Count: healthy + len(corpus), Folders: 2, Group: 1, Quiet: true, Network: 72})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := farm.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = farm.Close() })
+	b := &besieged{t: t, agents: fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t)), end: make(chan struct{})}
+	b.Server = server.Start(t, server.Options{AgentListen: b.agents})
+	ctx, cancel := context.WithCancel(context.Background())
+	b.all.Go(func() { _ = farm.RunAgents(ctx, b.agents) })
+	t.Cleanup(func() { cancel(); close(b.end); b.all.Wait() })
+	for _, d := range farm.Daemons()[:healthy] {
+		b.Register(d.ID(), d.APIKey(), "", d.Port(), "healthy")
+		b.WaitState(d.ID(), "online by its agent", func(s api.DeviceState) bool {
+			return s.Connection == string(fleet.Online) && s.FoundBy == fleet.FoundByAgent
+		})
+	}
+	before, _ := memory(t, b.PID())
+	for i, d := range farm.Daemons()[healthy:] {
+		d.SetFaults(corpus[i].faults)
+		b.Register(d.ID(), d.APIKey(), "", d.Port())
+	}
+	others := bother(t, b.Server, farm.Daemons()[:healthy])
+	crowd := b.crowd(ctx)
+	b.deeds(ctx)
+	for i, a := range corpus {
+		t.Run(a.name, func(t *testing.T) { a.check(t, b.Server, farm.Daemon(healthy+i)) })
+	}
+	crowd()
+	others()
+	b.staysSmall(before)
+}
+
+// crowd begins a thousand connections a second without a certificate, and gives what ends them.
+func (b *besieged) crowd(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	made := make(chan int64, 1)
+	began := time.Now()
+	go func() { made <- rogue.Crowd(ctx, b.agents, 1000) }()
+	return func() {
+		b.t.Helper()
+		cancel()
+		b.t.Logf("%d connections without a certificate in %v", <-made, time.Since(began).Round(time.Second))
+	}
+}
+
+// deeds has an agent do each, once, and waits for what the state of its device says.
+func (b *besieged) deeds(ctx context.Context) {
+	deeds := rogue.Deeds(b.end)
+	devices := make([]rogue.Identity, len(deeds))
+	for i, deed := range deeds {
+		var err error
+		if devices[i], err = rogue.NewIdentity(); err != nil {
+			b.t.Fatal(err)
+		}
+		b.Register(devices[i].ID, "key", "", 8384)
+		b.all.Go(func() { _ = devices[i].Run(ctx, b.agents, deed) })
+	}
+	for i, deed := range deeds {
+		b.t.Run(deed.Name, func(t *testing.T) {
+			var state api.DeviceState
+			server.Until(t, func() string {
+				var err error
+				state, err = b.Client.DeviceState(t.Context(), string(devices[i].ID))
+				if err == nil && state.Connection == string(fleet.Unreachable) && state.Next != "" &&
+					strings.Contains(state.Reason, deed.Reason) {
+					return ""
+				}
+				return fmt.Sprintf("want %q, got %s: %s, %v", deed.Reason, state.Connection, state.Reason, err)
+			})
+			t.Log(state.Reason)
+		})
+	}
+}
+
+// staysSmall waits until the server holds hardly more memory than before.
+func (b *besieged) staysSmall(before int64) {
+	b.t.Helper()
+	var now, most int64
+	server.Until(b.t, func() string {
+		now, most = memory(b.t, b.PID())
+		if now-before > mostGrowthByAgents {
+			return fmt.Sprintf("the server grew by %d MiB, and was %d MiB larger", (now-before)>>10, (most-before)>>10)
+		}
+		return ""
+	})
+	b.t.Logf("resident memory: %d MiB before, at most %d MiB, %d MiB after", before>>10, most>>10, now>>10)
+}

@@ -1,0 +1,167 @@
+// Package rogue plays agents that break the rules of a tunnel, frame by frame, and crowds of clients that only cost the
+// server time. It is for tests only.
+package rogue
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math/big"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"muster/internal/fleet"
+	"muster/internal/tunnel"
+)
+
+// Identity is a device that has no daemon.
+type Identity struct {
+	ID          fleet.DeviceID
+	certificate tls.Certificate
+}
+
+// NewIdentity makes the certificate of a device.
+func NewIdentity() (Identity, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Identity{}, err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().AddDate(1, 0, 0), DNSNames: []string{"syncthing"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return Identity{fleet.DeviceIDOf(sha256.Sum256(der)),
+		tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}, err
+}
+
+// dial connects as an agent does that does not look who the server is.
+func (i Identity) dial(ctx context.Context, server string) (net.Conn, error) {
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{tunnel.ALPN},
+		Certificates: []tls.Certificate{i.certificate}, MinVersion: tls.VersionTLS13}}
+	return dialer.DialContext(ctx, "tcp", server)
+}
+
+const dialPause = 500 * time.Millisecond
+
+// agent speaks HTTP/2 frame by frame.
+type agent struct {
+	*http2.Framer
+	conn net.Conn
+	deed Deed
+
+	mu      sync.Mutex // guards what is written, and encoder
+	text    bytes.Buffer
+	encoder *hpack.Encoder
+}
+
+// Run connects with a hello that is fine, as often as it takes, does the deed with each request for the daemon, and
+// gives back when the connection has ended.
+func (i Identity) Run(ctx context.Context, server string, deed Deed) error {
+	conn, err := i.dial(ctx, server)
+	for ; err != nil; conn, err = i.dial(ctx, server) {
+		select {
+		case <-time.After(dialPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
+		return err
+	}
+	a := &agent{Framer: http2.NewFramer(conn, conn), conn: conn, deed: deed}
+	a.encoder = hpack.NewEncoder(&a.text)
+	a.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	a.AllowIllegalWrites = true
+	if err := a.WriteSettings(); err != nil {
+		return err
+	}
+	return a.serve()
+}
+
+func (a *agent) serve() error {
+	var deeds sync.WaitGroup
+	defer deeds.Wait()
+	defer a.conn.Close()
+	for {
+		frame, err := a.ReadFrame()
+		if err != nil {
+			return err
+		}
+		switch f := frame.(type) {
+		case *http2.PingFrame:
+			if !f.IsAck() {
+				a.write(func() error { return a.WritePing(true, f.Data) })
+			}
+		case *http2.SettingsFrame:
+			if !f.IsAck() {
+				a.write(a.WriteSettingsAck)
+			}
+		case *http2.MetaHeadersFrame:
+			switch path := f.PseudoValue("path"); {
+			case path == tunnel.HelloPath:
+				a.answer(f.StreamID, `{"name":"rogue","apiPort":8384}`)
+			case path == tunnel.StatusPath:
+				a.answer(f.StreamID, "")
+			case a.deed.reads == nothing:
+				<-a.deed.end
+				return nil
+			default:
+				deeds.Go(func() { a.deed.do(a, f.StreamID) })
+			}
+		}
+	}
+}
+
+// write writes a frame, and tells whether it could.
+func (a *agent) write(frame func() error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return frame() == nil
+}
+
+// headers begins an answer, in as many frames as its fields need.
+func (a *agent) headers(stream uint32, end bool, fields ...string) bool {
+	return a.write(func() error {
+		a.text.Reset()
+		for i := 0; i+1 < len(fields); i += 2 {
+			_ = a.encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]})
+		}
+		const most = 16 << 10
+		block := a.text.Bytes()
+		first := block[:min(len(block), most)]
+		err := a.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: first, EndStream: end,
+			EndHeaders: len(first) == len(block)})
+		for rest := block[len(first):]; len(rest) > 0 && err == nil; {
+			piece := rest[:min(len(rest), most)]
+			rest = rest[len(piece):]
+			err = a.WriteContinuation(stream, len(rest) == 0, piece)
+		}
+		return err
+	})
+}
+
+func (a *agent) data(stream uint32, end bool, text string) bool {
+	return a.write(func() error { return a.WriteData(stream, end, []byte(text)) })
+}
+
+func (a *agent) answer(stream uint32, text string) {
+	a.headers(stream, false, ":status", "200")
+	a.data(stream, true, text)
+}
+
+// endless writes a frame again and again until the connection is closed.
+func (a *agent) endless(frame func() error) {
+	for a.write(frame) {
+	}
+}

@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +26,8 @@ type place struct {
 
 // order is what the farm is told to do.
 type order struct {
-	Do     string `json:"do"` // start, change, trouble, lack, counters
+	Do     string `json:"do"` // start, change, trouble, lack, counters, agents, tidy
+	Server string `json:"server"`
 	Count  int    `json:"count"`
 	Daemon int    `json:"daemon"`
 	Number int64  `json:"number"`
@@ -50,6 +53,9 @@ type farmProcess struct {
 	farm     *stsim.Farm
 	flapping sync.WaitGroup
 	stop     chan struct{}
+
+	agents    sync.WaitGroup
+	endAgents context.CancelFunc // nil: none run
 }
 
 func (f *farmProcess) do(o order) (outcome, error) {
@@ -67,6 +73,12 @@ func (f *farmProcess) do(o order) (outcome, error) {
 		return outcome{}, nil
 	case "counters":
 		return f.counters(), nil
+	case "agents":
+		f.runAgents(o.Server)
+		return outcome{}, nil
+	case "tidy":
+		debug.FreeOSMemory()
+		return outcome{}, nil
 	}
 	return outcome{}, fmt.Errorf("the farm cannot %q", o.Do)
 }
@@ -93,9 +105,25 @@ func (f *farmProcess) start(count int) (outcome, error) {
 func (f *farmProcess) close() {
 	close(f.stop)
 	f.flapping.Wait()
+	f.runAgents("")
 	if f.farm != nil {
 		_ = f.farm.Close()
 	}
+}
+
+// runAgents ends the agents of all daemons, and starts those of another server.
+func (f *farmProcess) runAgents(server string) {
+	if f.endAgents != nil {
+		f.endAgents()
+		f.agents.Wait()
+		f.endAgents = nil
+	}
+	if server == "" {
+		return
+	}
+	var ctx context.Context
+	ctx, f.endAgents = context.WithCancel(context.Background())
+	f.agents.Go(func() { _ = f.farm.RunAgents(ctx, server) })
 }
 
 // counters since they were asked for last.

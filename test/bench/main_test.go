@@ -14,7 +14,7 @@ import (
 	"muster/test/server"
 )
 
-const roleVariable = "MUSTER_BENCH_ROLE" // "farm", "bare" or "plain": what the test binary is this time
+const roleVariable = "MUSTER_BENCH_ROLE" // "farm", "bare", "plain" or "rogue": what the test binary is this time
 
 // TestMain: the test binary is also the server, its workers, the farm and the bare client.
 func TestMain(m *testing.M) {
@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		exit(runFarm(os.Stdin, os.Stdout))
 	case "plain":
 		exit(runPlain(os.Stdin, os.Stdout))
+	case "rogue":
+		exit(runRogue(os.Stdin, os.Stdout))
 	case "bare":
 		exit(runBare(os.Stdin, os.Stdout))
 	}

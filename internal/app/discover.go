@@ -65,9 +65,9 @@ func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool)
 	}
 	last := r.near.app.mirror.Snapshot(device.ID)
 	if awaitsAgent(device, last, time.Now()) {
-		return mirror.Found{}, errAgentAwaited
+		return mirror.Found{}, awaitedAfter(r.hub.CutOff(device.ID))
 	}
-	if !pinned && device.APIAddress == "" && last != nil && last.FoundBy == fleet.FoundByAgent {
+	if !pinned && last != nil && last.FoundBy == fleet.FoundByAgent {
 		return mirror.Found{}, err // the agent proved the device: nothing less is trusted on first use in its place
 	}
 	found, notFound := r.Discovery.Resolve(ctx, device, pinned, r.near)
@@ -81,9 +81,19 @@ func (r resolver) Resolve(ctx context.Context, device fleet.Device, pinned bool)
 // grow to a minute, and an attempt may take 30 s.
 const agentReturns = 90 * time.Second
 
-var errAgentAwaited error = &fleet.Error{Code: fleet.CodeUnavailable,
+var errAgentAwaited = &fleet.Error{Code: fleet.CodeUnavailable,
 	Message: "the device's agent has not connected again yet",
 	Hint:    "Muster waits a minute and a half for the agent, and then looks for the device by discovery."}
+
+// awaitedAfter is errAgentAwaited with why the agent's last connection was cut off; "": it was not.
+func awaitedAfter(cutOff string) error {
+	if cutOff == "" {
+		return errAgentAwaited
+	}
+	e := *errAgentAwaited
+	e.Message += "; its last connection was cut off: " + cutOff
+	return &e
+}
 
 // awaitsAgent tells whether a device without an address in its record is expected to be back by its agent soon: no
 // discovery server is asked for it meanwhile.

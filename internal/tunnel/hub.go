@@ -344,6 +344,16 @@ func (h *Hub) Connected(device fleet.DeviceID) (*Tunnel, error) {
 	return nil, e
 }
 
+// CutOff is why the last tunnel of a device was cut off, where its agent misbehaved or did not answer; else "".
+func (h *Hub) CutOff(device fleet.DeviceID) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if reason := h.cutOff[device]; reason != nil {
+		return reason.Error()
+	}
+	return ""
+}
+
 // Info is the tunnel of a device, accepted or not.
 func (h *Hub) Info(device fleet.DeviceID) (Info, bool) {
 	h.mu.Lock()

@@ -27,8 +27,8 @@ const (
 	protocol = "does not speak the agents' protocol"
 )
 
-// Deeds are those of agents that break the rules. An agent that reads nothing goes on until end is closed.
-func Deeds(end <-chan struct{}) []Deed {
+// Deeds are those of agents that break the rules.
+func Deeds() []Deed {
 	return []Deed{
 		{Name: "a flood of pings", Reason: cutOff, do: func(a *agent, _ uint32) {
 			a.endless(func() error { return a.WritePing(true, [8]byte{1}) })
@@ -79,6 +79,11 @@ func Deeds(end <-chan struct{}) []Deed {
 			for a.data(s, false, strings.Repeat("x", 8<<10)) {
 			}
 		}},
-		{Name: "nothing is read any more", Reason: "", reads: nothing, end: end},
 	}
+}
+
+// Slow is an agent that reads nothing any more from the first request on, until end is closed. Half a minute goes by
+// until its device is given up.
+func Slow(end <-chan struct{}) Deed {
+	return Deed{Name: "nothing is read any more", Reason: "", reads: nothing, end: end}
 }

@@ -160,7 +160,7 @@ func (a *Agent) session(ctx context.Context, connected func()) (tunnel.State, er
 		}
 		_ = secured.Close()
 	}()
-	serve(secured, a.handler(), a.log)
+	serve(secured, a.handler(), a.forwarder.broken, a.log)
 	a.told.tellLeftOut()
 	a.forwarder.writes.tellLeftOut()
 	return a.Report().State, errEnded

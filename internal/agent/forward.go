@@ -106,6 +106,14 @@ func (f *forwarder) refuse(w http.ResponseWriter, r *http.Request, no refusal) {
 	_, _ = io.WriteString(w, no.text+"\n")
 }
 
+// broken logs a request, or another frame, that breaks a rule of HTTP/2: CONNECT, an absolute address, too many streams.
+func (f *forwarder) broken(rule string) {
+	if ordinary := rule == "closed" || rule == "stream_went_down"; ordinary || !f.refused.room() {
+		return // a request was given up, and what belongs to it came later
+	}
+	f.log.Warn("the manager broke a rule of HTTP/2, and was not answered by the daemon", logkey.Reason, rule)
+}
+
 // outcome is what came of a request that was let through.
 type outcome struct {
 	status int     // of the daemon's answer; 0: there was none

@@ -27,8 +27,9 @@ const (
 	prefaceTime  = 30 * time.Second
 )
 
-// serve answers HTTP/2 requests on one connection until that ends.
-func serve(conn net.Conn, handler http.Handler, log *slog.Logger) {
+// serve answers HTTP/2 requests on one connection until that ends. What breaks a rule of HTTP/2 reaches no handler:
+// broken is told its name.
+func serve(conn net.Conn, handler http.Handler, broken func(rule string), log *slog.Logger) {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true) // the connection is TLS already, with the agents' own protocol name
 	server := &http.Server{
@@ -38,7 +39,7 @@ func serve(conn net.Conn, handler http.Handler, log *slog.Logger) {
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: streamBuffer,
 			MaxReceiveBufferPerConnection: connBuffer, MaxReadFrameSize: 16 << 10,
 			SendPingTimeout: pingEvery - pingEvery/6 + rand.N(pingEvery/3), PingTimeout: pingTimeout,
-			WriteByteTimeout: pingTimeout,
+			WriteByteTimeout: pingTimeout, CountError: broken,
 		},
 	}
 	one := &once{conn: conn, ended: make(chan struct{})}

@@ -20,7 +20,7 @@ type deviceCommand struct {
 	Tag      deviceTagCommand      `cmd:"" help:"Put a tag on devices, in one generation; first the plan is shown."`
 	Untag    deviceUntagCommand    `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`
 	Config   deviceConfigCommand   `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`
-	Settings deviceSettingsCommand `cmd:"" help:"Show a device's settings, or change them: mode, plain HTTP, restarts."`
+	Settings deviceSettingsCommand `cmd:"" help:"Show a device's settings, or change them: mode, plain HTTP, restarts, way of reaching."`
 	Delete   deviceDeleteCommand   `cmd:"" help:"Have Muster forget a device; its daemon stays as it is."`
 	Trust    deviceTrustCommand    `cmd:"" help:"Show the certificate that a device's API shows beside the pinned one, and take it."`
 }

@@ -194,6 +194,7 @@ type deviceSettingsCommand struct {
 	Mode       *string `env:"-" help:"on, observe (plan, never write) or paused (do not even watch)." placeholder:"MODE"`
 	AllowPlain *bool   `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
 	Restart    *bool   `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`
+	Way        *string `env:"-" help:"How the daemon is reached: auto (by its agent while that is connected), agent or direct." placeholder:"WAY"`
 	Output     string  `short:"o" env:"-" help:"json or yaml." default:"yaml" enum:"json,yaml"`
 }
 
@@ -203,7 +204,7 @@ func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment) error
 	if err != nil {
 		return err
 	}
-	if c.Mode == nil && c.AllowPlain == nil && c.Restart == nil {
+	if c.Mode == nil && c.AllowPlain == nil && c.Restart == nil && c.Way == nil {
 		settings, err := server.DeviceSettings(ctx, device.DeviceID)
 		if err != nil {
 			return err
@@ -211,7 +212,7 @@ func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment) error
 		return printValue(env, output{c.Output}, settings)
 	}
 	stored, err := server.PutDeviceSettings(ctx, device.DeviceID,
-		api.PutDeviceSettings{Mode: c.Mode, AllowPlain: c.AllowPlain, Restart: c.Restart})
+		api.PutDeviceSettings{Mode: c.Mode, AllowPlain: c.AllowPlain, Restart: c.Restart, Way: c.Way})
 	if err != nil {
 		return err
 	}

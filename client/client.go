@@ -258,6 +258,14 @@ func failed(resp *http.Response, content []byte) error {
 	return e
 }
 
+// Unreachable is the error where no server answers, or not as a server of Muster does. It unwraps to a *fleet.Error.
+type Unreachable struct{ fault *fleet.Error }
+
+func (e *Unreachable) Error() string { return e.fault.Error() }
+
+// Unwrap gives the error with its hint.
+func (e *Unreachable) Unwrap() error { return e.fault }
+
 func (c *Client) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -280,7 +288,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 		out.Message, out.Hint = "the server at "+c.base.Redacted()+" does not speak TLS",
 			"Write http:// instead of https:// if that is meant."
 	}
-	return out
+	return &Unreachable{out}
 }
 
 func get[T any](ctx context.Context, c *Client, at string) (T, error) {

@@ -33,8 +33,11 @@ type commands struct {
 	Agent       agentCommand       `cmd:"" help:"Connect the Syncthing daemon of this machine with a server, from this side: no port is opened, and no API key is copied. muster agent run --help lists its flags."`
 	Enrollment  enrollmentCommand  `cmd:"" help:"Show which devices ask to be managed by their agents, accept or reject them."`
 	EnrollKey   enrollKeyCommand   `cmd:"" help:"Make, list and revoke keys with which devices register themselves."`
-	Device      deviceCommand      `cmd:"" help:"Show the certificate of a device's API, and trust it."`
+	Device      deviceCommand      `cmd:"" help:"Register, show, change, tag and delete devices; have their daemons restart, rescan, pause or upgrade."`
 	Plan        planCommand        `cmd:"" help:"Show what other templates and tags would change; changes nothing."`
+	Action      actionCommand      `cmd:"" help:"Show what daemons were told to do (restart, rescan, pause, resume, upgrade), and what came of it."`
+	Events      eventsCommand      `cmd:"" help:"Print what happens in the fleet, as it happens."`
+	Doctor      doctorCommand      `cmd:"" help:"Look for what is wrong with a server and the machine it runs on, and say what to do."`
 	Status      statusCommand      `cmd:"" help:"Show what is wrong in the fleet, or how it stands with one device and what is planned for it."`
 	Waiting     waitingCommand     `cmd:"" help:"Show what waits for a person, grouped by cause, with the commands that solve it."`
 	Why         whyCommand         `cmd:"" help:"Show where a value in a device's configuration comes from: template, line, priority, what it replaced."`
@@ -46,11 +49,12 @@ type commands struct {
 	Whoami      whoamiCommand      `cmd:"" help:"Show which user or token commands act as."`
 	LoginLink   loginLinkCommand   `cmd:"" help:"Print a link that sets a password, once, or makes a new administrator."`
 	User        userCommand        `cmd:"" help:"Make, list, change and delete users."`
+	Session     sessionCommand     `cmd:"" help:"List who is logged in, and end sessions."`
 	Token       tokenCommand       `cmd:"" help:"Make, list, rotate and delete tokens of a running Muster."`
 	Folder      folderCommand      `cmd:"" help:"List the folders of the fleet, and show how far each device is."`
 	Revision    revisionCommand    `cmd:"" help:"List, show, compare and restore the configurations that a device was seen with."`
 	Template    templateCommand    `cmd:"" help:"List, show, change, tag and evaluate templates."`
-	Tag         tagCommand         `cmd:"" help:"Protect tags, so that only an admin puts them on devices."`
+	Tag         tagCommand         `cmd:"" help:"List, delete and protect tags; have the daemons with a tag do something, one after the other."`
 	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume      resumeCommand      `cmd:"" help:"Write to daemons again."`
 	Rollout     rolloutCommand     `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, approve, waves."`
@@ -71,19 +75,10 @@ type environment struct {
 	version string
 }
 
-// Exit codes. Scripts may rely on them.
-const (
-	exitDone    = 0
-	exitFailed  = 1
-	exitUsage   = 2
-	exitRefused = 3 // understood, and answered with an error that names what to do
-
-	exitInterrupted = 130 // as a shell says of what Ctrl-C ended
-)
-
 const description = `Central management for fleets of Syncthing daemons.
 
-Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 refused with a text that says what to do, 130 interrupted.`
+Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 refused with a text that says what to do, or something waits for a
+person (status), 4 no server answers, 5 something differs (plan), 130 interrupted.`
 
 // Run parses the arguments, runs one command and gives the exit code.
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
@@ -97,6 +92,7 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		kong.Vars{"home": defaultHome(), "syncthingHome": agent.DefaultHome()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(c int) { exited, code = true, c }),
+		kong.Bind(&environment{streams, version}),
 	)
 	if err != nil {
 		fmt.Fprintln(streams.Err, "muster:", err)
@@ -114,21 +110,20 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		return explain(streams.Err, err)
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return explain(streams.Err, parsed.Run(&environment{streams, version}))
+	return explain(streams.Err, parsed.Run())
 }
 
 // explain prints an error for a person and chooses the exit code.
 func explain(w io.Writer, err error) int {
-	switch {
-	case err == nil:
-		return exitDone
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
+	code := codeFor(err)
+	var quiet exitCode
+	if code == exitDone || code == exitInterrupted || errors.As(err, &quiet) {
+		return code
 	}
 	fmt.Fprintln(w, "muster:", err)
 	var e *fleet.Error
 	if !errors.As(err, &e) {
-		return exitFailed
+		return code
 	}
 	var answer *client.Error
 	if !errors.As(err, &answer) { // an answer's text has them already
@@ -144,7 +139,7 @@ func explain(w io.Writer, err error) int {
 	if hint := hintFor(e, answer); hint != "" {
 		fmt.Fprintln(w, hint)
 	}
-	return exitRefused
+	return code
 }
 
 // hintFor is the error's own hint, or for what a flag decides, which flag.
@@ -157,6 +152,7 @@ func hintFor(e *fleet.Error, answer *client.Error) string {
 
 // withCommands puts commands in the place of the requests in a text of the server.
 func withCommands(text string) string {
+	text = registering.ReplaceAllString(text, "`muster device add`")
 	return deviceRequest.ReplaceAllStringFunc(commandsForPaths.Replace(text), func(request string) string {
 		parts := deviceRequest.FindStringSubmatch(request)
 		device, _, _ := strings.Cut(parts[1], "-")
@@ -168,15 +164,26 @@ func withCommands(text string) string {
 }
 
 // deviceRequest is a request for what a command shows of a device.
-var deviceRequest = regexp.MustCompile(`GET (?:/api/v1/)?devices/(\{\w+\}|[A-Z0-9-]+)/(plan|state|trust)`)
+var deviceRequest = regexp.MustCompile(`GET (?:/api/v1/)?devices/(\{\w+\}|[A-Z0-9-]+)/(plan|state|trust|revisions)`)
 
-var commandsOfDevices = map[string]string{"plan": "apply", "state": "status", "trust": "device trust"}
+// registering is a request that registers a device.
+var registering = regexp.MustCompile(`PUT (?:/api/v1/)?devices/[A-Z0-9-]+`)
+
+var commandsOfDevices = map[string]string{"plan": "apply", "state": "status", "trust": "device trust",
+	"revisions": "revision list"}
 
 // commandsForPaths puts a command in the place of a request in the hints of the server.
 var commandsForPaths = strings.NewReplacer(
 	"GET /api/v1/devices lists all; PUT registers one.",
 	"`muster status --all` lists all; `muster enroll` registers one.",
 	"GET /api/v1/rollouts lists all.", "`muster rollout list` lists all.",
+	"GET /api/v1/tags lists all.", "`muster tag list` lists all.",
+	"GET /api/v1/folders lists all.", "`muster folder list` lists all.",
+	"GET /api/v1/sessions lists all.", "`muster session list` lists all.",
+	"GET /api/v1/templates lists all; POST makes one.", "`muster template list` lists all; `muster template put` makes one.",
+	"GET devices/{id}/revisions lists those that were.", "`muster revision list DEVICE` lists those that were.",
+	"Register the device with PUT /api/v1/devices/{deviceID}, or", "Register the device with `muster device add`, or",
+	"GET /api/v1/actions lists all.", "`muster action list` lists all.",
 	"GET /api/v1/consents lists what waits: answer that.", "`muster consents` shows what waits: answer that.",
 	"GET consents, or `muster consents`, lists what waits now: answer that.",
 	"`muster consents` shows what waits now: answer that.",

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -35,6 +36,17 @@ type connection struct {
 	TokenFile  string `help:"File with the token to use." type:"path" placeholder:"FILE"`
 	MusterHome string `help:"Home folder of a server on this machine; without it, ${home}, whose token is sent to loopback addresses only." env:"MUSTER_HOME" type:"path" placeholder:"DIR"`
 	CA         string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, that of your log-in, else the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
+	APIVerbose bool   `name:"api-verbose" help:"Print the requests of the command and their answers on standard error, secrets masked."`
+
+	trace io.Writer // nil: requests are not printed
+}
+
+// AfterApply is called by kong before Run.
+func (c *connection) AfterApply(env *environment) error {
+	if c.APIVerbose {
+		c.trace = env.Err
+	}
+	return nil
 }
 
 // target is a server, and what a log-in or the flags say of it.
@@ -44,12 +56,13 @@ type target struct {
 	token   string // "": the administrator's in the home
 	ca      string
 	home    string
+	trace   io.Writer // nil: requests are not printed
 }
 
 // target finds the server. A token or a home that was given is for the server that was given, or the one on this
 // machine: never for one that was logged in to some day.
 func (c *connection) target(all logins) (target, error) {
-	at := target{address: strings.TrimRight(c.Server, "/"), token: c.Token, ca: c.CA, home: c.MusterHome}
+	at := target{address: strings.TrimRight(c.Server, "/"), token: c.Token, ca: c.CA, home: c.MusterHome, trace: c.trace}
 	if c.MusterHome == "" {
 		at.home = defaultHome()
 	}
@@ -113,13 +126,25 @@ func (t target) onThisMachine() bool {
 
 // client calls the server with a token; "": with none.
 func (t target) client(token string) (*client.Client, error) {
+	over, err := t.transport()
+	if err != nil {
+		return nil, err
+	}
+	if t.trace != nil {
+		over = tracer{over, t.trace}
+	}
+	return client.NewWith(t.address, token, &http.Client{Timeout: callLimit, Transport: over})
+}
+
+// transport trusts the certificates that the server may show.
+func (t target) transport() (http.RoundTripper, error) {
 	trusted, err := t.trusted()
 	if err != nil {
 		return nil, err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
-	return client.NewWith(t.address, token, &http.Client{Timeout: callLimit, Transport: transport})
+	return transport, nil
 }
 
 // trusted are the certificates that a server may show; nil: the system's.

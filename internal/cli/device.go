@@ -17,6 +17,13 @@ import (
 type deviceCommand struct {
 	List     deviceListCommand     `cmd:"" help:"List devices with state, version, system, folders and tags."`
 	Get      deviceGetCommand      `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
+	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key. On its own machine, muster enroll does so by itself."`
+	Edit     deviceEditCommand     `cmd:"" help:"Change label, address, port or API key of a device."`
+	Restart  deviceRestartCommand  `cmd:"" help:"Restart the daemon, and wait until it is back."`
+	Rescan   deviceRescanCommand   `cmd:"" help:"Have the daemon compare its folders with the disk."`
+	Pause    devicePauseCommand    `cmd:"" help:"Pause the daemon's connections to all other devices."`
+	Resume   deviceResumeCommand   `cmd:"" help:"Resume the daemon's connections to all other devices."`
+	Upgrade  deviceUpgradeCommand  `cmd:"" help:"Have the daemon install the newest release of Syncthing, and restart."`
 	Tag      deviceTagCommand      `cmd:"" help:"Put a tag on devices, in one generation; first the plan is shown."`
 	Untag    deviceUntagCommand    `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`
 	Config   deviceConfigCommand   `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"muster/api"
 	"muster/client"
@@ -28,63 +27,6 @@ func (c *namedDevice) find(ctx context.Context) (*client.Client, api.Device, err
 type deviceGetCommand struct {
 	namedDevice
 	Output string `short:"o" env:"-" help:"text, json or yaml." default:"text" enum:"text,json,yaml"`
-}
-
-// deviceView is what is known of a device.
-type deviceView struct {
-	Device  api.Device         `json:"device"`
-	Tags    []string           `json:"tags"`
-	State   api.DeviceState    `json:"state"`
-	Version *api.DeviceVersion `json:"version"` // nil before the first contact
-}
-
-// Run shows how a device is reached, since when, its software and tags.
-func (c *deviceGetCommand) Run(ctx context.Context, env *environment) error {
-	server, device, err := c.find(ctx)
-	if err != nil {
-		return err
-	}
-	view := deviceView{Device: device}
-	if view.Tags, err = server.DeviceTags(ctx, device.DeviceID); err != nil {
-		return err
-	}
-	if view.State, err = server.DeviceState(ctx, device.DeviceID); err != nil {
-		return err
-	}
-	if version, err := server.DeviceVersion(ctx, device.DeviceID); err == nil { // none before the first contact
-		view.Version = &version
-	}
-	if c.Output != "text" {
-		return printValue(env, output{c.Output}, view)
-	}
-	return printDevice(env, view)
-}
-
-func printDevice(env *environment, v deviceView) error {
-	printState(env.Out, v.Device, v.State)
-	address := v.State.Address
-	if address == "" {
-		address = "none is known"
-	}
-	if v.State.FoundBy != "" {
-		address += " (" + v.State.FoundBy + ")"
-	}
-	lines := [][2]string{{"ID", v.Device.DeviceID}, {"Address", address}, {"Tags", strings.Join(v.Tags, ", ")}}
-	if v.State.Since != nil {
-		lines = append(lines, [2]string{"State since", v.State.Since.Local().Format("2006-01-02 15:04:05")})
-	}
-	if v.State.LastSeen != nil {
-		lines = append(lines, [2]string{"Last seen", v.State.LastSeen.Local().Format("2006-01-02 15:04:05")})
-	}
-	if v.Version != nil {
-		lines = append(lines, [2]string{"Syncthing", v.Version.Version + " on " + v.Version.OS + "/" + v.Version.Arch})
-	}
-	for _, line := range lines {
-		if _, err := fmt.Fprintf(env.Out, "  %-12s %s\n", line[0]+":", printable(line[1])); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // taggedDevices are devices and a tag that a command is about.

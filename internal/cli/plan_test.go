@@ -173,18 +173,18 @@ func TestPlanAsksTheServer(t *testing.T) {
 			t.Errorf("got %d %s %s, sent %s", code, out, err, sent)
 		}
 	}
-	if code, _, err := run("templates: {deleted: [5]}", "-f", file); code != exitRefused ||
+	if code, _, err := run("templates: {deleted: [5]}", "-f", file); !refuses(code) ||
 		!strings.Contains(err, "there is no template 5") || !strings.Contains(err, "Name templates by their id.") {
 		t.Errorf("got %d %s", code, err)
 	}
-	if code, _, err := run("templates: {removed: [5]}", "-f", file); code != exitRefused ||
+	if code, _, err := run("templates: {removed: [5]}", "-f", file); !refuses(code) ||
 		!strings.Contains(err, "removed") {
 		t.Errorf("got %d %s", code, err)
 	}
 	if code, out, _ := run("{}", "-f", file, "--json"); code != 0 || !json.Valid([]byte(out)) {
 		t.Errorf("got %d %s", code, out)
 	}
-	if code, _, err := run("{}", "-f", filepath.Join(t.TempDir(), "none")); code != exitRefused ||
+	if code, _, err := run("{}", "-f", filepath.Join(t.TempDir(), "none")); !refuses(code) ||
 		!strings.Contains(err, "not readable") {
 		t.Errorf("got %d %s", code, err)
 	}

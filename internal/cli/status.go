@@ -44,7 +44,10 @@ func (c *statusCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	printState(env.Out, device, state)
-	return showPlan(ctx, server, device, state, planView{out: env.Out})
+	if err := showPlan(ctx, server, device, state, planView{out: env.Out}); err != nil {
+		return err
+	}
+	return waits(needsLook(state))
 }
 
 // fleet prints the devices that need a person, and how many there are of all.
@@ -92,7 +95,24 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 		return err
 	}
 	printOverview(env.Out, overview)
+	return waits(needsPerson(states, overview))
+}
+
+// waits is the error that ends a command with the code for what waits for a person.
+func waits(something bool) error {
+	if something {
+		return exitCode(exitRefused)
+	}
 	return nil
+}
+
+// needsPerson tells whether a person has to do something. A stop that a person made is no reason by itself.
+func needsPerson(states []api.ListedState, overview api.Overview) bool {
+	return slices.ContainsFunc(states, func(s api.ListedState) bool { return needsLook(s.DeviceState) }) ||
+		overview.Restored != nil || len(overview.Impairments) > 0 || overview.Pending.Devices+overview.Pending.Folders > 0 ||
+		slices.ContainsFunc(overview.Rollouts, func(r api.Rollout) bool {
+			return r.Status == string(fleet.RolloutHalted) || r.Status == string(fleet.RolloutWaiting)
+		}) || slices.ContainsFunc(overview.Receivers, func(r api.Receiver) bool { return r.Trouble != "" })
 }
 
 // byState is how many devices are in each state: "2 online, 1 unreachable".
@@ -146,6 +166,12 @@ func well(state api.DeviceState) bool {
 		return state.Connection == string(fleet.Online) && state.Next == ""
 	}
 	return false
+}
+
+// needsLook tells whether a person should look at a device. What goes out by itself needs none.
+func needsLook(state api.DeviceState) bool {
+	goes := state.Configuration == string(fleet.ConfigPending) || state.Configuration == string(fleet.ConfigApplying)
+	return !well(state) && !(goes && state.Connection == string(fleet.Online))
 }
 
 // deviceNamed is the device that a person means.

@@ -96,14 +96,14 @@ func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 		code int
 		want string
 	}{
-		"the fleet": {nil, exitDone, "laptop (AIR6LPZ)  online  held  folders.old waits\n" + whole},
-		"all of it": {[]string{"--all"}, exitDone,
+		"the fleet": {nil, exitRefused, "laptop (AIR6LPZ)  online  held  folders.old waits\n" + whole},
+		"all of it": {[]string{"--all"}, exitRefused,
 			"nas (P56IOI7)     online  inSync  all is well\nlaptop (AIR6LPZ)  online  held    folders.old waits\n" + whole},
 		"by label":                   {[]string{"nas"}, exitDone, nas},
 		"by the beginning of its ID": {[]string{"p56"}, exitDone, nas},
 		"nobody": {[]string{"nowhere"}, exitRefused,
 			"muster: no device has the label \"nowhere\", or an ID that begins so\n`muster status --all` lists all of them.\n"},
-		"more than one": {[]string{"twin"}, exitRefused,
+		"more than one": {[]string{"twin"}, exitUsage,
 			"muster: \"twin\" may be twin (AIR6ABC), twin (ZZZ)\nGive the letters before the first hyphen of its ID.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestApplyAsksForThePlanThatWasSeen(t *testing.T) {
 	if want := "apply AIR6LPZ --digest d1 --consent 'folders.old'"; command != want {
 		t.Fatalf("got the command %q, want %q", command, want)
 	}
-	if code, _, errs := run(t, append(connected, "--consent", "folders.old")...); code != exitRefused ||
+	if code, _, errs := run(t, append(connected, "--consent", "folders.old")...); code != exitUsage ||
 		!strings.Contains(errs, "digest") {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
@@ -149,7 +149,7 @@ func TestADeviceIsStoppedByItsLabel(t *testing.T) {
 		"on.\n"; code != exitDone || out != want || errs != "" {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
 	}
-	if code, _, errs := run(t, "stop", "--device", "twin", "--token", "x", "--server", address); code != exitRefused ||
+	if code, _, errs := run(t, "stop", "--device", "twin", "--token", "x", "--server", address); code != exitUsage ||
 		!strings.Contains(errs, "may be") {
 		t.Errorf("got %d and\n%s", code, errs)
 	}
@@ -208,7 +208,11 @@ func TestAPlanSaysWhatHasToBeDoneAndWhatDoesNot(t *testing.T) {
 			})
 			for _, verb := range []string{"status", "apply"} {
 				code, out, errs := run(t, verb, idNAS, "--token", "x", "--server", server.URL)
-				if code != exitDone || !strings.HasSuffix(out, test.want) ||
+				want := exitDone
+				if verb == "status" && test.state.Connection != "online" {
+					want = exitRefused // a person should look
+				}
+				if code != want || !strings.HasSuffix(out, test.want) ||
 					strings.Contains(out, "muster apply") != test.command {
 					t.Errorf("%s: got %d and\n%s%swant the end\n%s", verb, code, out, errs, test.want)
 				}
@@ -224,7 +228,8 @@ func TestAKeyNamesItsDeviceByLabel(t *testing.T) {
 	at := "GET /api/v1/devices/" + idNAS
 	devices := []api.Device{{DeviceID: idNAS, Label: "nas"}, {DeviceID: idLaptop, Label: "laptop"}}
 	server := answering(t, map[string]any{
-		at: devices[0], at + "/state": api.DeviceState{Connection: "online"}, at + "/tags": []string{},
+		at: devices[0], at + "/tags": []string{},
+		at + "/state":         api.DeviceState{Connection: "online", Configuration: "pending"},
 		"GET /api/v1/devices": devices,
 		"GET /api/v1/stops":   []api.ModeStop{}, at + "/plan": api.Plan{Digest: "d", Changes: []api.PlannedChange{change}},
 	})
@@ -235,7 +240,7 @@ func TestAKeyNamesItsDeviceByLabel(t *testing.T) {
 	}
 }
 
-// A template that fails is the state's to say: no error of the command, and nothing to be sent again.
+// A template that fails is the state's to say: no error of the command, which ends as a person should look.
 func TestStatusOfADeviceWhoseTemplateFailsIsNoError(t *testing.T) {
 	at := "/api/v1/devices/" + idNAS
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -257,7 +262,7 @@ func TestStatusOfADeviceWhoseTemplateFailsIsNoError(t *testing.T) {
 	code, out, errs := run(t, "status", idNAS, "--token", "x", "--server", server.URL)
 	const want = "nas (P56IOI7): online, failed\n  template 4 fails\n  Correct it.\nThere is no plan until that is " +
 		"corrected.\n  Traceback:\n    line 2\n"
-	if code != exitDone || errs != "" || out != want {
+	if code != exitRefused || errs != "" || out != want {
 		t.Errorf("got %d and\n%s%swant\n%s", code, out, errs, want)
 	}
 }

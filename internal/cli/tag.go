@@ -12,6 +12,11 @@ import (
 type tagCommand struct {
 	List      tagListCommand      `cmd:"" help:"List all tags."`
 	Delete    tagDeleteCommand    `cmd:"" help:"Take a tag off all devices and templates; first the plan is shown."`
+	Restart   tagRestartCommand   `cmd:"" help:"Restart the daemons with a tag, one after the other, ending at the first that does not come back."`
+	Rescan    tagRescanCommand    `cmd:"" help:"Have the daemons with a tag compare their folders with the disk."`
+	Pause     tagPauseCommand     `cmd:"" help:"Pause the connections of the daemons with a tag."`
+	Resume    tagResumeCommand    `cmd:"" help:"Resume the connections of the daemons with a tag. muster resume --tag ends a stop."`
+	Upgrade   tagUpgradeCommand   `cmd:"" help:"Upgrade the daemons with a tag, one after the other, ending at the first that does not come back."`
 	Protect   tagProtectCommand   `cmd:"" help:"From now on only an admin puts the tag on a device or takes it off."`
 	Unprotect tagUnprotectCommand `cmd:"" help:"Let operators put the tag on devices and take it off again."`
 }

@@ -130,10 +130,10 @@ func wantObserving(t *testing.T, s *server.Server, farm *stsim.Farm, nat bool) {
 			t.Errorf("%s was sent %d writes: %v", d.Name(), writes, d.Counters().ByRoute)
 		}
 	}
-	output := mustMuster(t, "status", "--server", s.URL, "--muster-home", s.Home)
-	if !strings.Contains(output, "Restored from a backup of ") ||
+	code, output := muster(t, "status", "--server", s.URL, "--muster-home", s.Home)
+	if code != 3 || !strings.Contains(output, "Restored from a backup of ") ||
 		!strings.Contains(output, ": 2 devices would be changed") {
-		t.Errorf("status says %q", output)
+		t.Errorf("status ends with %d and says %q", code, output)
 	}
 }
 

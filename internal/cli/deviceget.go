@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"muster/api"
+	"muster/client"
+	"muster/internal/fleet"
+)
+
+// maxShownFolders is how many folders of a device are asked for.
+const maxShownFolders = 100
+
+// deviceView is what is known of a device.
+type deviceView struct {
+	Device    api.Device          `json:"device"`
+	Tags      []string            `json:"tags"`
+	State     api.DeviceState     `json:"state"`
+	Version   *api.DeviceVersion  `json:"version"` // nil before the first contact
+	Templates []api.WhyTemplate   `json:"templates"`
+	Waiting   []api.PlannedChange `json:"waiting"` // that wait for a person, or are refused
+	Skipped   []api.PlannedChange `json:"skipped"`
+	Folders   []folderOnDevice    `json:"folders"`
+	Problem   string              `json:"problem,omitempty"` // why templates or plan are not known
+}
+
+// folderOnDevice is how far a folder is on one device.
+type folderOnDevice struct {
+	ID         string             `json:"id"`
+	Label      string             `json:"label"`
+	Path       string             `json:"path"`
+	Paused     bool               `json:"paused"`
+	Completion *float64           `json:"completion"` // percent; null: not known
+	Summary    *api.FolderSummary `json:"summary"`
+}
+
+// Run shows how a device is reached, since when, its software, tags, templates, what waits, and its folders.
+func (c *deviceGetCommand) Run(ctx context.Context, env *environment) error {
+	server, device, err := c.find(ctx)
+	if err != nil {
+		return err
+	}
+	view, err := viewOf(ctx, server, device)
+	if err != nil {
+		return err
+	}
+	if c.Output != "text" {
+		return printValue(env, output{c.Output}, view)
+	}
+	return printDevice(env, view)
+}
+
+func viewOf(ctx context.Context, server *client.Client, device api.Device) (view deviceView, err error) {
+	view = deviceView{Device: device, Waiting: []api.PlannedChange{}, Skipped: []api.PlannedChange{},
+		Folders: []folderOnDevice{}}
+	if view.Tags, err = server.DeviceTags(ctx, device.DeviceID); err != nil {
+		return view, err
+	}
+	if view.State, err = server.DeviceState(ctx, device.DeviceID); err != nil {
+		return view, err
+	}
+	if version, err := server.DeviceVersion(ctx, device.DeviceID); err == nil { // none before the first contact
+		view.Version = &version
+	}
+	if view.Templates, err = server.DeviceTemplates(ctx, device.DeviceID); err != nil {
+		view.Templates, view.Problem = []api.WhyTemplate{}, fleet.Reason(err)
+	}
+	plan, err := server.DevicePlan(ctx, device.DeviceID)
+	if err != nil {
+		view.Problem = fleet.Reason(err)
+	}
+	for _, change := range plan.Changes {
+		switch change.Class {
+		case "held", "refused":
+			view.Waiting = append(view.Waiting, change)
+		case "skipped":
+			view.Skipped = append(view.Skipped, change)
+		}
+	}
+	return view, view.readFolders(ctx, server)
+}
+
+// readFolders reads how far each folder of the device's configuration is. Before that was read there are none.
+func (v *deviceView) readFolders(ctx context.Context, server *client.Client) error {
+	text, err := server.DeviceConfig(ctx, v.Device.DeviceID)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var config struct {
+		Folders []folderOnDevice `json:"folders"`
+	}
+	if err := json.Unmarshal(text, &config); err != nil {
+		return err
+	}
+	for i, folder := range config.Folders {
+		if i < maxShownFolders {
+			if err := folder.read(ctx, server, v.Device.DeviceID); err != nil {
+				return err
+			}
+		}
+		v.Folders = append(v.Folders, folder)
+	}
+	return nil
+}
+
+func (f *folderOnDevice) read(ctx context.Context, server *client.Client, device string) error {
+	all, err := server.FolderSummaries(ctx, f.ID)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return nil
+	}
+	for _, summary := range all {
+		if summary.Device == device && !f.Paused {
+			f.Summary, f.Completion = &summary, completionOf(summary)
+		}
+	}
+	return err
+}
+
+// completionOf is how much of a folder is there, in percent, and never 100 while something is missing.
+func completionOf(s api.FolderSummary) *float64 {
+	percent := 100.0
+	if s.GlobalBytes > 0 {
+		percent = 100 * (1 - float64(s.NeedBytes)/float64(s.GlobalBytes))
+	}
+	if missing := s.NeedFiles + s.NeedDirectories + s.NeedSymlinks + s.NeedDeletes; missing > 0 || s.NeedBytes > 0 {
+		percent = min(percent, 99)
+	}
+	percent = max(percent, 0)
+	return &percent
+}
+
+func printDevice(env *environment, v deviceView) error {
+	printState(env.Out, v.Device, v.State)
+	address := v.State.Address
+	if address == "" {
+		address = "none is known"
+	}
+	if v.State.FoundBy != "" {
+		address += " (" + v.State.FoundBy + ")"
+	}
+	lines := [][2]string{{"ID", v.Device.DeviceID}, {"Address", address}, {"Tags", strings.Join(v.Tags, ", ")}}
+	if v.State.Since != nil {
+		lines = append(lines, [2]string{"State since", v.State.Since.Local().Format("2006-01-02 15:04:05")})
+	}
+	if v.State.LastSeen != nil {
+		lines = append(lines, [2]string{"Last seen", v.State.LastSeen.Local().Format("2006-01-02 15:04:05")})
+	}
+	if v.Version != nil {
+		lines = append(lines, [2]string{"Syncthing", v.Version.Version + " on " + v.Version.OS + "/" + v.Version.Arch})
+	}
+	if v.Problem != "" {
+		lines = append(lines, [2]string{"Plan", "not known: " + v.Problem})
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintf(env.Out, "  %-12s %s\n", line[0]+":", printable(line[1])); err != nil {
+			return err
+		}
+	}
+	v.printSections(env)
+	return nil
+}
+
+func (v deviceView) printSections(env *environment) {
+	section := func(title string, lines []string) {
+		if len(lines) == 0 {
+			return
+		}
+		fmt.Fprintf(env.Out, "  %s\n", title)
+		for _, line := range lines {
+			fmt.Fprintf(env.Out, "    %s\n", printable(line))
+		}
+	}
+	var templates, waiting, skipped, folders []string
+	for _, t := range v.Templates {
+		templates = append(templates, fmt.Sprintf("%d %s: %s %s, priority %d, by %s", t.Template, t.Label, t.Op,
+			orWhole(t.At), t.Priority, strings.Join(t.Tags, ", ")))
+	}
+	for _, change := range v.Waiting {
+		waiting = append(waiting, fmt.Sprintf("%s (%s): %s", change.Key, change.Class, change.Reason))
+	}
+	for _, change := range v.Skipped {
+		skipped = append(skipped, fmt.Sprintf("%s: %s", change.Key, change.Reason))
+	}
+	for _, folder := range v.Folders {
+		folders = append(folders, folder.line())
+	}
+	section("Templates, in the order in which they apply:", templates)
+	section("Waits (`muster apply "+fleet.DeviceID(v.Device.DeviceID).Short()+"` answers):", waiting)
+	section("Skipped:", skipped)
+	section("Folders:", folders)
+}
+
+func (f folderOnDevice) line() string {
+	name := f.ID
+	if f.Label != "" && f.Label != f.ID {
+		name += " (" + f.Label + ")"
+	}
+	switch {
+	case f.Paused:
+		return name + ": paused, in " + f.Path
+	case f.Completion == nil:
+		return name + ": completion is not known, in " + f.Path
+	}
+	return fmt.Sprintf("%s: %.0f %%, in %s", name, *f.Completion, f.Path)
+}

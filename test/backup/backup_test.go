@@ -386,7 +386,7 @@ func TestARestoreThatIsRefusedLeavesNothing(t *testing.T) {
 			"absent":           {filepath.Join(t.TempDir(), "absent"), pass, "cannot be read"},
 		} {
 			code, output := muster(t, to.command("restore", test.file, "--passphrase-file", test.pass)...)
-			if code != 3 || !strings.Contains(output, test.want) {
+			if code != 2 || !strings.Contains(output, test.want) {
 				t.Errorf("%s: got %d, %q", name, code, output)
 			}
 			wantEmpty(t, to)

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build run dev test test-daemons test-cases test-console shots soak fuzz bench lint release need-test
+.PHONY: help build run dev test test-daemons test-cases test-console shots soak fuzz bench lint release package need-test
 
 GO_FILES := $(shell git ls-files -co --exclude-standard '*.go' '*.sql' '*.json' 2>/dev/null) go.mod go.sum
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
@@ -124,6 +124,12 @@ bench: need-test build ## print ratios against yardsticks measured in the same r
 
 release: ## check dependencies and history, and build dist/ reproducibly; takes minutes
 	tools/release $(VERSION)
+
+package: $(CONSOLE) ## build programs, .deb and .rpm for all systems into dist/, and try the Debian package in a throw-away root
+	@tools/need promtool=prometheus dpkg-deb=dpkg start-stop-daemon=dpkg
+	promtool check rules deploy/prometheus/alerts.yml
+	tools/package $(VERSION)
+	tools/package-check
 
 lint: web/node_modules/.package-lock.json web/openapi.json ## formatting, generated files, the linters, and that it builds for other systems
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -66,6 +66,7 @@ type commands struct {
 	Admin       adminCommand       `cmd:"" help:"Get back in on the server's machine when the last administrator's token is lost."`
 	Sim         simCommand         `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker      workerCommand      `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
+	Ready       readyCommand       `cmd:"" help:"Ask whether the server can do its work, for health checks; needs no token."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 

@@ -76,6 +76,10 @@ func (r Result) prune(records []record) []record {
 	var kept []record
 	for _, rec := range records {
 		there := stconfig.Lookup(r.observed, rec.key).Exists()
+		if rec.Run != "" {
+			kept = append(kept, rec)
+			continue
+		}
 		stale := rec.State == fleet.BaseTheirs || rec.State == fleet.BaseSending &&
 			(rec.Kind == fleet.BaseMade && !there || rec.Kind == fleet.BaseRemoved && there)
 		rests := rec.Kind == fleet.BaseLeaf || rec.State == fleet.BaseSending && !rec.written.Exists()
@@ -162,10 +166,10 @@ func (b *beginning) record(s Sent) {
 	case fleet.BaseMade:
 		r.sending(s, b)
 	case fleet.BaseRemoved:
-		if r.State == fleet.BaseTheirs {
+		if r.State == fleet.BaseTheirs || r.Run != "" && r.intended.Exists() { // it is there, with what people set since
 			r.base = base
 		}
-		r.State, r.intended, r.Templates = fleet.BaseSending, s.To, askers(b.asked, s.Key)
+		r.State, r.intended, r.Run, r.Templates = fleet.BaseSending, s.To, "", askers(b.asked, s.Key)
 		if s.To.Exists() { // it comes back, with what templates say of it now
 			for _, c := range stconfig.DiffAt(s.Key, r.base, s.To) {
 				b.record(Sent{Key: c.Key, To: c.To})
@@ -177,7 +181,8 @@ func (b *beginning) record(s Sent) {
 				r.remember(s.Key, v)
 			}
 		}
-		r.State, r.intended, r.Sent, r.Templates = fleet.BaseSending, s.To, s.Digest, askers(b.asked, s.Key)
+		r.State, r.intended, r.Run, r.Sent = fleet.BaseSending, s.To, "", s.Digest
+		r.Templates = askers(b.asked, s.Key)
 	}
 }
 
@@ -194,8 +199,8 @@ func kindOf(s Sent, base stconfig.Value) fleet.BaseKind {
 // sending notes a change of a member that Muster made, or of something in it.
 func (r *record) sending(s Sent, b *beginning) {
 	now := stconfig.Lookup(b.observed, s.Key)
-	if r.State != fleet.BaseSending {
-		r.State, r.intended, r.Templates = fleet.BaseSending, r.written, askers(b.asked, r.key)
+	if r.State != fleet.BaseSending || r.Run != "" {
+		r.State, r.intended, r.Run, r.Templates = fleet.BaseSending, r.written, "", askers(b.asked, r.key)
 	}
 	r.intended = stconfig.ReplaceAt(r.key, r.intended, s.Key, s.To)
 	switch {
@@ -222,26 +227,14 @@ func (b *beginning) cameBack(member stconfig.Key) bool {
 func (r *record) sendingInside(s Sent, now stconfig.Value, theirs bool) {
 	for i := range r.inner {
 		if e := &r.inner[i]; related(e.key, s.Key) {
-			theirs = theirs || e.State == fleet.BaseTheirs
-			e.State = fleet.BaseOurs
+			theirs = theirs || e.State == fleet.BaseTheirs || e.Run != ""
+			e.State, e.Run = fleet.BaseOurs, ""
 		}
 	}
 	if !theirs {
 		r.remember(s.Key, now)
 	}
 	r.remember(s.Key, s.To)
-}
-
-// Finish gives the device's entries after the daemon was read again. acknowledged names the keys that went out in
-// writes which the daemon answered with success; whatever else is still being sent is told by what is there now.
-func Finish(
-	stored []fleet.BaseEntry, readBack stconfig.Value, own fleet.DeviceID, acknowledged []stconfig.Key,
-) ([]fleet.BaseEntry, error) {
-	records, err := load(stored)
-	if err != nil {
-		return nil, err
-	}
-	return store(settle(records, readBack, own, acknowledged)), nil
 }
 
 // Keep gives the device's entries after a person chose to keep what a document holds at these keys: it is the base.

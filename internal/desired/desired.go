@@ -13,6 +13,7 @@ type Input struct {
 	Device fleet.DeviceID
 	// as the daemon has it; `ignores` holds the patterns of those folders that were read
 	Observed stconfig.Value
+	Run      string // of the daemon that has it, see Reading
 	// why the ignore patterns of a folder were not read, where that is known
 	Unread     map[string]string
 	Entries    []fleet.BaseEntry                                    // what Muster wrote on this device
@@ -70,7 +71,7 @@ func Fold(in Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	records = settle(records, in.Observed, in.Device, nil)
+	records = settle(records, Reading{Document: in.Observed, Own: in.Device, Run: in.Run})
 	records = overruled(records, rewind(in.Observed, records))
 	f := newFold(in, records)
 	for _, t := range in.Templates {

@@ -20,12 +20,12 @@ func versionOf(doc stconfig.Value) int64 {
 
 // migrate carries a record over to the document's version; it does not stay where that has no such field.
 func (s settling) migrate(r record) (_ record, stays bool) {
-	now, held := stconfig.Lookup(s.doc, r.key), r.written
+	now, held := stconfig.Lookup(s.Document, r.key), r.written
 	if r.Kind == fleet.BaseLeaf && r.State != fleet.BaseOurs {
 		held = r.base
 	}
-	before := stconfig.Replace(s.doc.With("version", stconfig.Literal(strconv.FormatInt(r.Version, 10))), r.key, held)
-	m, migrated := stconfig.MigrationOf(before, s.doc)
+	before := stconfig.Replace(s.Document.With("version", stconfig.Literal(strconv.FormatInt(r.Version, 10))), r.key, held)
+	m, migrated := stconfig.MigrationOf(before, s.Document)
 	switch {
 	case !migrated || r.Kind == fleet.BaseRemoved: // a removed member is made to fit when it comes back
 		return r, true

@@ -11,14 +11,12 @@ import (
 
 // settling says of every record whose value a document that was just read holds there.
 type settling struct {
-	doc          stconfig.Value
-	own          fleet.DeviceID
-	acknowledged []stconfig.Key // what the daemon took with success a moment ago, however it normalised it
-	version      int64          // of the document
+	Reading
+	version int64 // of the document
 }
 
-func settle(records []record, doc stconfig.Value, own fleet.DeviceID, acknowledged []stconfig.Key) []record {
-	s := settling{doc: doc, own: own, acknowledged: acknowledged, version: versionOf(doc)}
+func settle(records []record, read Reading) []record {
+	s := settling{Reading: read, version: versionOf(read.Document)}
 	var settled []record
 	for _, r := range records {
 		if s.unread(r.key) || s.rests(r.key, settled) {
@@ -47,7 +45,7 @@ func isShare(key stconfig.Key) bool {
 // lost tells a device that a person removed, not Muster: what was shared with it does not come back.
 func (s settling) lost(id string, all []record) bool {
 	device := devices.Child(id)
-	return !stconfig.Lookup(s.doc, device).Exists() && !slices.ContainsFunc(all, func(other record) bool {
+	return !stconfig.Lookup(s.Document, device).Exists() && !slices.ContainsFunc(all, func(other record) bool {
 		return other.key.Equal(device) && other.State != fleet.BaseTheirs
 	})
 }
@@ -77,32 +75,41 @@ func (s settling) withoutLost(r record, all []record) record {
 func (s settling) rests(key stconfig.Key, settled []record) bool {
 	return slices.ContainsFunc(settled, func(r record) bool {
 		return r.Kind == fleet.BaseRemoved && key.Len() > r.key.Len() && key.HasPrefix(r.key) &&
-			!stconfig.Lookup(s.doc, r.key).Exists()
+			!stconfig.Lookup(s.Document, r.key).Exists()
 	})
 }
 
 // unread tells ignore patterns that were not read this time.
 func (s settling) unread(key stconfig.Key) bool {
 	folder, ok := ignoresOf(key)
-	return ok && folderOf(s.doc, folder).Exists() && !s.doc.Get("ignores").Get(folder).Exists()
+	return ok && folderOf(s.Document, folder).Exists() && !s.Document.Get("ignores").Get(folder).Exists()
 }
 
 // placeOf tells whether the document has what a key lies in.
 func (s settling) placeOf(key stconfig.Key) bool {
 	if folder, ok := ignoresOf(key); ok {
-		return folderOf(s.doc, folder).Exists()
+		return folderOf(s.Document, folder).Exists()
 	}
-	return stconfig.Lookup(s.doc, key.Parent()).Exists()
+	return stconfig.Lookup(s.Document, key.Parent()).Exists()
 }
 
 func (s settling) settle(r record) (_ record, stays bool) {
 	if r.Version != 0 && r.Version != s.version {
+		if r.Run != "" {
+			return s.migrated(r)
+		}
 		if r, stays = s.migrate(r); !stays {
 			return r, false
 		}
 	}
 	r.Version = s.version
-	now := stconfig.Lookup(s.doc, r.key)
+	if r.State == fleet.BaseSending {
+		return s.sending(r)
+	}
+	return s.place(r, stconfig.Lookup(s.Document, r.key))
+}
+
+func (s settling) place(r record, now stconfig.Value) (_ record, stays bool) {
 	switch r.Kind {
 	case fleet.BaseMade:
 		return s.made(r, now)
@@ -172,7 +179,7 @@ func (s settling) sent(e entry, now stconfig.Value) entry {
 
 // took tells whether the daemon said yes to a write of the key, or of what it lies in.
 func (s settling) took(key stconfig.Key) bool {
-	return slices.ContainsFunc(s.acknowledged, key.HasPrefix)
+	return slices.ContainsFunc(s.Acknowledged, key.HasPrefix)
 }
 
 // took tells whether what is there is what was sent. The daemon keeps a hash of gui.password.
@@ -254,7 +261,7 @@ func (r *record) settleInner(s settling, now stconfig.Value) {
 		if !stconfig.LookupAt(r.key, now, e.key.Parent()).Exists() {
 			continue // what it lay in is gone
 		}
-		if e, stays := r.settleOne(e, stconfig.LookupAt(r.key, now, e.key)); stays {
+		if e, stays := s.innerAt(r, e, stconfig.LookupAt(r.key, now, e.key)); stays {
 			inner = append(inner, e)
 		}
 	}
@@ -262,7 +269,7 @@ func (r *record) settleInner(s settling, now stconfig.Value) {
 	for _, c := range stconfig.DiffAt(r.key, r.written, now) {
 		covered := slices.ContainsFunc(r.inner, func(e entry) bool { return c.Key.HasPrefix(e.key) })
 		switch {
-		case covered, isOwnShare(c.Key, s.own), r.wrote(c.Key, c.To):
+		case covered, isOwnShare(c.Key, s.Own), r.wrote(c.Key, c.To):
 		case isLearnt(c):
 			r.written = stconfig.ReplaceAt(r.key, r.written, c.Key, c.To)
 		default:

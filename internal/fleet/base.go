@@ -21,6 +21,7 @@ type BaseEntry struct {
 	Templates []int64 // that asked for it
 	Implied   bool    // a device that is there because a folder is shared with it: no template names it
 	ByAdmin   bool    // a member that a template which an admin saved makes, or made once
+	Run       string  // of the daemon that shows what was sent and may not have saved it; only in BaseSending
 	Sent      []byte  // keyed digest of the text sent, where the daemon keeps something else: a hash of gui.password
 }
 
@@ -55,14 +56,28 @@ func (e BaseEntry) Stands() bool {
 	case BasePerson, BaseDaemon:
 		return false
 	}
+	if e.Run != "" {
+		return e.isThere()
+	}
 	return e.State == BaseOurs || e.State == BaseSending
+}
+
+// isThere tells whether what was sent, and has arrived, is Muster's.
+func (e BaseEntry) isThere() bool {
+	switch e.Kind {
+	case BaseMade:
+		return e.Intended != nil
+	case BaseRemoved:
+		return e.Intended == nil
+	}
+	return !bytes.Equal(e.Intended, e.Base)
 }
 
 // SameEntries tells whether two sets of entries record the same, in the same order.
 func SameEntries(a, b []BaseEntry) bool {
 	return slices.EqualFunc(a, b, func(x, y BaseEntry) bool {
 		return x.Key == y.Key && x.Kind == y.Kind && x.State == y.State && x.Implied == y.Implied &&
-			x.ByAdmin == y.ByAdmin && x.Version == y.Version &&
+			x.ByAdmin == y.ByAdmin && x.Version == y.Version && x.Run == y.Run &&
 			slices.Equal(x.Templates, y.Templates) && bytes.Equal(x.Base, y.Base) && bytes.Equal(x.Written, y.Written) &&
 			bytes.Equal(x.Earlier, y.Earlier) && bytes.Equal(x.Sent, y.Sent)
 	})

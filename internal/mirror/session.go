@@ -12,6 +12,7 @@ import (
 // Channel is a second connection to a daemon, beside its watcher's. It is for one goroutine.
 type Channel interface {
 	ConfigReader
+	Status(ctx context.Context) (fleet.Status, error) // as Reader.Status
 	Ignores(ctx context.Context, folder string) ([]string, error)
 	SetIgnores(ctx context.Context, folder string, lines []string) error
 	Write(ctx context.Context, method, path string, body []byte) error // a path below /rest/, escaped
@@ -58,6 +59,12 @@ func (s *Session) Close() {
 // taken apart and is not large.
 func (s *Session) Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Value, error) {
 	return s.w.readConfig(ctx, s.Channel, false)
+}
+
+// Run tells the daemon's present run from those before and after it; "" where the daemon does not say.
+func (s *Session) Run(ctx context.Context) (string, error) {
+	status, err := s.Status(ctx)
+	return status.StartTime, err
 }
 
 // SetIgnores writes the ignore patterns of a folder.

@@ -138,6 +138,7 @@ type scene struct {
 	t          *testing.T
 	own        fleet.DeviceID
 	observed   stconfig.Value
+	run        string // of the daemon
 	entries    []fleet.BaseEntry
 	registered map[fleet.DeviceID]string
 	facts      plan.Facts
@@ -187,7 +188,7 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 		templates[i].SavedRole = cmp.Or(templates[i].SavedRole, fleet.RoleAdmin)
 	}
 	secrets := map[string]string{"pw": "correct horse", "hash": strings.Repeat("x", 10), "kind": "external"}
-	fold := desired.Input{Device: c.own, Observed: c.observed, Entries: c.entries, Templates: templates,
+	fold := desired.Input{Device: c.own, Observed: c.observed, Run: c.run, Entries: c.entries, Templates: templates,
 		Registered: c.label, Evaluate: run, AdminSaved: fleet.Template.SavedByAdmin,
 		Secret: func(name string) (fleet.SecretScope, bool) { return fleet.SecretScope{}, secrets[name] != "" }}
 	r, err := desired.Fold(fold)
@@ -222,7 +223,8 @@ func (c *scene) write(templates []fleet.Template) plan.Plan {
 		keys = append(keys, change.Key)
 		c.observed = stconfig.Replace(c.observed, change.Key, change.Sending())
 	}
-	if c.entries, err = desired.Finish(r.Begin(sent), c.observed, c.own, keys); err != nil {
+	if c.entries, err = desired.Finish(r.Begin(sent),
+		desired.Reading{Document: c.observed, Own: c.own, Acknowledged: keys, Saved: true}); err != nil {
 		c.t.Fatal(err)
 	}
 	again, _, err := c.plan(templates)

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -68,12 +69,14 @@ type world struct {
 	history     []stconfig.Value            // documents that were there
 	onlyImplied bool                        // nora was there only because a folder was shared with her
 	values      int                         // for values that nobody ever wrote
+	runs        int                         // of the daemon
 }
 
 func newWorld(t *testing.T) *world {
 	w := &world{scene: newScene(t), inside: map[string]stconfig.Value{}, wrote: map[string][]stconfig.Value{},
 		took: map[string]bool{}}
 	w.registered[fleet.DeviceID(nora)] = "Nora"
+	w.startsAnew()
 	w.alone = w.observed
 	return w
 }
@@ -325,6 +328,7 @@ func (w *world) upgrades(*rapid.T) {
 	if w.observed.Get("version").Str() == "99" {
 		return
 	}
+	w.startsAnew()
 	w.observed, w.alone = upgraded(w.observed), upgraded(w.alone)
 	for _, c := range stconfig.Diff(w.alone, w.observed) { // what the daemon adds to a member of Muster's is no person's
 		if added := c.Key.Child("group"); c.Key.NamesMember() && stconfig.Lookup(w.observed, added).Exists() {
@@ -360,7 +364,14 @@ func upgradedMember(v stconfig.Value) stconfig.Value {
 	return v.With("group", stconfig.Text("")).Without("numConnections").Without("weakHashThresholdPct")
 }
 
-// losesWrites has the daemon take some changes of the next plan and not say so, and lose others.
+// startsAnew ends a run of the daemon and begins the next one.
+func (w *world) startsAnew() {
+	w.runs++
+	w.run = fmt.Sprint("run ", w.runs)
+}
+
+// losesWrites has the daemon take some changes of the next plan and not say so, and lose others. What it did not save
+// it loses with its next start, after Muster has read it or before.
 func (w *world) losesWrites(rt *rapid.T) {
 	w.changesTemplate(rt)
 	r, p := w.planned(rt)
@@ -368,11 +379,10 @@ func (w *world) losesWrites(rt *rapid.T) {
 	for _, c := range p.Sendable() {
 		sent = append(sent, desired.Sent{Key: c.Key, To: c.Sending()})
 	}
-	before := w.observed
+	before, took := w.observed, maps.Clone(w.took)
 	w.entries = r.Begin(sent)
 	for _, c := range p.Sendable() {
-		if arrives := rapid.Bool().Draw(rt, "arrives"); arrives || c.Key.NamesMember() && c.To.Exists() &&
-			stconfig.Lookup(w.alone, c.Key).Exists() {
+		if rapid.Bool().Draw(rt, "arrives") {
 			w.musterSets(c.Key, c.Sending())
 		}
 	}
@@ -380,44 +390,15 @@ func (w *world) losesWrites(rt *rapid.T) {
 	w.unignore()
 	if rapid.Bool().Draw(rt, "is read back") {
 		var err error
-		if w.entries, err = desired.Finish(w.entries, w.observed, w.own, nil); err != nil {
+		read := desired.Reading{Document: w.observed, Own: w.own, Run: w.run}
+		if w.entries, err = desired.Finish(w.entries, read); err != nil {
 			rt.Fatal(err)
 		}
-		if rapid.Bool().Draw(rt, "is lost with a restart") {
-			after := w.observed
-			w.observed = before
-			w.losesReturns(p, after)
-			w.losesRemovals(p, after)
-		}
 	}
-}
-
-// losesReturns notes what comes of a member of people's that Muster put back, and that the daemon lost again: its
-// absence stands, as if a person had taken it away. One that was not there when it was read back never arrived.
-func (w *world) losesReturns(p plan.Plan, after stconfig.Value) {
-	for _, c := range p.Sendable() {
-		arrived := c.To.Exists() && stconfig.Lookup(after, c.Key).Exists()
-		if c.Key.NamesMember() && arrived && stconfig.Lookup(w.alone, c.Key).Exists() {
-			w.alone = stconfig.Replace(w.alone, c.Key, stconfig.Value{})
-			if c.Key.At(0).Name == "devices" {
-				w.unshare(c.Key.At(1).Name)
-			}
-		}
-	}
-}
-
-// losesRemovals notes what comes of a device that was only brought along, that an introducer's entry had replaced, and
-// whose removal the daemon lost: nothing tells that from an introducer who adds it again, which is the introducer's.
-func (w *world) losesRemovals(p plan.Plan, after stconfig.Value) {
-	for _, c := range p.Sendable() {
-		value := stconfig.Lookup(w.observed, c.Key)
-		arrived := value.Exists() && !stconfig.Lookup(after, c.Key).Exists()
-		musters := c.Key.Equal(keyOf(w.t, "devices."+nora)) && !stconfig.Lookup(w.alone, c.Key).Exists()
-		if arrived && musters && w.onlyImplied && value.Get("introducedBy").Str() != "" {
-			w.cameBack(c.Key, value)
-			w.forget(c.Key)
-			w.newOwner(c.Key, value)
-			w.alone = stconfig.Replace(w.alone, c.Key, value)
+	if rapid.Bool().Draw(rt, "starts anew") {
+		w.startsAnew()
+		if rapid.Bool().Draw(rt, "did not save") {
+			w.observed, w.took = before, took
 		}
 	}
 }
@@ -719,7 +700,8 @@ func (w *world) bring(rt *rapid.T) {
 		w.tidy()
 		w.unignore()
 		var err error
-		if w.entries, err = desired.Finish(r.Begin(sent), w.observed, w.own, keys); err != nil {
+		read := desired.Reading{Document: w.observed, Own: w.own, Acknowledged: keys, Run: w.run, Saved: true}
+		if w.entries, err = desired.Finish(r.Begin(sent), read); err != nil {
 			rt.Fatal(err)
 		}
 	}

@@ -377,7 +377,7 @@ func TestADeviceThatIsSharedWithComesBackAfterARefusedWrite(t *testing.T) {
 		for _, c := range p.Sendable() {
 			sent = append(sent, desired.Sent{Key: c.Key, To: c.Sending()})
 		}
-		if s.entries, err = desired.Finish(r.Begin(sent), s.observed, s.own, nil); err != nil {
+		if s.entries, err = desired.Finish(r.Begin(sent), desired.Reading{Document: s.observed, Own: s.own}); err != nil {
 			t.Fatal(err)
 		}
 		if r, _, err = s.plan(nil); err != nil {

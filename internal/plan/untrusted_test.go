@@ -32,7 +32,7 @@ func returning(t *testing.T) story {
 		sent = append(sent, desired.Sent{Key: c.Key, To: c.Sending()})
 	}
 	s.observed = stconfig.Replace(marked, keyOf(t, mark), stconfig.Boolean(false))
-	if s.entries, err = desired.Finish(r.Begin(sent), s.observed, s.own, nil); err != nil {
+	if s.entries, err = desired.Finish(r.Begin(sent), desired.Reading{Document: s.observed, Own: s.own}); err != nil {
 		t.Fatal(err)
 	}
 	s.observed = marked

@@ -99,6 +99,7 @@ type attempt struct {
 	acknowledged []stconfig.Key
 	rejected     []rejection
 	restarts     bool // the daemon's API
+	saved        bool // the daemon took a write of its configuration
 	replanned    bool // after the fresh read, which takes a while
 }
 
@@ -195,12 +196,13 @@ func (a *attempt) write(ctx context.Context) error {
 		}
 		switch fleet.CodeOf(err) {
 		case "":
-			a.acknowledged = append(a.acknowledged, w.Keys...)
+			a.acknowledged, a.saved = append(a.acknowledged, w.Keys...), a.saved || w.Folder == ""
 		case fleet.CodeRejected:
 			a.log.Warn("daemon refused a write", logkey.Device, a.j.m.id, logkey.Method, w.Method, logkey.Path, w.Path,
 				logkey.Err(err))
 			a.rejected = append(a.rejected, rejection{w.Keys, fleet.Reason(err)})
 		default:
+			a.j.unsure = true
 			return during(w.Method+" "+w.Path, err)
 		}
 	}

@@ -285,6 +285,7 @@ type daemon struct {
 	dismissed []fleet.Pending
 	busy      bool // a session is open
 	reads     int
+	run       int // how often it was started anew
 
 	restarts         bool // it says that it has to start anew
 	asked, restarted int
@@ -383,6 +384,15 @@ func (s *session) Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Va
 	}
 	doc, err := stconfig.Parse(observed.JSON)
 	return observed, doc, err
+}
+
+func (s *session) Run(context.Context) (string, error) {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	if !s.d.online {
+		return "", unreachable()
+	}
+	return fmt.Sprint("run ", s.d.run), nil
 }
 
 func (s *session) Ignores(ctx context.Context, folder string) ([]string, error) {

@@ -62,6 +62,8 @@ type Daemon interface {
 type Session interface {
 	// Config is as Daemon.Config. The document comes with it where it is small and was parsed already.
 	Config(ctx context.Context) (fleet.ObservedConfig, stconfig.Value, error)
+	// Run tells the daemon's present run, from one start to the next, from others; "" where the daemon does not say.
+	Run(ctx context.Context) (string, error)
 	Ignores(ctx context.Context, folder string) ([]string, error)
 	SetIgnores(ctx context.Context, folder string, lines []string) error
 	// Write sends one write, once; path begins with /rest/ and is escaped.

@@ -48,7 +48,7 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		e.reportUnverified(j, last, &fleet.Error{Code: fleet.CodeUnavailable, Message: "it cannot be reached"})
 		return true, nil
 	}
-	j.known.Online = true
+	j.known.Online, j.unsure = true, true
 	if err := e.read(ctx, j); err != nil {
 		return true, err
 	}
@@ -57,7 +57,7 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		return true, err
 	}
 	patterns := e.readIgnores(ctx, j, desired.IgnoresIn(stored))
-	if j.entries, err = desired.Finish(stored, desired.WithIgnores(j.doc, patterns), j.m.id, nil); err != nil {
+	if j.entries, err = desired.Finish(stored, j.reading(patterns)); err != nil {
 		return true, err
 	}
 	outcome, detail := fleet.OutcomePartial, "verified after an interruption: something is still missing"
@@ -83,6 +83,11 @@ func (e *Engine) verifyUnfinished(ctx context.Context, j *job) (waiting bool, er
 		e.log.Info("unfinished intent verified", logkey.Device, j.m.id, logkey.Intent, intent.ID, "outcome", outcome)
 	}
 	return false, nil
+}
+
+// reading is what the job read, with ignore patterns.
+func (j *job) reading(patterns map[string][]string) desired.Reading {
+	return desired.Reading{Document: desired.WithIgnores(j.doc, patterns), Own: j.m.id, Run: j.run}
 }
 
 // restoredOr is what became of a restore, or of another change that templates know nothing of.

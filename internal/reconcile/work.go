@@ -37,7 +37,9 @@ type job struct {
 	doc     stconfig.Value        // as observed
 	unread  map[string]string     // why ignore patterns are not known, by folder
 	digest  string                // of doc
+	run     string                // of the daemon that doc was read from; "" when it is not known
 	entries []fleet.BaseEntry
+	unsure  bool // something was sent that the daemon may not have saved: its run is read with each document
 
 	result desired.Result
 	plan   plan.Plan
@@ -96,6 +98,9 @@ func (e *Engine) jobOf(m *item, current *fleet.Registry, v *view) *job {
 // observe takes the newest document that is known. The mirror writes behind, so the store may have an older one: then
 // the daemon is read.
 func (e *Engine) observe(ctx context.Context, j *job) error {
+	if j.unsure = j.unsure || desired.AwaitSave(j.entries); j.unsure && j.known.Online {
+		return e.read(ctx, j)
+	}
 	observed, err := j.newest(ctx, e.o.Store)
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeNotFound:
@@ -127,29 +132,6 @@ func (j *job) newest(ctx context.Context, kept Store) (fleet.ObservedConfig, err
 		return *j.handed, nil
 	}
 	return kept.ObservedConfig(ctx, j.m.id)
-}
-
-// read reads the daemon now.
-func (e *Engine) read(ctx context.Context, j *job) error {
-	before := time.Now()
-	var observed fleet.ObservedConfig
-	var doc stconfig.Value
-	var err error
-	if j.session != nil {
-		observed, doc, err = j.session.Config(ctx)
-	} else {
-		observed, err = e.o.Daemon.Config(ctx, j.m.id)
-	}
-	if err != nil {
-		return err
-	}
-	if err := j.setDocument(ctx, observed, doc); err != nil {
-		return err
-	}
-	j.m.history.mu.Lock()
-	j.m.history.readAt, j.m.history.read = before, observed.Digest
-	j.m.history.mu.Unlock()
-	return nil
 }
 
 // lastRead is the digest of what was read last.
@@ -224,7 +206,7 @@ func (e *Engine) makePlan(ctx context.Context, j *job, live bool) error {
 // foldInput is what the configuration of the job's device is folded from.
 func (e *Engine) foldInput(ctx context.Context, j *job, secrets *secretCache) desired.Input {
 	in := desired.Input{
-		Device: j.m.id, OS: j.known.Version.OS, Observed: j.doc, Entries: j.entries, Templates: j.templates,
+		Device: j.m.id, OS: j.known.Version.OS, Observed: j.doc, Run: j.run, Entries: j.entries, Templates: j.templates,
 		Unread: j.unread, Registered: j.view.label, Evaluate: e.evaluate(ctx, j), Take: taking(ctx),
 		Secret: secrets.scope, SecretBytes: secrets.bytes, AdminSaved: fleet.Template.SavedByAdmin,
 	}

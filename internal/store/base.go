@@ -26,7 +26,7 @@ func (s *Store) BaseEntries(ctx context.Context, id fleet.DeviceID) ([]fleet.Bas
 
 func (s *Store) baseEntries(ctx context.Context, q querier, id fleet.DeviceID) ([]fleet.BaseEntry, error) {
 	return collect(ctx, q, func(row scanner) (fleet.BaseEntry, error) { return s.scanBase(id, row) }, `
-		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin
+		SELECT key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied, by_admin
 		FROM base_entries WHERE device_id = $1`, string(id))
 }
 
@@ -114,22 +114,24 @@ func (t *tx) putBase(id fleet.DeviceID, e fleet.BaseEntry) error {
 	}
 	return t.exec(`
 		INSERT INTO base_entries
-			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, implied, by_admin)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+			(device_id, key, kind, base, written, intended, earlier, sent, version, templates, state, run, implied,
+			by_admin)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (device_id, key) DO UPDATE SET kind = excluded.kind, base = excluded.base, written = excluded.written,
 			intended = excluded.intended, earlier = excluded.earlier, sent = excluded.sent, version = excluded.version,
-			templates = excluded.templates, state = excluded.state, implied = excluded.implied, by_admin = excluded.by_admin`,
+			templates = excluded.templates, state = excluded.state, run = excluded.run,
+			implied = excluded.implied, by_admin = excluded.by_admin`,
 		string(id), e.Key, string(e.Kind), sealed("base", e.Base), sealed("written", e.Written),
 		sealed("intended", e.Intended),
-		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Implied,
-		e.ByAdmin)
+		sealed("earlier", e.Earlier), sealed("sent", e.Sent), e.Version, string(templates), string(e.State), e.Run,
+		e.Implied, e.ByAdmin)
 }
 
 func (s *Store) scanBase(id fleet.DeviceID, row scanner) (e fleet.BaseEntry, err error) {
 	var base, written, intended, earlier, sent []byte
 	var templates string
 	err = row.Scan(&e.Key, (*string)(&e.Kind), &base, &written, &intended, &earlier, &sent, &e.Version, &templates,
-		(*string)(&e.State), &e.Implied, &e.ByAdmin)
+		(*string)(&e.State), &e.Run, &e.Implied, &e.ByAdmin)
 	if err != nil {
 		return e, err
 	}

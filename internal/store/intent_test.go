@@ -18,7 +18,7 @@ func TestIntentsAndTheirBaseAreKeptTogether(t *testing.T) {
 		}
 		sending := []fleet.BaseEntry{
 			{Key: "options.natEnabled", Base: []byte("true"), Written: []byte("true"), Templates: []int64{3, 1},
-				State: fleet.BaseSending, Intended: []byte("false")},
+				State: fleet.BaseSending, Intended: []byte("false"), Run: "2026-11-20T10:11:12Z"},
 			{Key: `folders."a.b".label`, Kind: fleet.BaseLeaf, Earlier: []byte{3, 0}, Version: 37, Templates: []int64{},
 				Implied: true, ByAdmin: true, Sent: []byte{1, 0, 2}},
 		}

@@ -58,7 +58,7 @@ func newDaemon(f *Farm, number int, certificate *tls.Certificate) *Daemon {
 		farm: f, number: number, certificate: certificate, id: deviceIDOf(certificate),
 		name:    nameOf(f.options.Seed, number),
 		system:  f.options.Systems[number/len(f.options.Versions)%len(f.options.Systems)],
-		address: addressOf(f.options.Network, number), apiPort: f.options.Port, folders: map[string]*folder{},
+		address: addressOf(f.options.Network, f.options.First+number), apiPort: f.options.Port, folders: map[string]*folder{},
 	}
 	d.version.Store(&f.options.Versions[number%len(f.options.Versions)])
 	d.gui.name = d.name

@@ -27,6 +27,7 @@ type Options struct {
 	Folders   int       // per daemon; 0 means 1, negative none
 	Group     int       // daemons that share their folders with one another; 0 means 3
 	Network   int       // 127.NETWORK.0.1 is the first daemon's address, 1 to 255; 0 means 64
+	First     int       // how many addresses of the network other farms have: the first daemon has the one after these
 	Port      int       // of every daemon's API; 0: each its own free one (one free one for all, with Shared)
 	Shared    bool      // one socket for all addresses: for farms that would run out of file descriptors
 	Memory    bool      // no sockets at all: reach the daemons with Farm.Dial; works inside testing/synctest
@@ -136,7 +137,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Network == 0 {
 		o.Network = 64
 	}
-	if o.Count < 0 || o.Count > maxDaemons || o.Network < 1 || o.Network > 255 || o.Port < 0 || o.Port > 65535 {
+	if o.Count < 0 || o.First < 0 || o.First+o.Count > maxDaemons ||
+		o.Network < 1 || o.Network > 255 || o.Port < 0 || o.Port > 65535 {
 		return o, fleet.Invalidf("count", "a farm has 1 to %d daemons in one of the networks 127.1 to 127.255", maxDaemons)
 	}
 	if o.Broken == nil {

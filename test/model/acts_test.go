@@ -29,6 +29,7 @@ var acts = []struct {
 	{"put back", (*sequence).putsBack}, {"introducer", (*sequence).introduces}, {"upgrade", (*sequence).upgrades},
 	{"tag", (*sequence).tags2}, {"orders", (*sequence).reorders}, {"ignore", (*sequence).ignores},
 	{"full disk", func(s *sequence) { s.faulty(stsim.Faults{DiskFull: true}) }},
+	{"full disk and lost answer", func(s *sequence) { s.faulty(stsim.Faults{DiskFull: true, LoseAnswer: true}) }},
 	{"lost answer", func(s *sequence) { s.faulty(stsim.Faults{LoseAnswer: true}) }},
 	{"refused write", func(s *sequence) { s.faulty(stsim.Faults{WriteStatus: 500}) }},
 	{"crash", (*sequence).crashes},
@@ -284,27 +285,12 @@ func (s *sequence) faulty(f stsim.Faults) {
 	s.until(func() bool { return d.Counters().Writes > before })
 	d.SetFaults(stsim.Faults{})
 	if rapid.Bool().Draw(s.rt, "restarts") {
-		var inMemory flat
 		s.restarts(func() error {
 			d.Stop()
-			inMemory = s.project(s.person.has())
 			return d.Start()
 		})
-		s.loses(inMemory)
 	}
 	s.settle()
-}
-
-// loses allows that a member of people's, which Muster had put back, is lost where the daemon had it in memory only
-// when it ended: Muster saw it there, and nothing tells its loss from a person who takes it away.
-func (s *sequence) loses(inMemory flat) {
-	s.waitRest()
-	after, f := s.project(s.person.has()), s.folded()
-	for _, place := range differences(inMemory, after) {
-		if isMember(place) && after[place] == "" && s.rules.took[place] && f.doc[place] != "" && !s.waits(place) {
-			s.rules.taken(place, f.asked[place])
-		}
-	}
 }
 
 // until waits until something happened, or until Muster rests without.

@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -59,8 +60,10 @@ var sequences, actsDone, goneOn atomic.Int64
 func newSequence(rt *rapid.T, m *muster) *sequence {
 	n := sequences.Add(1)
 	version := rapid.SampledFrom([]stsim.Version{stsim.V1, stsim.V2}).Draw(rt, "version")
+	address := firstAddress + int(n)
 	farm, err := stsim.New(stsim.Options{Versions: []stsim.Version{version}, Folders: -1, Quiet: true,
-		Network: int(1 + n%250), Timing: quick})
+		Network: 1 + address/ofNetwork%networks, First: address % ofNetwork, Port: apiPort,
+		Timing: quick})
 	if err == nil {
 		err = farm.Start()
 	}
@@ -75,6 +78,12 @@ func newSequence(rt *rapid.T, m *muster) *sequence {
 	s.begin()
 	return s
 }
+
+// Each daemon has an address of its own, also among those of other processes that make sequences at the same time, and
+// a port that the kernel gives no program: while it is down, none may take its place.
+const networks, ofNetwork, apiPort = 250, 60000, 18384
+
+var firstAddress = rand.IntN(networks * ofNetwork)
 
 // quick are daemons that need no time to start.
 var quick = stsim.Timing{Drain: time.Millisecond, Backoff: time.Millisecond, Down: time.Millisecond,

@@ -207,7 +207,8 @@ func applied(r desired.Result, id fleet.DeviceID) (stconfig.Value, []fleet.BaseE
 		keys = append(keys, c.Key)
 	}
 	doc := stconfig.Normalise(r.Desired)
-	entries, err := desired.Finish(r.Begin(sent), doc, id, keys)
+	entries, err := desired.Finish(r.Begin(sent),
+		desired.Reading{Document: doc, Own: id, Acknowledged: keys, Saved: true})
 	if err != nil {
 		panic(err) // the benchmark's own mistake
 	}

@@ -79,6 +79,23 @@ func Start(t testing.TB, o Options) *Daemon {
 	}
 }
 
+// Clone starts another daemon from a copy of this one's home: two daemons have one identity then.
+func (d *Daemon) Clone() *Daemon {
+	d.t.Helper()
+	user := d.t.TempDir()
+	c := &Daemon{ID: d.ID, APIKey: d.APIKey, Address: d.Address, Port: FreePort(d.t), SyncPort: FreePort(d.t),
+		UserHome: user, Home: filepath.Join(user, "copy"), TLS: d.TLS, t: d.t, options: d.options}
+	if err := os.CopyFS(c.Home, os.DirFS(d.Home)); err != nil {
+		d.t.Fatal(err)
+	}
+	c.configure()
+	d.t.Cleanup(c.Stop)
+	if err := c.launch(); err != nil {
+		d.t.Fatalf("start the clone: %v\n%s", err, c.logTail())
+	}
+	return c
+}
+
 // Stop ends the process and waits for it; stopping twice is fine.
 func (d *Daemon) Stop() {
 	if d.process != nil {

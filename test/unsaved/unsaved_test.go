@@ -2,6 +2,7 @@
 package unsaved_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -104,6 +105,53 @@ func TestAValueThatADaemonLostIsWrittenAgain(t *testing.T) {
 		}
 		if changes := stconfig.Diff(before, d.Config()); len(changes) > 0 {
 			t.Errorf("%s: %s was not saved", d.Version(), changes[0].Key)
+		}
+	}
+}
+
+// A share of a person's that Muster had put back, and that the daemon lost with its next start, counted as taken away
+// by a person.
+func TestAShareThatADaemonLostIsPutBackAgain(t *testing.T) {
+	t.Parallel()
+	s := server.Start(t, server.Options{})
+	for _, d := range daemons(t, s, 95) {
+		folder := d.Config().Get("folders").At(0)
+		var other string
+		for share := range folder.Get("devices").Values() {
+			if id := share.Get("deviceID").Str(); id != string(d.ID()) {
+				other = id
+			}
+		}
+		place := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").Child(other)
+		shared := func(want bool) func() string {
+			return func() string {
+				if is := stconfig.Lookup(d.Config(), place).Exists(); is != want {
+					return fmt.Sprint("the folder is shared: ", is)
+				}
+				return ""
+			}
+		}
+		template := s.Template("remove", place.Parent().String(), fmt.Sprintf("[%q]", other), string(d.Version()))
+		server.Until(t, shared(false))
+		s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
+		d.SetFaults(stsim.Faults{DiskFull: true})
+		if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
+			t.Fatal(err)
+		}
+		server.Until(t, shared(true))
+		unsaved(s, d, fleet.ConfigPending)
+		d.Stop()
+		d.SetFaults(stsim.Faults{})
+		if err := d.Start(); err != nil {
+			t.Fatal(err)
+		}
+		server.Until(t, shared(true))
+		s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
+		if err := d.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		if what := shared(true)(); what != "" {
+			t.Errorf("%s: after its restart %s", d.Version(), what)
 		}
 	}
 }

@@ -141,6 +141,41 @@ func TestWhatAFolderBringsAlongIsInSyncAfterAnUpgrade(t *testing.T) {
 	c.upgrade()
 }
 
+// An upgrade made a folder that templates had made the person's, with its share list: a share that templates took away
+// afterwards stayed, and was said to be in sync.
+func TestWhatTemplatesMadeIsRevokedAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
+	c := start(t, 90)
+	other := c.stranger()
+	folder := c.s.Template("merge", "folders.shared", `{"path": "~/shared"}`, "daemon-0")
+	share := c.s.Template("merge", "folders.shared.devices", `[{"deviceID": "`+other+`"}]`, "daemon-0")
+	c.waitThere("folders.shared.devices."+other, true)
+	c.waitInSync("36")
+	c.upgrade()
+	for _, revoked := range []struct {
+		template int64
+		state    fleet.Configuration
+	}{{share, fleet.ConfigInSync}, {folder, fleet.ConfigHeld}} {
+		if err := c.s.Client.DeleteTemplate(t.Context(), revoked.template); err != nil {
+			t.Fatal(err)
+		}
+		c.waitThere("folders.shared.devices."+other, false)
+		c.waitThere("devices."+other, false)
+		c.s.WaitConfiguration(c.daemon.ID(), revoked.state)
+	}
+}
+
+// waitThere waits until the daemon has something, or does not.
+func (c *scene) waitThere(key string, want bool) {
+	c.t.Helper()
+	server.Until(c.t, func() string {
+		if is := stconfig.Lookup(c.daemon.Config(), keyOf(c.t, key)).Exists(); is != want {
+			return fmt.Sprint(key, " is there: ", is)
+		}
+		return ""
+	})
+}
+
 // upgrade replaces the program, and checks that Muster writes what a template asks for afterwards, and nothing else.
 func (c *scene) upgrade() {
 	c.t.Helper()

@@ -83,8 +83,8 @@ func (a *App) agentNews(news tunnel.News) {
 	if news.State == tunnel.NewsRefused || news.State == tunnel.NewsCloned {
 		level = slog.LevelWarn
 	}
-	a.log.Log(context.Background(), level, "agent "+string(news.State), logkey.Device, news.Device,
-		logkey.Address, news.Address, logkey.Reason, news.Reason)
+	a.log.Log(context.Background(), level, "news of an agent", logkey.Status, string(news.State), logkey.Device,
+		news.Device, logkey.Address, news.Address, logkey.Reason, news.Reason)
 	a.feed.AgentNews(news.Device, tags, api.AgentEvent{State: string(news.State), Address: news.Address,
 		Name: news.Name, Reason: news.Reason})
 }

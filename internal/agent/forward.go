@@ -106,7 +106,8 @@ func (f *forwarder) refuse(w http.ResponseWriter, r *http.Request, no refusal) {
 	_, _ = io.WriteString(w, no.text+"\n")
 }
 
-// broken logs a request, or another frame, that breaks a rule of HTTP/2: CONNECT, an absolute address, too many streams.
+// broken logs a request, or another frame, that breaks a rule of HTTP/2: an extended CONNECT, a path without a slash,
+// too many streams.
 func (f *forwarder) broken(rule string) {
 	if ordinary := rule == "closed" || rule == "stream_went_down"; ordinary || !f.refused.room() {
 		return // a request was given up, and what belongs to it came later

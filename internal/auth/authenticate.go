@@ -30,8 +30,8 @@ type Authenticator struct {
 	keys   EnrollKeys // nil: there are none
 }
 
-// EnrollKeys recognises enrol keys. RecogniseFrom answers forbidden for a key that is not known, or registers no device,
-// and too_many where too many of the first kind came from an address.
+// EnrollKeys recognises enrol keys. RecogniseFrom answers forbidden for a key that is not known, or registers no
+// device, and too_many where too many of the first kind came from an address.
 type EnrollKeys interface {
 	RecogniseFrom(ctx context.Context, text, address string) (fleet.EnrollKey, error)
 }

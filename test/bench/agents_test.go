@@ -17,7 +17,8 @@ import (
 // bareTunnel is what both ends of an idle tunnel took together in an experiment with nothing but TLS and HTTP/2.
 const bareTunnel = 89 << 10
 
-// BenchmarkAgents: the whole fleet behind agents, which the farm's process runs, beside the same fleet reached directly.
+// BenchmarkAgents: the whole fleet behind agents, which the farm's process runs, beside the same fleet reached
+// directly.
 func BenchmarkAgents(b *testing.B) {
 	for b.Loop() {
 		sim, places := startFarm(b)

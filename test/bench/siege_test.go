@@ -122,12 +122,14 @@ func besiege(b *testing.B, s *tunnelled, places []place) {
 	after := usageOf(b, s.PID())
 	calmP50, calmP99 := middleOf(calm)
 	p50, p99 := middleOf(during)
-	judge(p50 <= calmP50*11/10 && missing == 0, "hostile agents and %.0f connections a second without certificate: a change on one of the "+
-		"others: p50 %v, p99 %v; %.2f and %.2f times those between (goal: within 10 %%), %d of %d missing; Muster %.3f cores",
+	judge(p50 <= calmP50*11/10 && missing == 0,
+		"hostile agents and %.0f connections a second without certificate: a change on one of the others: p50 %v, p99 %v; "+
+			"%.2f and %.2f times those between (goal: within 10 %%), %d of %d missing; Muster %.3f cores",
 		float64(made.Made)/under.Seconds(), p50, p99, ratio(p50, calmP50), ratio(p99, calmP99),
 		missing, 2*siegeRounds*siegeChanges, cores(after.cpu-before.cpu, time.Since(began)))
-	judge(after.resident-before.resident <= siegeMayGrow, "hostile agents: Muster holds %d MiB on top (goal: at most %d)\n",
-		(after.resident-before.resident)>>20, siegeMayGrow>>20)
+	grown := after.resident - before.resident
+	judge(grown <= siegeMayGrow, "hostile agents: Muster holds %d MiB on top (goal: at most %d)\n", grown>>20,
+		siegeMayGrow>>20)
 }
 
 // middleOf are the medians of some rounds.

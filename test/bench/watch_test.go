@@ -178,8 +178,8 @@ func measureChanges(b *testing.B, s *server.Server, sim *child, places []place) 
 	return made
 }
 
-// measureSomeChanges changes a folder on one daemon after the other and waits for each to appear in the event stream. It
-// counts those that do not.
+// measureSomeChanges changes a folder on one daemon after the other and waits for each to appear in the event stream.
+// It counts those that do not.
 func measureSomeChanges(b *testing.B, s *server.Server, sim *child, places []place, count int64,
 	patience time.Duration) (made latencies, missing int) {
 	b.Helper()

@@ -35,3 +35,52 @@ type FolderSummary struct {
 	Sequence          int64  `json:"sequence" doc:"Grows with every change; each device counts for itself"`
 	Version           int64  `json:"version" doc:"The same as sequence"`
 }
+
+// FolderShare is how one device shares a folder, by the configuration that it was last seen with.
+type FolderShare struct {
+	DeviceID string      `json:"deviceID"`
+	Label    string      `json:"label"`
+	Known    bool        `json:"known" doc:"Its configuration was read and has the folder; else the rest is blank"`
+	Type     string      `json:"type" doc:"sendreceive, sendonly, receiveonly, receiveencrypted"`
+	Path     string      `json:"path"`
+	Paused   bool        `json:"paused"`
+	Peers    []SharePeer `json:"peers" nullable:"false" doc:"Other devices that it shares the folder with"`
+}
+
+// SharePeer is a device that a folder is shared with.
+type SharePeer struct {
+	DeviceID  string `json:"deviceID"`
+	Label     string `json:"label" doc:"Blank where it is not registered"`
+	Encrypted bool   `json:"encrypted" doc:"It gets the folder encrypted"`
+	Side      string `json:"side" enum:"both,onlyHere,unmanaged,unknown" doc:"both: the peer shares it, too. onlyHere: the peer does not. unmanaged: the peer is not registered. unknown: its configuration was never read, or too many were read for this answer"`
+}
+
+// FolderMatrix is how folders are on some devices.
+type FolderMatrix struct {
+	Devices     []MatrixDevice `json:"devices" nullable:"false" doc:"The columns, by label"`
+	MoreDevices int            `json:"moreDevices" doc:"Devices that the filters pick and that are left out"`
+	Folders     []MatrixFolder `json:"folders" nullable:"false" doc:"The rows: those that one of the devices has, sorted"`
+	MoreFolders int            `json:"moreFolders" doc:"Folders that are left out"`
+}
+
+// MatrixDevice is a column of a FolderMatrix.
+type MatrixDevice struct {
+	DeviceID   string `json:"deviceID"`
+	Label      string `json:"label"`
+	Connection string `json:"connection"`
+}
+
+// MatrixFolder is a row of a FolderMatrix.
+type MatrixFolder struct {
+	Folder string       `json:"folder"`
+	Label  string       `json:"label" doc:"That the first of the devices uses"`
+	Cells  []MatrixCell `json:"cells" nullable:"false" doc:"Of the devices that have the folder"`
+}
+
+// MatrixCell is one folder on one device.
+type MatrixCell struct {
+	Device     int    `json:"device" doc:"Index of the column"`
+	State      string `json:"state" enum:"inSync,outOfSync,inError,paused,unknown" doc:"unknown: the device is not online, or its daemon did not tell yet"`
+	Completion int    `json:"completion" doc:"Percent, as last told; 100 only where nothing is lacking"`
+	NeedBytes  int64  `json:"needBytes"`
+}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/url"
 
 	"muster/api"
 )
@@ -15,4 +16,21 @@ func (c *Client) Folders(ctx context.Context, l List) ([]api.Folder, error) {
 // device's current configuration has a folder of that ID.
 func (c *Client) FolderSummaries(ctx context.Context, folder string) ([]api.FolderSummary, error) {
 	return get[[]api.FolderSummary](ctx, c, path("folders", folder))
+}
+
+// FolderShares is how each device shares a folder, 200 devices at most; see List.
+func (c *Client) FolderShares(ctx context.Context, id string, l List) ([]api.FolderShare, error) {
+	return list[api.FolderShare](ctx, c, path("folders", id, "shares"), l)
+}
+
+// FolderMatrix is how each folder is on the first 60 devices that Search and Tag pick.
+func (c *Client) FolderMatrix(ctx context.Context, l List) (api.FolderMatrix, error) {
+	query := url.Values{}
+	if l.Search != "" {
+		query.Set("q", l.Search)
+	}
+	if l.Tag != "" {
+		query.Set("tag", l.Tag)
+	}
+	return get[api.FolderMatrix](ctx, c, path("overview", "matrix")+"?"+query.Encode())
 }

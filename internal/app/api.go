@@ -40,6 +40,26 @@ func (f folders) FoldersOf(_ context.Context, inside func(fleet.DeviceID) bool) 
 	return f.rollup.FoldersOf(inside), nil
 }
 
+// FolderShare reads a folder in the configuration that a device was last seen with.
+func (f folders) FolderShare(ctx context.Context, id fleet.DeviceID, folder string) (*fleet.FolderShare, error) {
+	_, document, err := f.NewestDocument(ctx, id)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return nil, nil //nolint:nilnil // never seen
+	}
+	if err != nil {
+		return nil, err
+	}
+	entry, err := stconfig.FolderIn(document.Open(), folder)
+	if err != nil || entry == nil {
+		return nil, err
+	}
+	share := &fleet.FolderShare{Type: entry.Type, Path: entry.Path, Paused: entry.Paused}
+	for _, peer := range entry.Devices {
+		share.Peers = append(share.Peers, fleet.FolderPeer{Device: fleet.DeviceID(peer.DeviceID), Encrypted: peer.Encrypted})
+	}
+	return share, nil
+}
+
 // inbox is what is pending at daemons.
 type inbox struct {
 	*mirror.Mirror

@@ -287,7 +287,8 @@ func (a *App) wire(ctx context.Context) error {
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Versions: a.store,
 		Edits: a.store, Tags: a.store, Settings: a.store,
-		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup}, States: states{a}, Inventory: a.inventory,
+		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup},
+		Shares: folders{a.store, a.rollup}, States: states{a}, Inventory: a.inventory,
 		Plans: a.engine, Reasons: a.engine,
 		Consents: struct {
 			*reconcile.Engine

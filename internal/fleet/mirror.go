@@ -109,6 +109,19 @@ type FolderLabel struct {
 	Label  string
 }
 
+// FolderShare is how a device shares a folder, by its configuration.
+type FolderShare struct {
+	Type, Path string
+	Paused     bool
+	Peers      []FolderPeer // the device itself, too
+}
+
+// FolderPeer is a device that a folder is shared with.
+type FolderPeer struct {
+	Device    DeviceID
+	Encrypted bool // it gets the folder encrypted
+}
+
 // Observation is one thing a watcher learnt about its device, to be kept. Nil members say nothing new.
 type Observation struct {
 	Device    DeviceID

@@ -44,6 +44,8 @@ var reaches = map[string]reach{
 	"restartTag": byView, "rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,
 	"listActions": byView, "getAction": byView,
 
+	"listFolderShares": byView, "getFolderMatrix": byView,
+
 	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
 	"listTemplateVersions": shared, "getTemplateVersion": shared,
 	"tagTemplate": shared, "untagTemplate": shared, "listTagTemplates": shared, "deleteTag": shared,

@@ -51,6 +51,7 @@ type Options struct {
 	Settings      Settings
 	Mirror        Mirror
 	Folders       Folders
+	Shares        Shares
 	States        States
 	Inventory     *Inventory
 	Trust         Trust
@@ -163,7 +164,7 @@ func (s *server) allRoutes() []route {
 		s.whatIfRoutes,
 		s.changeRoutes, s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes, s.templateHistoryRoutes,
-		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
+		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.shareRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes, s.sessionRoutes,
 		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes, s.enrollmentRoutes,
 		s.pendingRoutes, s.actionRoutes, s.inventoryRoutes, s.waitingRoutes,
 		s.overviewRoutes, s.historyRoutes, s.stopRoutes, s.metricRoutes,

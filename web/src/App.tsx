@@ -21,6 +21,7 @@ import { theme } from "./ui/theme";
 const Audit = lazy(() => import("./pages/Audit"));
 const Events = lazy(() => import("./pages/Events"));
 const Folder = lazy(() => import("./pages/Folder"));
+const FolderMatrix = lazy(() => import("./pages/FolderMatrix"));
 const Folders = lazy(() => import("./pages/Folders"));
 const Rollout = lazy(() => import("./pages/Rollout"));
 const Rollouts = lazy(() => import("./pages/Rollouts"));
@@ -28,6 +29,7 @@ const Settings = lazy(() => import("./pages/Settings"));
 const Tag = lazy(() => import("./pages/Tag"));
 const Tags = lazy(() => import("./pages/Tags"));
 const Template = lazy(() => import("./pages/Template"));
+const TemplateOrder = lazy(() => import("./pages/TemplateOrder"));
 const Templates = lazy(() => import("./pages/Templates"));
 
 const client = new QueryClient({
@@ -85,7 +87,9 @@ function Routes() {
       <Route path="/devices" component={Devices} />
       <Route path="/devices/:id/:tab?">{({ id, tab }) => <Device key={id} id={id} tab={tab ?? "overview"} />}</Route>
       <Route path="/templates" component={Templates} />
+      <Route path="/templates/order" component={TemplateOrder} />
       <Route path="/templates/:id">{({ id }) => <Template key={id} id={id} />}</Route>
+      <Route path="/folder-matrix" component={FolderMatrix} />
       <Route path="/folders" component={Folders} />
       <Route path="/folders/:id">{({ id }) => <Folder key={id} id={id} />}</Route>
       <Route path="/rollouts" component={Rollouts} />

@@ -61,9 +61,11 @@ test("shots", async () => {
     ["device-settings", `devices/${id}/settings`],
     ["templates", "templates"],
     ["template", `templates/${made.id}`],
+    ["template-order", "templates/order"],
     ["template-new", "templates/new"],
     ["folders", "folders"],
     ["folder", "folders/price-list"],
+    ["folder-matrix", "folder-matrix"],
     ["rollouts", "rollouts"],
     ["rollout", "rollouts/1"],
     ["tags", "tags"],
@@ -94,6 +96,11 @@ test("shots", async () => {
         await page.goto(`${muster.url}/ui/${path}`);
         await page.getByRole("heading", { level: 1 }).waitFor();
         await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
+        if (name === "events") {
+          await muster.call("PUT", `/devices/${id}/tags/shown`);
+          await muster.call("DELETE", `/devices/${id}/tags/shown`);
+          await page.getByRole("grid", { name: "Events" }).waitFor();
+        }
         await page.waitForTimeout(400); // tooltips and fades come to rest; a picture needs no more
         await shot(name);
       }

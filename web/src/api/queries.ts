@@ -146,6 +146,13 @@ export const queries = {
         ask(api.GET("/api/v1/devices/{deviceID}/why", { signal, params: { path: { deviceID }, query: { key } } })),
       retry: false,
     }),
+  /** actions are the last orders to daemons; while one is carried out they are read often. */
+  actions: () =>
+    queryOptions({
+      queryKey: ["actions"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/actions", { signal, params: { query: { limit: 100 } } })),
+      refetchInterval: (query) => (query.state.data?.some((run) => run.status === "running") ? 2000 : 60_000),
+    }),
   enrollments: () =>
     queryOptions({
       queryKey: ["enrollments"],
@@ -181,6 +188,25 @@ export const queries = {
       queryKey: ["folders", folderID],
       queryFn: ({ signal }) =>
         ask(api.GET("/api/v1/folders/{folderID}", { signal, params: { path: { folderID } } })),
+    }),
+  folderShares: (folderID: string) =>
+    queryOptions({
+      queryKey: ["folder-shares", folderID],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/folders/{folderID}/shares", { signal, params: { path: { folderID } } })),
+    }),
+  folderMatrix: ({ q, tag }: { q: string; tag: string }) =>
+    queryOptions({
+      queryKey: ["folder-matrix", q, tag],
+      queryFn: ({ signal }) =>
+        ask(
+          api.GET("/api/v1/overview/matrix", {
+            signal,
+            params: { query: { ...(q ? { q } : {}), ...(tag ? { tag } : {}) } },
+          }),
+        ),
+      refetchInterval: 15_000,
+      placeholderData: (before) => before,
     }),
   rollouts: () =>
     queryOptions({

@@ -6,6 +6,7 @@ import { List, Panel } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
 import { connections, State } from "../ui/state";
 import { Ago, Bar, Chip, Muted, Stacked, To } from "../ui/text";
+import { Sharing } from "./Sharing";
 import { completion } from "./device/folders";
 
 /** Folder is one folder on all devices that share it: who is complete, and who is behind. */
@@ -86,6 +87,7 @@ export default function Folder({ id }: { id: string }) {
           )
         }
       </Loads>
+      {rows.length > 0 && <Sharing folder={folderID} />}
     </Page>
   );
 }

@@ -34,6 +34,7 @@ export default function Folders() {
     <Page
       title="Folders"
       updatedAt={folders.dataUpdatedAt}
+      actions={<To href="/folder-matrix">By device</To>}
       sub={folders.data && <span>{plural(folders.data.length, "folder")}</span>}
     >
       <SearchField label="Search folders" value={search} onChange={setSearch} />

@@ -2,7 +2,7 @@ import { MultiSelect, Select, Switch, Textarea } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask, type Schemas } from "../api/client";
-import { inventory } from "../api/inventory";
+import { inventory, type InventoryDevice } from "../api/inventory";
 import { queries } from "../api/queries";
 import { whatIf } from "../api/whatif";
 import { useMay } from "../session/me";
@@ -13,6 +13,7 @@ import { Loads, Note, Nothing, Page } from "../ui/page";
 import { modes, State } from "../ui/state";
 import { Faint, Muted, To } from "../ui/text";
 import { Effect } from "./Effect";
+import { Orders } from "./Orders";
 import { tagChanges } from "./tagchanges";
 
 /** Tag is what one tag ties together, and what holds for the devices that carry it. */
@@ -25,7 +26,6 @@ export default function Tag({ tag }: { tag: string }) {
       crumb={{ href: "/tags", text: "Tags" }}
       updatedAt={settings.dataUpdatedAt}
       sub={settings.data && settings.data.mode !== "on" && <State badges={modes} state={settings.data.mode} filled />}
-      actions={<To href={`/devices?tag=${encodeURIComponent(tag)}`}>Its devices</To>}
     >
       <Split>
         <Carriers tag={tag} />
@@ -42,6 +42,7 @@ export default function Tag({ tag }: { tag: string }) {
               )}
             </Loads>
           </Panel>
+          <Orders target={{ tag }} />
           <Panel title="Protection">
             <Loads query={protection} rows={1}>
               {(data) => <Protection tag={tag} isProtected={data.protected} />}
@@ -59,16 +60,20 @@ function Carriers({ tag }: { tag: string }) {
   const fleet = useQuery(inventory());
   const all = useQuery(queries.templates());
   const tagged = useQuery(queries.tagTemplates(tag));
-  const carriers = (fleet.data?.devices ?? []).filter((row) => row.tags.includes(tag)).map((row) => row.deviceID);
+  const rows = fleet.data?.devices ?? [];
+  const carriers = rows.filter((row) => row.tags.includes(tag)).map((row) => row.deviceID);
   const templates = (tagged.data ?? []).map((one) => String(one.id));
-  const [devices, setDevices] = useState<string[]>();
+  const [added, setAdded] = useState<string[]>([]);
+  const [off, setOff] = useState<string[]>([]);
   const [chosen, setChosen] = useState<string[]>();
+  const after = [...carriers.filter((id) => !off.includes(id)), ...added];
   const body = {
-    tags: tagChanges(tag, { devices: carriers, templates }, { devices: devices ?? carriers, templates: chosen ?? templates }),
+    tags: tagChanges(tag, { devices: carriers, templates }, { devices: after, templates: chosen ?? templates }),
   };
   const changes = body.tags.added.length + body.tags.removed.length;
   const discard = () => {
-    setDevices(undefined);
+    setAdded([]);
+    setOff([]);
     setChosen(undefined);
   };
   return (
@@ -76,19 +81,11 @@ function Carriers({ tag }: { tag: string }) {
       <Loads query={tagged}>
         {() => (
           <Stack>
-            <MultiSelect
-              size="xs"
-              label={plural((devices ?? carriers).length, "device")}
-              placeholder="Add a device"
-              searchable
-              limit={50}
-              data={(fleet.data?.devices ?? []).map((row) => ({
-                value: row.deviceID,
-                label: row.label.slice(0, 100) || shortID(row.deviceID),
-              }))}
-              value={devices ?? carriers}
-              onChange={setDevices}
-            />
+            <To href={`/devices?tag=${encodeURIComponent(tag)}`}>{`${plural(carriers.length, "device")} with this tag`}</To>
+            <Columns>
+              <DevicePicker label="Add devices" rows={rows.filter((row) => !row.tags.includes(tag))} chosen={added} onChange={setAdded} />
+              <DevicePicker label="Take devices off" rows={rows.filter((row) => row.tags.includes(tag))} chosen={off} onChange={setOff} />
+            </Columns>
             <MultiSelect
               size="xs"
               label={plural((chosen ?? templates).length, "template")}
@@ -119,6 +116,31 @@ function Carriers({ tag }: { tag: string }) {
         )}
       </Loads>
     </Panel>
+  );
+}
+
+function DevicePicker({
+  label,
+  rows,
+  chosen,
+  onChange,
+}: {
+  label: string;
+  rows: InventoryDevice[];
+  chosen: string[];
+  onChange: (chosen: string[]) => void;
+}) {
+  return (
+    <MultiSelect
+      size="xs"
+      label={label}
+      placeholder="Search by label"
+      searchable
+      limit={50}
+      data={rows.map((row) => ({ value: row.deviceID, label: row.label.slice(0, 100) || shortID(row.deviceID) }))}
+      value={chosen}
+      onChange={onChange}
+    />
   );
 }
 

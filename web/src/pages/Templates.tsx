@@ -36,7 +36,12 @@ export default function Templates() {
       title="Templates"
       updatedAt={templates.dataUpdatedAt}
       sub={templates.data && <span>{plural(all.length, "template")}, in the order in which they apply</span>}
-      actions={create}
+      actions={
+        <>
+          <To href="/templates/order">Change the order</To>
+          {create}
+        </>
+      }
     >
       <SearchField label="Search templates" value={search} onChange={setSearch} />
       <Loads query={templates}>

@@ -94,6 +94,22 @@ export const modes: Record<string, Badge> = {
   paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
 };
 
+/** folderStates are how one folder is on one device. */
+export const folderStates: Record<string, Badge> = {
+  inSync: { word: "In sync", tone: "good", icon: IconCircleCheck },
+  outOfSync: { word: "Behind", tone: "busy", icon: IconRefresh },
+  inError: { word: "In error", tone: "bad", icon: IconCircleX },
+  paused: { word: "Paused", tone: "wait", icon: IconPlayerPause },
+  unknown: { word: "Unknown", tone: "quiet", icon: IconHelpCircle },
+};
+
+export const orders: Record<string, Badge> = {
+  running: { word: "Under way", tone: "busy", icon: IconRefresh },
+  done: { word: "Done", tone: "good", icon: IconCircleCheck },
+  failed: { word: "Failed", tone: "bad", icon: IconCircleX },
+  interrupted: { word: "Interrupted", tone: "wait", icon: IconAlertTriangle },
+};
+
 export const enrollKeys: Record<string, Badge> = {
   usable: { word: "Usable", tone: "good", icon: IconKey },
   expired: { word: "Ended", tone: "quiet", icon: IconClock },
@@ -143,5 +159,19 @@ export function State({
     </Tooltip>
   ) : (
     badge
+  );
+}
+
+/** Share is the state of a cell: its icon and a short text; the word shows on hover, and is read aloud. */
+export function Share({ badge, text, hint }: { badge: Badge; text: string; hint: string }) {
+  const { word, tone, icon: Sign } = badge;
+  return (
+    <Tooltip label={[word, hint].filter(Boolean).join(", ")}>
+      <span className="u-state" data-tone={tone}>
+        <Sign size={14} stroke={2} aria-hidden />
+        <span className="u-skip">{word}</span>
+        {text}
+      </span>
+    </Tooltip>
   );
 }

@@ -12,6 +12,7 @@ import { Fact, Facts, List, Panel, Row, Split, Stack } from "../../ui/layout";
 import { Loads, Nothing } from "../../ui/page";
 import { Ago, Bar, Chip, Clip, Faint, Muted, Stacked, To } from "../../ui/text";
 import { Effect } from "../Effect";
+import { Orders } from "../Orders";
 import { completion, foldersOf, folderTypes, type ConfiguredFolder } from "./folders";
 
 const mostFolders = 100;
@@ -23,6 +24,7 @@ export function Overview({ id, row }: { id: string; row: InventoryDevice | undef
       <Stack>
         <Tags id={id} tags={row?.tags ?? []} />
         <About id={id} row={row} />
+        <Orders target={{ deviceID: id }} />
       </Stack>
     </Split>
   );

@@ -1,0 +1,162 @@
+import { useQuery } from "@tanstack/react-query";
+import type { Schemas } from "../api/client";
+import { queries } from "../api/queries";
+import { plural, shortID } from "../ui/format";
+import { List, Panel, Row, Rows, Split, Stack } from "../ui/layout";
+import { Loads, Note, Nothing } from "../ui/page";
+import { Chip, Faint, Muted, Stacked, Strong, Text, To } from "../ui/text";
+import { folderTypes } from "./device/folders";
+import { encryptedOn, folderKey, oneSided } from "./sharing";
+
+type Share = Schemas["FolderShare"];
+
+const mostPeers = 12; // of one device, in its row
+
+/** Sharing is how each device shares a folder: with whom, in what way, and what only one side says. */
+export function Sharing({ folder }: { folder: string }) {
+  const shares = useQuery(queries.folderShares(folder));
+  return (
+    <Panel title="How it is shared" flush>
+      <Loads query={shares}>
+        {(all) => (
+          <>
+            <OneSided all={all} />
+            <Split>
+              <Table folder={folder} all={all} />
+              <Origin folder={folder} all={all} />
+            </Split>
+          </>
+        )}
+      </Loads>
+    </Panel>
+  );
+}
+
+function nameOf({ deviceID, label }: { deviceID: string; label: string }): string {
+  return label.slice(0, 100) || shortID(deviceID);
+}
+
+function OneSided({ all }: { all: Share[] }) {
+  const found = oneSided(all);
+  if (found.length === 0) return null;
+  return (
+    <Note>
+      <Stack tight>
+        <Strong>
+          {plural(found.length, "share that only one side has", "shares that only one side has")}: nothing is exchanged by{" "}
+          {found.length === 1 ? "it" : "them"}
+        </Strong>
+        <Rows dense>
+          {found.slice(0, 50).map(({ from, to }) => (
+            <li key={`${from.deviceID} ${to.deviceID}`}>
+              <To href={`/devices/${from.deviceID}`}>{nameOf(from)}</To>
+              <Text>shares it with</Text>
+              <To href={`/devices/${to.deviceID}`}>{nameOf(to)}</To>
+              <Text>which does not share it back</Text>
+            </li>
+          ))}
+        </Rows>
+        {found.length > 50 && <Faint>and {found.length - 50} more</Faint>}
+      </Stack>
+    </Note>
+  );
+}
+
+function Table({ folder, all }: { folder: string; all: Share[] }) {
+  const encrypted = encryptedOn(all);
+  return (
+    <List
+      rows={all}
+      id={(one) => one.deviceID}
+      columns={[
+        {
+          title: "Device",
+          cell: (one) => (
+            <Stacked>
+              <To href={`/devices/${one.deviceID}`}>{nameOf(one)}</To>
+              <Faint>{one.path.slice(0, 200)}</Faint>
+            </Stacked>
+          ),
+        },
+        {
+          title: "Type",
+          cell: (one) =>
+            one.known ? (
+              <Row>
+                <Muted>{folderTypes[one.type] ?? one.type}</Muted>
+                {one.paused && <Chip>paused</Chip>}
+                {encrypted.has(one.deviceID) && <Chip>encrypted</Chip>}
+              </Row>
+            ) : (
+              <Muted>not read yet</Muted>
+            ),
+        },
+        { title: "Shared with", cell: (one) => <Peers share={one} /> },
+        {
+          title: "",
+          right: true,
+          cell: (one) => (
+            <To href={`/devices/${one.deviceID}/templates?key=${encodeURIComponent(folderKey(folder))}`}>Why</To>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function Peers({ share }: { share: Share }) {
+  const { peers } = share;
+  if (peers.length === 0) return <Muted>nobody</Muted>;
+  return (
+    <Row>
+      {peers.slice(0, mostPeers).map((peer) => {
+        const marks = [
+          ...(peer.encrypted ? ["encrypted"] : []),
+          ...(peer.side === "onlyHere" ? ["does not share it back"] : []),
+          ...(peer.side === "unmanaged" ? ["not managed here"] : []),
+        ];
+        const text = [nameOf(peer), ...marks].join(", ");
+        if (peer.side === "unmanaged") return <Chip key={peer.deviceID}>{text}</Chip>;
+        return (
+          <Chip key={peer.deviceID} href={`/devices/${peer.deviceID}`}>
+            {text}
+          </Chip>
+        );
+      })}
+      {peers.length > mostPeers && <Faint>and {peers.length - mostPeers} more</Faint>}
+    </Row>
+  );
+}
+
+/** Origin is which templates make the folder, on the first device that is known to have it. */
+function Origin({ folder, all }: { folder: string; all: Share[] }) {
+  const example = all.find((one) => one.known);
+  const why = useQuery({
+    ...queries.why(example?.deviceID ?? "", folderKey(folder)),
+    enabled: example !== undefined,
+  });
+  if (!example) return <Nothing title="Not known yet">No daemon with this folder was read.</Nothing>;
+  return (
+    <div className="u-panel-body">
+      <Stack>
+        <Strong>What makes it, on {nameOf(example)}</Strong>
+        <Loads query={why} rows={1}>
+          {({ steps }) =>
+            steps.length === 0 ? (
+              <Muted>No template: a person made it at the daemon.</Muted>
+            ) : (
+              <Rows dense>
+                {steps.map((step, i) => (
+                  <li key={i}>
+                    <To href={`/templates/${step.template}`}>{step.label.slice(0, 100) || `Template ${step.template}`}</To>
+                    <Faint>{step.savedBy && `by ${step.savedBy}`}</Faint>
+                  </li>
+                ))}
+              </Rows>
+            )
+          }
+        </Loads>
+      </Stack>
+    </div>
+  );
+}

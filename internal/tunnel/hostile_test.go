@@ -157,17 +157,17 @@ func TestAHostileAgentCostsOnlyItself(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		hello misbehaviour
-		want  string // the reason that is counted
+		want  string // the reason that is counted; on a slow machine the hello is late before a flood is large
 	}{
 		"a flood of pings": {func(a *rawAgent, _ uint32) {
 			endless(locked(a, func() error { return a.WritePing(true, [8]byte{1}) }))
-		}, "flood"},
+		}, "flood or protocol"},
 		"a flood of settings": {func(a *rawAgent, _ uint32) {
 			endless(locked(a, func() error { return a.WriteSettingsAck() }))
 		}, ""},
 		"a flood of unknown frames": {func(a *rawAgent, _ uint32) {
 			endless(locked(a, func() error { return a.WriteRawFrame(0xbe, 0, 0, make([]byte, 1000)) }))
-		}, "flood"},
+		}, "flood or protocol"},
 		"a flood of window updates": {func(a *rawAgent, _ uint32) {
 			endless(locked(a, func() error { return a.WriteWindowUpdate(0, 1) }))
 		}, ""},
@@ -220,7 +220,11 @@ func TestAHostileAgentCostsOnlyItself(t *testing.T) {
 				}
 				return ended == 1
 			})
-			if n := m.Counts().Ended[test.want]; test.want != "" && n != 1 {
+			n := int64(0)
+			for reason := range strings.SplitSeq(test.want, " or ") {
+				n += m.Counts().Ended[reason]
+			}
+			if test.want != "" && n != 1 {
 				t.Errorf("want it to end by %s, got %v", test.want, m.Counts().Ended)
 			}
 			if _, text, err := get(t, bystander, "/rest/"); err != nil || text != "fine" {

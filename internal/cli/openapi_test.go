@@ -57,13 +57,15 @@ var commandFor = map[string]string{
 
 // leftOut are the operations without a command, and why.
 var leftOut = map[string]string{
-	"getDeviceStatus":  "numbers of one process at one moment: the console and /metrics show them over time",
-	"getTemplateSaver": "muster why names who saved a template last",
-	"getHistory":       "curves are for the console",
-	"getMetrics":       "it is for Prometheus",
-	"getLogin":         "it tells the console how people log in",
-	"readyz":           "it is for load balancers; muster doctor asks for health and parts",
-	"getOpenAPI":       "it is for programs that make clients",
+	"getDeviceStatus":      "numbers of one process at one moment: the console and /metrics show them over time",
+	"listTemplateVersions": "the console shows earlier texts; at the command line they are in Git",
+	"getTemplateVersion":   "likewise",
+	"getTemplateSaver":     "muster why names who saved a template last",
+	"getHistory":           "curves are for the console",
+	"getMetrics":           "it is for Prometheus",
+	"getLogin":             "it tells the console how people log in",
+	"readyz":               "it is for load balancers; muster doctor asks for health and parts",
+	"getOpenAPI":           "it is for programs that make clients",
 }
 
 func TestEveryOperationOfTheAPIHasACommandOrAReason(t *testing.T) {

@@ -75,6 +75,7 @@ function Table({ folder, all }: { folder: string; all: Share[] }) {
             <Stacked>
               <To href={`/devices/${one.deviceID}`}>{nameOf(one)}</To>
               <Faint>{one.path.slice(0, 200)}</Faint>
+              <To href={`/devices/${one.deviceID}/templates?key=${encodeURIComponent(folderKey(folder))}`}>Why</To>
             </Stacked>
           ),
         },
@@ -92,13 +93,6 @@ function Table({ folder, all }: { folder: string; all: Share[] }) {
             ),
         },
         { title: "Shared with", cell: (one) => <Peers share={one} /> },
-        {
-          title: "",
-          right: true,
-          cell: (one) => (
-            <To href={`/devices/${one.deviceID}/templates?key=${encodeURIComponent(folderKey(folder))}`}>Why</To>
-          ),
-        },
       ]}
     />
   );

@@ -14,8 +14,8 @@ const (
 	hiddenBytes = 16
 )
 
-// Hidden is what an agent gives in place of a secret. Another secret gives another text, and without the key, which does
-// not leave the agent's machine, nothing can be told from it.
+// Hidden is what an agent gives in place of a secret. Another secret gives another text, and without the key, which
+// does not leave the agent's machine, nothing can be told from it.
 func Hidden(key []byte, secret string) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(secret))

@@ -503,7 +503,9 @@ func TestTheLogInPagesStayBelowThePrefixOfAProxy(t *testing.T) {
 	w.user("anna", fleet.RoleAuthor)
 	const prefix = "/tools/muster"
 	b := w.browser()
-	proxied := httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+	proxied := httptest.NewServer(http.StripPrefix(prefix, http.HandlerFunc(func(
+		out http.ResponseWriter, r *http.Request,
+	) {
 		r.Host = b.host
 		w.api.ServeHTTP(out, r)
 	})))

@@ -87,7 +87,8 @@ func TestOneAnswerHasFoldersByDevice(t *testing.T) {
 		paused.State != "paused" || paused.Completion != 100 || music.State != "unknown" || music.Device != 2 {
 		t.Errorf("got %+v", got.Folders)
 	}
-	if one := read[api.FolderMatrix](w, Prefix+"/overview/matrix?q=zebra"); len(one.Devices) != 1 || len(one.Folders) != 1 {
+	one := read[api.FolderMatrix](w, Prefix+"/overview/matrix?q=zebra")
+	if len(one.Devices) != 1 || len(one.Folders) != 1 {
 		t.Errorf("got %+v", one)
 	}
 }

@@ -34,8 +34,8 @@ func (f *Farm) RunAgents(ctx context.Context, server string) error {
 	return ctx.Err()
 }
 
-// RunAgent is RunAgents for one daemon. It connects again and again. The pauses grow, and their jitter keeps the daemons
-// of a farm apart.
+// RunAgent is RunAgents for one daemon. It connects again and again. The pauses grow, and their jitter keeps the
+// daemons of a farm apart.
 func (d *Daemon) RunAgent(ctx context.Context, server string) error {
 	for pause := agentFirstPause; ; pause = min(2*pause, agentLastPause) {
 		if d.serveAgent(ctx, server) {

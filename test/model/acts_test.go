@@ -1,10 +1,12 @@
 package model_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"pgregory.net/rapid"
@@ -261,7 +263,16 @@ func (s *sequence) upgrades() {
 // restarts starts the daemon anew, and waits until Muster knows of it: the version is read once in each run.
 func (s *sequence) restarts(start func() error) {
 	began := time.Now().Truncate(time.Millisecond)
-	if err := start(); err != nil {
+	err := start()
+	if errors.Is(err, syscall.EADDRINUSE) { // a server that starts has the old socket for a moment, from fork to exec
+		s.poll(func() string {
+			if err = s.person.daemon.Start(); err != nil {
+				return err.Error()
+			}
+			return ""
+		})
+	}
+	if err != nil {
 		s.rt.Fatal(err)
 	}
 	s.poll(func() string {

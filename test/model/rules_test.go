@@ -16,12 +16,13 @@ import (
 //  4. A migration is no edit: an upgrade changes nothing here.
 //  5. What a device is to have is a function of base and templates: see fold.
 type rules struct {
-	base  flat
-	wrote map[string]map[string]bool // what Muster wrote at a place that was not the base
-	last  map[string]string          // what Muster wrote there last
-	mine  map[string]bool            // members that Muster made, and that no person made anew since
-	took  map[string]bool            // members of base that Muster took away
-	along map[string]bool            // devices that no template named when one last wanted them
+	base    flat
+	wrote   map[string]map[string]bool // what Muster wrote at a place that was not the base
+	last    map[string]string          // what Muster wrote there last
+	mine    map[string]bool            // members that Muster made, and that no person made anew since
+	took    map[string]bool            // members of base that Muster took away
+	revoked map[string]bool            // members that Muster took away, and that none but introducers made anew since
+	along   map[string]bool            // devices that no template named when one last wanted them
 }
 
 // flat is a document as places and their values, in JSON; of a member there or introduced.
@@ -34,7 +35,8 @@ const (
 
 func newRules(doc flat) *rules {
 	return &rules{base: maps.Clone(doc), wrote: map[string]map[string]bool{}, last: map[string]string{},
-		mine: map[string]bool{}, took: map[string]bool{}, along: map[string]bool{}}
+		mine: map[string]bool{}, took: map[string]bool{}, along: map[string]bool{},
+		revoked: map[string]bool{}}
 }
 
 // isMember tells a membership from a leaf: folders.ID, devices.ID, folders.ID.devices.ID, remoteIgnoredDevices.ID.
@@ -142,6 +144,9 @@ func (r *rules) taken(member string, asked bool) {
 
 // added is a member that is there again, or new.
 func (r *rules) added(member string, after flat) {
+	if after[member] != introduced {
+		delete(r.revoked, member)
+	}
 	if _, theirs := r.base[member]; theirs { // Muster had taken it away
 		delete(r.took, member)
 		for place := range r.base {
@@ -216,7 +221,7 @@ func (r *rules) written(before, after flat) {
 		base, theirs := r.base[place]
 		value, is := after[place]
 		if isMember(place) && !is && !within(place, gone) {
-			gone = place
+			gone, r.revoked[place] = place, true
 		}
 		switch {
 		case within(place, gone):

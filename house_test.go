@@ -26,15 +26,16 @@ var rings = [][]string{
 
 // Inside one ring nobody imports a neighbour, except:
 var mayAlsoImport = map[string][]string{
-	"internal/template": {"internal/stconfig"},
-	"internal/plan":     {"internal/stconfig"},
-	"internal/desired":  {"internal/stconfig", "internal/template"},
-	"internal/store":    {"internal/seal"},
-	"client":            {"api"},
-	"internal/auth":     {"api"},
-	"internal/httpapi":  {"api", "internal/auth"},
-	"cmd":               {},
-	"test":              {"test"},
+	"internal/template":   {"internal/stconfig"},
+	"internal/plan":       {"internal/stconfig"},
+	"internal/desired":    {"internal/stconfig", "internal/template"},
+	"internal/fleetfiles": {"internal/stconfig", "internal/template"},
+	"internal/store":      {"internal/seal"},
+	"client":              {"api"},
+	"internal/auth":       {"api"},
+	"internal/httpapi":    {"api", "internal/auth"},
+	"cmd":                 {},
+	"test":                {"test"},
 }
 
 // Rooms that a whole ring must not see although they lie further in.

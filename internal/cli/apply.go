@@ -17,15 +17,29 @@ import (
 // applyCommand's answers are given on the command line only: a consent in the environment would be one to every plan.
 type applyCommand struct {
 	connection
-	Device  string   `arg:"" help:"Label or ID of a device, or the first letters of its ID."`
+	fleetFlags
+	Device  string   `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Digest  string   `env:"-" help:"Of the plan that you looked at; without it, the plan is shown with the command that applies it." placeholder:"DIGEST"`
 	Consent []string `env:"-" sep:"none" help:"Key of a held change that may be made this once; may be repeated." placeholder:"KEY"`
 	All     bool     `short:"v" env:"-" help:"Show what is as daemons have it by default, too, in new folders and devices."`
+	File    string   `short:"f" env:"-" help:"Directory with the fleet as files: first the plan is shown, then the fleet becomes so, in one generation and one rollout." placeholder:"DIR"`
+	Plan    string   `env:"-" help:"Digest of the plan of the directory that you looked at: that one is applied without a question, and no other." placeholder:"DIGEST"`
+	Yes     bool     `short:"y" env:"-" help:"Apply a directory without a question."`
 	Keep    []string `env:"-" sep:"none" help:"Key that is to stay as the daemon has it although no template asks for that any more; may be repeated." placeholder:"KEY"`
 }
 
 // Run applies the plan that a person was shown, or shows it.
 func (c *applyCommand) Run(ctx context.Context, env *environment) error {
+	switch {
+	case (c.Device == "") == (c.File == ""):
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "what is to be applied?",
+			Hint: "Name a device, for its plan, or give --file DIR, for the fleet as files."}
+	case c.File != "" && !isDir(c.File):
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: c.File + " is no directory",
+			Hint: "`muster export DIR` writes one; `muster template put FILE` saves a single template."}
+	case c.File != "":
+		return c.runDir(ctx, env)
+	}
 	server, err := c.client()
 	if err != nil {
 		return err

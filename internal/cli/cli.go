@@ -55,6 +55,9 @@ type commands struct {
 	Revision    revisionCommand    `cmd:"" help:"List, show, compare and restore the configurations that a device was seen with."`
 	Template    templateCommand    `cmd:"" help:"List, show, change, tag and evaluate templates."`
 	Tag         tagCommand         `cmd:"" help:"List, delete and protect tags; have the daemons with a tag do something, one after the other."`
+	Export      exportCommand      `cmd:"" help:"Write the fleet as files: templates, and what devices are called, tagged and set to."`
+	Source      sourceCommand      `cmd:"" help:"List the sources of files, and give one up."`
+	Test        testCommand        `cmd:"" help:"Run the assertions of a fleet as files against its templates, without a server."`
 	Stop        stopCommand        `cmd:"" help:"Stop writing to daemons at once; they are watched and planned as before."`
 	Resume      resumeCommand      `cmd:"" help:"Write to daemons again."`
 	Rollout     rolloutCommand     `cmd:"" help:"Show and steer rollouts: pause, resume, halt, undo, approve, waves."`
@@ -200,6 +203,8 @@ var commandsForPaths = strings.NewReplacer(
 
 func place(d fleet.Detail) string {
 	switch {
+	case d.Line > 0 && d.Column == 0:
+		return fmt.Sprintf("%s line %d: %s", d.Field, d.Line, d.Message)
 	case d.Line > 0:
 		return fmt.Sprintf("%s line %d, column %d: %s", d.Field, d.Line, d.Column, d.Message)
 	case d.Field != "":

@@ -19,6 +19,7 @@ var commandFor = map[string]string{
 	"getDeviceTrust": "device trust", "trustDevice": "device trust", "listStates": "status", "getDevicePlan": "apply",
 	"getDeviceWhy": "why", "listDeviceTemplates": "device get", "applyDevicePlan": "apply",
 	"listConsents": "consents", "answerConsents": "consent", "listGivenConsents": "consents", "planWhatIf": "plan",
+	"getFleet": "export", "planFleet": "plan", "applyFleet": "apply", "forgetSource": "source forget",
 	"applyChanges": "template put", "listRollouts": "rollout list", "getRollout": "rollout show",
 	"pauseRollout": "rollout pause", "resumeRollout": "rollout resume", "haltRollout": "rollout halt",
 	"undoRollout": "rollout undo", "approveRollout": "rollout approve", "putRolloutWaves": "rollout waves",

@@ -25,7 +25,9 @@ const maxPlanFile = 4 << 20
 
 type planCommand struct {
 	connection
-	File   string `short:"f" help:"JSON or HJSON file with what might change: templates {new, changed, deleted} and tags {added, removed}; - is standard input." required:"" placeholder:"FILE"`
+	fleetFlags
+	File   string `short:"f" help:"Directory with the fleet as files; or a JSON or HJSON file with what might change: templates {new, changed, deleted} and tags {added, removed}; - is standard input." required:"" placeholder:"FILE"`
+	Output string `short:"o" env:"-" help:"For a directory: text, json, or markdown for a merge request." default:"text" enum:"text,json,markdown"`
 	JSON   bool   `name:"json" help:"Print the server's answer instead of a text."`
 	All    bool   `short:"v" env:"-" help:"Show what is as daemons have it by default, too, in new folders and devices."`
 	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
@@ -47,11 +49,16 @@ func (planCommand) Help() string {
     }
   }
 
-Nothing is changed. The exit code is 0 whether or not something would differ, 3 when the server refuses the file.`
+Nothing is changed. For a file the exit code is 0 whether or not something would differ, 3 when the server refuses it.
+For a directory, as ` + "`muster export`" + ` writes it, the exit code is 5 when something differs, and the last line
+names the plan: ` + "`muster apply -f DIR --plan DIGEST`" + ` applies that one and no other.`
 }
 
 // Run asks the server what the file would do, and prints it.
 func (c *planCommand) Run(ctx context.Context, env *environment) error {
+	if isDir(c.File) {
+		return c.runDir(ctx, env)
+	}
 	body, err := readWhatIf(c.File, env.In)
 	if err != nil {
 		return err

@@ -18,6 +18,8 @@ type Registry struct {
 	Devices    map[DeviceID]*Registered
 	Templates  []TaggedTemplate // ascending priority, then ID: the order of the fold
 	Restored   *Restored        // nil: nothing was restored, or a person resumed since
+	Origins    map[int64]Origin // of templates that came from files, deleted ones too
+	Sources    map[string]Source
 }
 
 // Restored says that the database was filled from a backup, and that no person had Muster write again since.

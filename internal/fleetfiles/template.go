@@ -30,7 +30,8 @@ type Template struct {
 	Tags     []string // nil: the header names none, and the tags stay as they are
 	Text     string
 
-	HeaderLines int // before the text, in the file that was read
+	Blank       bool // the header says that the label is blank
+	HeaderLines int  // before the text, in the file that was read
 }
 
 const headerEnd = "# ---"
@@ -119,6 +120,7 @@ func (t *Template) set(name, value string) (err error) {
 	switch name {
 	case "label":
 		t.Label = unquoted(value)
+		t.Blank = t.Label == ""
 	case "priority":
 		if t.Priority, err = strconv.ParseInt(value, 10, 64); err != nil {
 			return fmt.Errorf("priority %q is no whole number", value)
@@ -173,7 +175,7 @@ func atLine(i int, format string, args ...any) error {
 // String is the file. What ParseTemplate reads in it is the same again.
 func (t Template) String() string {
 	var b strings.Builder
-	if t.Label != "" {
+	if t.Label != "" || t.Blank {
 		fmt.Fprintf(&b, "# label: %s\n", plain(t.Label))
 	}
 	fmt.Fprintf(&b, "# priority: %d\n# op: %s\n# key: %s\n", t.Priority, t.Op, plain(t.Key))

@@ -17,9 +17,9 @@ func TestAHeaderGivesWhatTheServiceKeepsBesideTheText(t *testing.T) {
 	}{
 		"a line for each": {
 			"# label: Team, all of it\n# priority: -3\n# op: MERGE\n# key: folders.team\n# tags: b, a,a\n{}\n",
-			Template{"Team, all of it", -3, "merge", "folders.team", []string{"a", "b"}, "{}\n", 0}},
+			Template{"Team, all of it", -3, "merge", "folders.team", []string{"a", "b"}, "{}\n", false, 0}},
 		"one line": {"# op: merge, key: folders.team, tags: x, y\n{}", Template{"", 0, "merge", "folders.team",
-			[]string{"x", "y"}, "{}", 0}},
+			[]string{"x", "y"}, "{}", false, 0}},
 		"none":                        {"# a comment\n{}", Template{Text: "# a comment\n{}"}},
 		"another comment after it":    {"# key: a\n# tagged: b\n1", Template{Key: "a", Text: "# tagged: b\n1"}},
 		"a text that is like one":     {"# key: a\n# ---\n# key: b\n1", Template{Key: "a", Text: "# key: b\n1"}},
@@ -27,6 +27,7 @@ func TestAHeaderGivesWhatTheServiceKeepsBesideTheText(t *testing.T) {
 		"line ends of Windows":        {"# key: a\r\n# ---\r\n1\r\n", Template{Key: "a", Text: "1\r\n"}},
 		"a quoted value":              {`# label: " x, key: y"` + "\n1", Template{Label: " x, key: y", Text: "1"}},
 		"a key with the word in it":   {"# key: options.label: x\n1", Template{Key: "options.label: x", Text: "1"}},
+		"a blank label":               {"# label:\n1", Template{Blank: true, Text: "1"}},
 		"an empty file":               {"", Template{}},
 		"a header that ends the file": {"# key: a", Template{Key: "a"}},
 	} {
@@ -65,7 +66,9 @@ func TestAFileIsReadAsItWasWritten(t *testing.T) {
 			Key:  rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a,op: b", "folders.*"})).Draw(t, "key"),
 			Tags: rapid.SampledFrom([][]string{nil, {}, {"a"}, {"a", "b c"}}).Draw(t, "tags"), Text: of("text"),
 		}
+		want.Blank = rapid.Bool().Draw(t, "blank")
 		want.Label, want.Key = strings.ToValidUTF8(want.Label, ""), strings.ToValidUTF8(want.Key, "")
+		want.Blank = want.Blank && want.Label == ""
 		got, err := ParseTemplate(want.String())
 		if lines := strings.Count(want.String(), "\n") - strings.Count(want.Text, "\n"); got.HeaderLines != lines {
 			t.Fatalf("got %d lines of the header, want %d", got.HeaderLines, lines)

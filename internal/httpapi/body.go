@@ -25,9 +25,9 @@ const bodyTime = time.Minute
 
 // limitBody refuses a body that is said to be too large or no JSON before a byte of it is read, and cuts off one that
 // turns out to be too large. net/http then closes the connection after the answer, so that the client gets it.
-func limitBody(w http.ResponseWriter, r *http.Request) error {
-	if r.ContentLength > maxBody {
-		return tooLarge()
+func limitBody(w http.ResponseWriter, r *http.Request, most int64) error {
+	if r.ContentLength > most {
+		return tooLarge(most)
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return unsupportedMedia("a body in Content-Encoding "+encoding, "Send the JSON as it is.")
@@ -40,7 +40,7 @@ func limitBody(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime)) // not every ResponseWriter has one
-	r.Body = http.MaxBytesReader(innermost(w), r.Body, maxBody)
+	r.Body = http.MaxBytesReader(innermost(w), r.Body, most)
 	return nil
 }
 
@@ -56,8 +56,8 @@ func innermost(w http.ResponseWriter) http.ResponseWriter {
 	}
 }
 
-func tooLarge() error {
-	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "the body is larger than " + strconv.Itoa(maxBody>>20) +
+func tooLarge(most int64) error {
+	return &fleet.Error{Code: fleet.CodeTooLarge, Message: "the body is larger than " + strconv.FormatInt(most>>20, 10) +
 		" MiB"}
 }
 
@@ -73,7 +73,7 @@ func decode[T any](r *request) (T, error) {
 	data, err := io.ReadAll(r.Body)
 	var over *http.MaxBytesError
 	if errors.As(err, &over) {
-		return into, tooLarge()
+		return into, tooLarge(over.Limit)
 	}
 	if err != nil {
 		return into, &fleet.Error{Code: fleet.CodeMalformed, Message: "the body broke off before its end",

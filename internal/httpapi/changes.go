@@ -15,6 +15,11 @@ import (
 // on, it answers precondition.
 type Edits interface {
 	ApplyEdit(ctx context.Context, edit fleet.Edit, based int64) (fleet.Applied, error)
+	// ApplyAdjustment brings the fleet to what files say, all of it or nothing. It answers precondition when something
+	// that it changes was changed since it was compared with a generation.
+	ApplyAdjustment(ctx context.Context, a fleet.Adjustment, based int64) (fleet.Applied, error)
+	// ForgetSource gives a source of files up; its templates stay.
+	ForgetSource(ctx context.Context, name string) error
 }
 
 // maxEditAttempts bounds how often changes without a generation are checked anew because another one came in between.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"reflect"
 	"strings"
@@ -35,6 +36,7 @@ type route struct {
 	based        bool         // may answer 412 for the generation in its body
 	looksUp      bool         // may answer 404 although its path names nothing
 	warns        bool         // may carry api.WarningHeader
+	maxBody      int64        // of the body, in bytes; 0: maxBody
 	off          bool         // this server was made without what the route stands on
 	handle       func(*request) (reply, error)
 }
@@ -82,7 +84,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, rt route) {
 		return
 	}
 	if rt.body != nil {
-		if err := limitBody(w, req.Request); err != nil {
+		if err := limitBody(w, req.Request, cmp.Or(rt.maxBody, maxBody)); err != nil {
 			s.fail(w, r, err)
 			return
 		}

@@ -56,7 +56,7 @@ var reaches = map[string]reach{
 
 	"getMetrics": wholeFleet, "getHistory": wholeFleet,
 	"verifyAudit": wholeFleet, "signAudit": wholeFleet, "listEnrollments": wholeFleet,
-	"countEnrollments": wholeFleet,
+	"countEnrollments": wholeFleet, "getFleet": byView, "planFleet": wholeFleet, "applyFleet": wholeFleet,
 }
 
 // mayReach checks a caller's scope against a route.

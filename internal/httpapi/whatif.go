@@ -15,6 +15,7 @@ import (
 	"muster/internal/auth"
 	"muster/internal/fleet"
 	"muster/internal/plan"
+	"muster/internal/stconfig"
 )
 
 const (
@@ -32,6 +33,10 @@ type WhatIf interface {
 	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error
 	// NeedsApproval is why it would wait for an admin's approval, "" when it would not: it would touch many devices.
 	NeedsApproval(ctx context.Context, now, then *fleet.Registry) string
+	// Desired gives the configurations that devices would have under a registry, or why there is none; devices that were
+	// never read are left out. each is called by one goroutine at a time, in any order.
+	Desired(ctx context.Context, then *fleet.Registry, devices []fleet.DeviceID,
+		each func(id fleet.DeviceID, desired stconfig.Value, failed error)) error
 }
 
 func (s *server) whatIfRoutes() []route {
@@ -57,6 +62,11 @@ func (s *server) planWhatIf(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	return s.planned(r, func(ctx context.Context) (reply, error) { return s.whatIf(ctx, now, edit) })
+}
+
+// planned makes an answer for which the whole fleet is planned, when its turn comes.
+func (s *server) planned(r *request, work func(context.Context) (reply, error)) (reply, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), whatIfTime)
 	defer cancel()
 	select {
@@ -64,7 +74,7 @@ func (s *server) planWhatIf(r *request) (reply, error) {
 	case <-ctx.Done():
 		return reply{}, ctx.Err()
 	}
-	out, err := s.whatIf(ctx, now, edit)
+	out, err := work(ctx)
 	out.release = func() { <-s.whatIfs }
 	return out, err
 }

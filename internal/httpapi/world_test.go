@@ -315,6 +315,15 @@ func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(p
 	}
 	return err
 }
+func (f *fakes) Desired(_ context.Context, _ *fleet.Registry, devices []fleet.DeviceID,
+	each func(fleet.DeviceID, stconfig.Value, error)) error {
+	for _, id := range devices {
+		if config, known := f.config[id]; known {
+			each(id, config, nil)
+		}
+	}
+	return nil
+}
 func (f *fakes) CheckTemplate(_ context.Context, t fleet.Template) (fleet.Inputs, error) {
 	reads := fleet.Inputs{Known: true}
 	if strings.Contains(t.Text, "device.label") {

@@ -23,6 +23,7 @@ var dumpedTables = []string{
 	"consents", "folder_paths", "group_consents", "protected_tags", "users", "sessions", "login_links",
 	"audit_heads", "proofs", "used_sign_ons", "enroll_keys", "enrollment_decisions", "history",
 	"action_runs",
+	"sources", "template_origins",
 }
 
 // Sink takes the content of a database: the version of its tables, then each table with its rows, then the last ID that

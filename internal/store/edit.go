@@ -17,27 +17,33 @@ func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, based int64) (fl
 		return fleet.Applied{}, err
 	}
 	edit = edit.SavedBy(fleet.ActorOf(ctx), fleet.RoleOf(ctx))
-	return write(ctx, s, "apply changes", func(t *tx) (done fleet.Applied, err error) {
-		if err := t.row(`SELECT COALESCE(MAX(number), 0) FROM generations`).Scan(&done.Generation); err != nil {
+	return write(ctx, s, "apply changes", func(t *tx) (fleet.Applied, error) {
+		return t.applyEdit(edit, func(now int64) bool { return based == 0 || based == now })
+	})
+}
+
+// applyEdit makes the changes where the generation is one that they may be made in.
+func (t *tx) applyEdit(edit fleet.Edit, expected func(generation int64) bool) (done fleet.Applied, err error) {
+	if err := t.row(`SELECT COALESCE(MAX(number), 0) FROM generations`).Scan(&done.Generation); err != nil {
+		return done, err
+	}
+	if !expected(done.Generation) {
+		return done, &fleet.Error{Code: fleet.CodePrecondition,
+			Message: fmt.Sprintf("templates or tags were changed since the plan was made: it is generation %d now",
+				done.Generation),
+			Hint: "Plan again, and apply that plan."}
+	}
+	e := editing{tx: t, cause: edit.Cause()}
+	for _, change := range []func(fleet.Edit) error{e.add, e.replace, e.delete, e.tag} {
+		if err := change(edit); err != nil {
 			return done, err
 		}
-		if based != 0 && based != done.Generation {
-			return done, &fleet.Error{Code: fleet.CodePrecondition,
-				Message: fmt.Sprintf("templates or tags were changed since generation %d: it is %d now", based, done.Generation),
-				Hint:    "Plan again, and apply that plan."}
-		}
-		e := editing{tx: t, cause: edit.Cause()}
-		for _, change := range []func(fleet.Edit) error{e.add, e.replace, e.delete, e.tag} {
-			if err := change(edit); err != nil {
-				return done, err
-			}
-		}
-		if e.generation != 0 {
-			done.Generation = e.generation
-		}
-		done.New = e.created
-		return done, nil
-	})
+	}
+	if e.generation != 0 {
+		done.Generation = e.generation
+	}
+	done.New = e.created
+	return done, nil
 }
 
 // editing is an edit while it is made.
@@ -90,6 +96,9 @@ func (e *editing) replace(edit fleet.Edit) error {
 		if sameTemplate(*current, v) {
 			continue
 		}
+		if err := e.mayChangeTemplates(v.ID); err != nil {
+			return err
+		}
 		if err := e.inGeneration(func(now int64) error { return e.rememberAt(now, v, false) }); err != nil {
 			return err
 		}
@@ -100,6 +109,9 @@ func (e *editing) replace(edit fleet.Edit) error {
 func (e *editing) delete(edit fleet.Edit) error {
 	for _, id := range edit.Deleted {
 		if _, err := e.checkedTemplate(id, nil); err != nil {
+			return err
+		}
+		if err := e.mayChangeTemplates(id); err != nil {
 			return err
 		}
 		if err := e.inGeneration(func(now int64) error { return e.dropTemplate(id, now) }); err != nil {
@@ -143,6 +155,11 @@ func (e *editing) set(c tagging) error {
 	before, err := e.tagsOf(c.of, c.id)
 	if err != nil || slices.Contains(before, c.tag) == c.carried {
 		return err
+	}
+	if id, isTemplate := c.id.(int64); isTemplate {
+		if err := e.mayChangeTemplates(id); err != nil {
+			return err
+		}
 	}
 	return e.inGeneration(func(now int64) error {
 		_, err := e.setTag(c, before, now)

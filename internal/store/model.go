@@ -20,6 +20,8 @@ type contents struct {
 	restored   *fleet.Restored // nil: a person resumed since, or nothing was restored
 	devices    map[fleet.DeviceID]*fleet.Registered
 	templates  map[int64]*fleet.TaggedTemplate
+	origins    map[int64]fleet.Origin
+	sources    map[string]fleet.Source
 }
 
 // device changes one device, if it is there.
@@ -111,8 +113,8 @@ func newView(c contents) *view {
 	registry := &fleet.Registry{
 		Generation: c.generation, Mode: c.mode,
 		TagModes: maps.Clone(c.tagModes), Roots: maps.Clone(c.roots), Protected: maps.Clone(c.protected),
-		Devices:   maps.Clone(c.devices),
-		Restored:  c.restored,
+		Devices:  maps.Clone(c.devices),
+		Restored: c.restored, Origins: c.origins, Sources: c.sources,
 		Templates: make([]fleet.TaggedTemplate, 0, len(c.templates)),
 	}
 	for _, t := range c.templates {
@@ -135,9 +137,10 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 		mode: fleet.ModeOn, tagModes: map[fleet.Tag]fleet.Mode{}, roots: map[fleet.Tag][]string{},
 		protected: map[fleet.Tag]bool{},
 		devices:   map[fleet.DeviceID]*fleet.Registered{}, templates: map[int64]*fleet.TaggedTemplate{},
+		origins: map[int64]fleet.Origin{}, sources: map[string]fleet.Source{},
 	}
 	for _, read := range []func(context.Context, querier, *contents) error{
-		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadProtected, s.loadGeneration,
+		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadProtected, s.loadGeneration, s.loadSources,
 	} {
 		if err := read(ctx, q, &c); err != nil {
 			return contents{}, err

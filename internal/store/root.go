@@ -29,27 +29,32 @@ func (s *Store) PutFolderRoots(ctx context.Context, tag fleet.Tag, roots []strin
 		if err := ask(check, &was); err != nil || slices.Equal(was, sorted) {
 			return sorted, err
 		}
-		if err := t.exec(`DELETE FROM folder_roots WHERE tag = $1`, string(tag)); err != nil {
-			return nil, err
-		}
-		for _, path := range sorted {
-			if err := t.exec(`INSERT INTO folder_roots (tag, path) VALUES ($1, $2)`, string(tag), path); err != nil {
-				return nil, err
-			}
-		}
-		what := "fleet.folderRoots"
-		if tag != "" {
-			what = "tag.folderRoots"
-		}
-		t.record(what, string(tag), strings.Join(sorted, ", "))
-		t.effects.committed.Roots = true
-		t.register(func(c *contents) {
-			if c.roots[tag] = sorted; len(sorted) == 0 {
-				delete(c.roots, tag)
-			}
-		})
-		return sorted, nil
+		return sorted, t.putFolderRoots(tag, sorted)
 	})
+}
+
+// putFolderRoots replaces the folder roots of a tag by others, which were parsed.
+func (t *tx) putFolderRoots(tag fleet.Tag, roots []string) error {
+	if err := t.exec(`DELETE FROM folder_roots WHERE tag = $1`, string(tag)); err != nil {
+		return err
+	}
+	for _, path := range roots {
+		if err := t.exec(`INSERT INTO folder_roots (tag, path) VALUES ($1, $2)`, string(tag), path); err != nil {
+			return err
+		}
+	}
+	what := "fleet.folderRoots"
+	if tag != "" {
+		what = "tag.folderRoots"
+	}
+	t.record(what, string(tag), strings.Join(roots, ", "))
+	t.effects.committed.Roots = true
+	t.register(func(c *contents) {
+		if c.roots[tag] = roots; len(roots) == 0 {
+			delete(c.roots, tag)
+		}
+	})
+	return nil
 }
 
 func (t *tx) folderRoots(tag fleet.Tag) ([]string, error) {

@@ -89,6 +89,11 @@ func (t *tx) changeTag(c tagging, check func(*[]fleet.Tag) error) ([]fleet.Tag, 
 	if slices.Contains(before, c.tag) == c.carried {
 		return before, nil
 	}
+	if id, isTemplate := c.id.(int64); isTemplate {
+		if err := t.mayChangeTemplates(id); err != nil {
+			return nil, err
+		}
+	}
 	generation, err := t.generation(c.cause())
 	if err != nil {
 		return nil, err
@@ -177,6 +182,13 @@ func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current
 		if err := t.mayDeleteTag(tag); err != nil {
 			return nil, err
 		}
+		carriers, err := t.templatesWith(tag)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.mayChangeTemplates(carriers...); err != nil {
+			return nil, err
+		}
 		generation, err := t.generation(fmt.Sprintf("tag deleted: %q", tag))
 		if err != nil {
 			return nil, err
@@ -187,6 +199,12 @@ func (s *Store) DeleteTag(ctx context.Context, tag fleet.Tag, check func(current
 		t.record("tag.delete", string(tag), "")
 		return dropTag(all, tag), nil
 	})
+}
+
+func (t *tx) templatesWith(tag fleet.Tag) ([]int64, error) {
+	return collect(t.ctx, t.session, func(row scanner) (id int64, err error) {
+		return id, row.Scan(&id)
+	}, `SELECT template_id FROM template_tags WHERE tag = $1`, string(tag))
 }
 
 func (t *tx) allTags() ([]fleet.Tag, error) {

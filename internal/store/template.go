@@ -66,6 +66,9 @@ func (s *Store) PutTemplate(ctx context.Context, template fleet.Template,
 		if err != nil || sameTemplate(*current, v) {
 			return v, err
 		}
+		if err := t.mayChangeTemplates(v.ID); err != nil {
+			return v, err
+		}
 		return v, t.remember(v, "changed", false)
 	})
 }
@@ -115,6 +118,9 @@ func (s *Store) DeleteTemplate(ctx context.Context, id int64, check func(current
 	_, err := write(ctx, s, "delete template", func(t *tx) (none struct{}, err error) {
 		current, err := t.checkedTemplate(id, check)
 		if err != nil {
+			return none, err
+		}
+		if err := t.mayChangeTemplates(id); err != nil {
 			return none, err
 		}
 		subject := strconv.FormatInt(id, 10)

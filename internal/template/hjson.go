@@ -43,6 +43,8 @@ type hjsonReader struct {
 	secrets []secretUse
 	seek    *sought // nil: nothing
 	places  *places // nil: they are not noted
+	// It is no template: neither its values nor the names of its objects are counted.
+	unbounded bool
 	// The last text without quotes that ends in a bracket or comma: the usual reason why brackets do not match.
 	greedy string
 }
@@ -104,7 +106,7 @@ func (r *hjsonReader) value() (stconfig.Value, *fault) {
 	if err := r.white(); err != nil {
 		return stconfig.Value{}, err
 	}
-	if r.values++; r.values > DefaultValues {
+	if r.values++; r.values > DefaultValues && !r.unbounded {
 		return stconfig.Value{}, r.stop(fmt.Sprintf("the template holds more than %d values", DefaultValues),
 			"Split it, or make the value with a Starlark program.")
 	}
@@ -180,7 +182,7 @@ func (r *hjsonReader) object(open int, braces bool) (stconfig.Value, *fault) {
 			}
 			return stconfig.Obj(members...), nil
 		}
-		if len(members) == MaxNames {
+		if len(members) == MaxNames && !r.unbounded {
 			return stconfig.Value{}, r.stop(tooManyNames, "")
 		}
 		start := r.at

@@ -87,6 +87,10 @@ func checkText(text string) error {
 		return &fleet.Error{Code: fleet.CodeTooLarge, Message: "a template has at most 1 MiB of text",
 			Details: []fleet.Detail{{Field: "template", Message: "too long"}}}
 	}
+	return checkCharacters(text)
+}
+
+func checkCharacters(text string) error {
 	for i, r := range text {
 		if r == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,7 +29,14 @@ func TestMain(m *testing.M) {
 // The labels of the daemons that scripts find.
 var labels = []string{"laptop", "office"}
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata") }
+
+// Files are planned against everything that there is: scripts about them have a server of their own.
+func TestScriptsOfFiles(t *testing.T) { runScripts(t, "testdata/files") }
+
+// runScripts runs the scripts of a folder against a server with the daemons.
+func runScripts(t *testing.T, dir string) {
+	t.Parallel()
 	muster := server.Start(t, server.Options{Mode: fleet.ModeOn})
 	farm, err := stsim.New(stsim.Options{Count: len(labels), Folders: 1, Quiet: true, Network: 87, Seed: 7})
 	if err == nil {
@@ -38,6 +46,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = farm.Close() })
+	ids := map[string]string{}
 	for i, label := range labels {
 		d := farm.Daemon(i)
 		key, address, port := d.APIKey(), d.Host(), int64(d.Port())
@@ -45,12 +54,16 @@ func TestScripts(t *testing.T) {
 			api.PutDevice{APIKey: &key, APIAddress: &address, APIPort: &port, Label: &label}); err != nil {
 			t.Fatal(err)
 		}
+		ids[label] = string(d.ID())
 		muster.WaitConnection(d.ID(), fleet.Online)
 	}
-	testscript.Run(t, testscript.Params{Dir: "testdata", UpdateScripts: *update, Setup: func(env *testscript.Env) error {
+	testscript.Run(t, testscript.Params{Dir: dir, UpdateScripts: *update, Setup: func(env *testscript.Env) error {
 		env.Setenv("MUSTER_SERVER", muster.URL)
 		env.Setenv("MUSTER_TOKEN", muster.Token)
 		env.Setenv("HOME", env.WorkDir)
+		for label, id := range ids {
+			env.Setenv(strings.ToUpper(label), id)
+		}
 		return nil
 	}})
 }

@@ -1,0 +1,152 @@
+package api
+
+import "encoding/json"
+
+// Fleet is a fleet as files say it: what devices are called, tagged and set to, and all templates. It holds no secret.
+type Fleet struct {
+	Generation  int64                    `json:"generation" doc:"Of the templates and tags"`
+	FolderRoots []string                 `json:"folderRoots" nullable:"false"`
+	Devices     map[string]FleetDevice   `json:"devices" nullable:"false" doc:"By device ID"`
+	Tags        map[string]FleetTag      `json:"tags" nullable:"false" doc:"Those with settings of their own"`
+	Templates   map[string]FleetTemplate `json:"templates" nullable:"false" doc:"By the name of their file, without its ending"`
+	Sources     map[string]FleetSource   `json:"sources" nullable:"false" doc:"By name"`
+}
+
+// FleetDevice is a device in it.
+type FleetDevice struct {
+	Label    string        `json:"label"`
+	Tags     []string      `json:"tags" nullable:"false"`
+	Settings FleetSettings `json:"settings"`
+}
+
+// FleetSettings are those settings of a device that files may say; its pin is none of them.
+type FleetSettings struct {
+	Mode       string `json:"mode" enum:"on,observe,paused"`
+	AllowPlain bool   `json:"allowPlain"`
+	Restart    bool   `json:"restart"`
+	Way        string `json:"way" enum:"auto,agent,direct"`
+}
+
+// FleetTag is a tag in it.
+type FleetTag struct {
+	Mode        string   `json:"mode" enum:"on,observe,paused"`
+	FolderRoots []string `json:"folderRoots" nullable:"false"`
+	Protected   bool     `json:"protected"`
+}
+
+// FleetTemplate is a template in it.
+type FleetTemplate struct {
+	ID       int64    `json:"id"`
+	Label    string   `json:"label"`
+	Priority int64    `json:"priority"`
+	Op       string   `json:"op"`
+	Key      string   `json:"key"`
+	Template string   `json:"template"`
+	Tags     []string `json:"tags" nullable:"false"`
+	Source   string   `json:"source" doc:"Where its file came from; blank: it came from none, or from files without a source"`
+}
+
+// FleetSource is a place that files come from.
+type FleetSource struct {
+	ReadOnly   bool        `json:"readOnly" doc:"Its templates are changed by its files alone"`
+	Assertions []Assertion `json:"assertions" nullable:"false" doc:"What every change has to keep true"`
+}
+
+// Assertion says what must be true of the configurations of some devices.
+type Assertion struct {
+	Name                 string                     `json:"name" doc:"What messages call it"`
+	Device               string                     `json:"device,omitempty" doc:"Label or ID of a device; or a tag, or all"`
+	Tag                  string                     `json:"tag,omitempty" doc:"Every device with it"`
+	All                  bool                       `json:"all,omitempty" doc:"Every device"`
+	Expect               map[string]json.RawMessage `json:"expect,omitempty" doc:"The value at each of these keys"`
+	Absent               []string                   `json:"absent,omitempty" nullable:"false" doc:"Keys at which there is nothing"`
+	Count                map[string]int             `json:"count,omitempty" doc:"How many members there are at each of these keys"`
+	Devices              *int                       `json:"devices,omitempty" doc:"How many devices it is about"`
+	NoUnregisteredShares bool                       `json:"noUnregisteredShares,omitempty" doc:"Folders are shared with registered devices alone"`
+}
+
+// BrokenAssertion is an assertion that is not true.
+type BrokenAssertion struct {
+	Name     string `json:"name"`
+	DeviceID string `json:"deviceID" doc:"Blank: it is about how many devices there are"`
+	Label    string `json:"label"`
+	Key      string `json:"key"`
+	Expected string `json:"expected"`
+	Got      string `json:"got"`
+}
+
+// PlanFleet is what files say of a fleet. What is left out stays as it is.
+type PlanFleet struct {
+	Source      string                       `json:"source,omitempty" doc:"Where the files come from: templates that they make are marked with it"`
+	ReadOnly    *bool                        `json:"readOnly,omitempty" doc:"Templates of the source are changed by its files alone"`
+	Prune       bool                         `json:"prune,omitempty" doc:"Delete templates of the source that are not among these"`
+	FolderRoots []string                     `json:"folderRoots,omitzero" nullable:"false"`
+	Devices     map[string]PlanFleetDevice   `json:"devices,omitempty" doc:"By device ID"`
+	Tags        map[string]PlanFleetTag      `json:"tags,omitempty"`
+	Templates   map[string]PlanFleetTemplate `json:"templates,omitempty" doc:"By the name of their file, without its ending"`
+	Assertions  []Assertion                  `json:"assertions,omitzero" nullable:"false" doc:"What must be true of the plan"`
+	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: every later change has to keep them true"`
+}
+
+// PlanFleetDevice is what files say of a registered device.
+type PlanFleetDevice struct {
+	Label    *string            `json:"label,omitempty"`
+	Tags     []string           `json:"tags,omitzero" nullable:"false" doc:"All that it carries"`
+	Settings *PlanFleetSettings `json:"settings,omitempty"`
+}
+
+// PlanFleetSettings are what files say of its settings.
+type PlanFleetSettings struct {
+	Mode       *string `json:"mode,omitempty" enum:"on,observe,paused"`
+	AllowPlain *bool   `json:"allowPlain,omitempty"`
+	Restart    *bool   `json:"restart,omitempty"`
+	Way        *string `json:"way,omitempty" enum:"auto,agent,direct"`
+}
+
+// PlanFleetTag is what files say of the devices with a tag.
+type PlanFleetTag struct {
+	Mode        *string  `json:"mode,omitempty" enum:"on,observe,paused"`
+	FolderRoots []string `json:"folderRoots,omitzero" nullable:"false"`
+	Protected   *bool    `json:"protected,omitempty"`
+}
+
+// PlanFleetTemplate is a template as its file has it.
+type PlanFleetTemplate struct {
+	Label    *string  `json:"label,omitempty"`
+	Priority *int64   `json:"priority,omitempty" default:"0"`
+	Op       *string  `json:"op"`
+	Key      *string  `json:"key"`
+	Template *string  `json:"template"`
+	Tags     []string `json:"tags,omitzero" nullable:"false" doc:"All that it carries; left out, they stay"`
+}
+
+// ApplyFleet is the body of a POST that brings the fleet to what files say.
+type ApplyFleet struct {
+	PlanFleet
+	Digest *string `json:"digest" doc:"Of the plan that was looked at; when the plan is another by now, the answer is 412"`
+}
+
+// FleetPlan is what would become of the fleet with what files say.
+type FleetPlan struct {
+	WhatIfPlan
+	Digest  string            `json:"digest" doc:"Of what would be changed in Muster, and of the generation that it was compared with"`
+	Differs bool              `json:"differs" doc:"Something would be changed in Muster"`
+	Changes []FleetChange     `json:"changes" nullable:"false" doc:"What would be changed in Muster"`
+	Asks    []string          `json:"asks" nullable:"false" doc:"Who would be asked for approval and consent"`
+	Broken  []BrokenAssertion `json:"broken" nullable:"false" doc:"Assertions that would not be true; at most 100. Such a change is refused"`
+}
+
+// FleetChange is one change of what Muster keeps.
+type FleetChange struct {
+	Kind string `json:"kind" enum:"template,device,tag,fleet,source"`
+	Name string `json:"name" doc:"Of the template's file, of the device or its ID, of the tag or the source"`
+	What string `json:"what" enum:"create,change,delete"`
+	Text string `json:"text" doc:"What of it, for a person"`
+}
+
+// AppliedFleet is what became of it.
+type AppliedFleet struct {
+	Generation int64    `json:"generation" doc:"Of the templates and tags as they are now"`
+	Changed    bool     `json:"changed" doc:"Something differed"`
+	Warnings   []string `json:"warnings" nullable:"false"`
+}

@@ -1,0 +1,298 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"muster/api"
+	"muster/internal/auth"
+	"muster/internal/fleet"
+	"muster/internal/plan"
+)
+
+// maxFleetBody is the largest body that says a whole fleet, in bytes.
+const maxFleetBody = 32 << 20
+
+func (s *server) fleetRoutes() []route {
+	const all = Prefix + "/fleet"
+	planned := reflect.TypeFor[api.FleetPlan]()
+	return []route{
+		{method: http.MethodGet, path: all, name: "getFleet",
+			summary: "The fleet as files say it: all templates, and what devices are called, tagged and set to", permission: auth.Read,
+			reply: reflect.TypeFor[api.Fleet](), handle: s.getFleet},
+		{method: http.MethodPost, path: all + "/plan", name: "planFleet",
+			summary: "What would become of the fleet with what files say; changes nothing. Other templates need the role author, " +
+				"other labels and settings of devices the role admin",
+			permission: auth.WriteTags, body: reflect.TypeFor[api.PlanFleet](), reply: planned, volatile: true, conflicts: true,
+			off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.planFleet},
+		{method: http.MethodPost, path: all + "/apply", name: "applyFleet",
+			summary: "Bring the fleet to what files say, all in one generation and one rollout", permission: auth.WriteTags,
+			body: reflect.TypeFor[api.ApplyFleet](), reply: reflect.TypeFor[api.AppliedFleet](), volatile: true, based: true,
+			conflicts: true, off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.applyFleet},
+		{method: http.MethodDelete, path: Prefix + "/sources/{source}", name: "forgetSource",
+			summary: "Give a source of files up: its templates stay, and are changed by everybody who may", permission: auth.WriteSettings,
+			handle: s.forgetSource},
+	}
+}
+
+func (s *server) getFleet(r *request) (reply, error) {
+	registry, err := s.Registry.Registry(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	return s.held(r.Context(), func(context.Context) (reply, error) { return show(wireFleet(registry)) })
+}
+
+func wireFleet(r *fleet.Registry) api.Fleet {
+	out := api.Fleet{Generation: r.Generation, FolderRoots: append([]string{}, r.Roots[""]...),
+		Devices: map[string]api.FleetDevice{}, Tags: map[string]api.FleetTag{}, Templates: map[string]api.FleetTemplate{},
+		Sources: map[string]api.FleetSource{}}
+	for id, d := range r.Devices {
+		set := wireSettings(d.Settings)
+		out.Devices[string(id)] = api.FleetDevice{Label: d.Label, Tags: wireTags(d.Tags),
+			Settings: api.FleetSettings{Mode: set.Mode, AllowPlain: set.AllowPlain, Restart: set.Restart, Way: set.Way}}
+	}
+	set := slices.Concat(slices.Collect(maps.Keys(r.TagModes)), slices.Collect(maps.Keys(r.Roots)),
+		slices.Collect(maps.Keys(r.Protected)))
+	for _, tag := range set {
+		if tag != "" {
+			out.Tags[string(tag)] = api.FleetTag{Mode: string(orOn(r.TagModes[tag])),
+				FolderRoots: append([]string{}, r.Roots[tag]...), Protected: r.Protected[tag]}
+		}
+	}
+	names := r.TemplateNames()
+	for _, t := range r.Templates {
+		out.Templates[names[t.ID]] = api.FleetTemplate{ID: t.ID, Label: t.Label, Priority: t.Priority, Op: string(t.Op),
+			Key: t.Key, Template: t.Text, Tags: wireTags(t.Tags), Source: r.Origins[t.ID].Source}
+	}
+	for name, source := range r.Sources {
+		out.Sources[name] = api.FleetSource{ReadOnly: source.ReadOnly, Assertions: wireAssertions(source.Tests)}
+	}
+	return out
+}
+
+func wireAssertions(all []fleet.Assertion) []api.Assertion {
+	out := make([]api.Assertion, len(all))
+	for i, a := range all {
+		out[i] = api.Assertion(a)
+	}
+	return out
+}
+
+// adjusting is what a body with files asks for, compared with the registry.
+type adjusting struct {
+	now, then *fleet.Registry
+	ids       []int64 // that stand for new templates
+	fleet.Adjustment
+	tests  []fleet.Assertion
+	digest string
+}
+
+// adjustmentFor reads a body, and checks what the caller may do of it.
+func (s *server) adjustmentFor(r *request, body api.PlanFleet) (x adjusting, err error) {
+	if !r.who.Scope.Whole() {
+		return x, outOfScope("files are for the whole fleet, and this token is for " + scopeName(r.who.Scope) + " only")
+	}
+	declared, err := declaredFrom(body)
+	if err != nil {
+		return x, err
+	}
+	if x.now, err = s.wholeRegistry(r.Context()); err != nil {
+		return x, err
+	}
+	if x.Adjustment, err = x.now.Adjustment(declared); err != nil {
+		return x, err
+	}
+	for _, one := range body.Assertions {
+		x.tests = append(x.tests, fleet.Assertion(one))
+	}
+	if err := r.mayAdjust(x.Adjustment); err != nil {
+		return x, err
+	}
+	if x.digest, err = digestOf(x.now.Generation, x.Adjustment); err != nil {
+		return x, err
+	}
+	if err := s.checkTemplates(r, x); err != nil {
+		return x, err
+	}
+	if err := x.Edit.Check(); err != nil {
+		return x, err
+	}
+	x.then, x.ids, err = x.now.Adjusted(x.Adjustment)
+	return x, err
+}
+
+// digestOf names what is to be changed in Muster, and the generation that it was compared with.
+func digestOf(generation int64, a fleet.Adjustment) (string, error) {
+	text, err := encode(struct {
+		Generation int64
+		fleet.Adjustment
+	}{generation, a})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// mayAdjust checks that the caller may make each kind of change in it.
+func (r *request) mayAdjust(a fleet.Adjustment) error {
+	for _, part := range []struct {
+		changes    bool
+		permission auth.Permission
+		what       string
+	}{
+		{len(a.Edit.New)+len(a.Edit.Changed)+len(a.Edit.Deleted) > 0 || a.Adopts() || a.Kept != nil, auth.WriteTemplates,
+			"may not change templates"},
+		{len(a.Labels) > 0, auth.WriteDevices, "may not change the labels of devices"},
+		{len(a.Settings)+len(a.Modes)+len(a.Roots)+len(a.Protect) > 0, auth.WriteSettings,
+			"may not change settings of devices and tags"},
+	} {
+		if part.changes && !r.who.May(part.permission) {
+			return roleMissing(r.who, part.permission, part.what)
+		}
+	}
+	return nil
+}
+
+// checkTemplates checks new and changed templates, and notes what they read and who saves them.
+func (s *server) checkTemplates(r *request, x adjusting) (err error) {
+	names := x.now.TemplateNames()
+	check := func(t *fleet.Template, name string) error {
+		t.SavedBy, t.SavedRole = fleet.ActorOf(r.Context()), fleet.RoleOf(r.Context())
+		if t.ID != 0 {
+			at := slices.IndexFunc(x.now.Templates, func(u fleet.TaggedTemplate) bool { return u.ID == t.ID })
+			*t = t.SavedOver(x.now.Templates[at].Template)
+		}
+		t.Reads, err = s.Checker.CheckTemplate(r.Context(), *t)
+		return inside("templates."+name, err)
+	}
+	for i := range x.Edit.New {
+		if err := check(&x.Edit.New[i].Template, x.NewNames[i]); err != nil {
+			return err
+		}
+	}
+	for i := range x.Edit.Changed {
+		if err := check(&x.Edit.Changed[i], names[x.Edit.Changed[i].ID]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *server) planFleet(r *request) (reply, error) {
+	body, err := decode[api.PlanFleet](r)
+	if err != nil {
+		return reply{}, err
+	}
+	x, err := s.adjustmentFor(r, body)
+	if err != nil {
+		return reply{}, err
+	}
+	return s.planned(r, func(ctx context.Context) (reply, error) {
+		out, err := s.fleetPlan(ctx, x)
+		if err != nil {
+			return reply{}, err
+		}
+		return show(out)
+	})
+}
+
+func (s *server) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan, err error) {
+	inside, err := s.insideOf(ctx)
+	if err != nil {
+		return out, err
+	}
+	sum := summing{
+		registry: x.then, inside: inside, folders: map[string]int{}, keys: map[string]int{},
+		out: api.WhatIfPlan{Generation: x.now.Generation, NewTemplates: append([]int64{}, x.ids...),
+			Devices: []api.DeviceEffect{}, Warnings: s.warningsOf(ctx, x.Edit), Approval: s.approvalFor(ctx, x.now, x.then)},
+	}
+	asks := consenters{}
+	if !x.Nothing() {
+		err = s.WhatIf.WhatIf(ctx, x.now, x.then, func(effect plan.Effect) {
+			sum.add(effect)
+			asks.add(effect)
+		})
+	}
+	if err != nil {
+		return out, err
+	}
+	broken, err := s.brokenIn(ctx, x.then, x.tests)
+	if err != nil {
+		return out, err
+	}
+	out = api.FleetPlan{WhatIfPlan: sum.finished(), Digest: x.digest, Differs: !x.Nothing(), Changes: x.wire(),
+		Asks: asks.texts(sum.out.Approval), Broken: wireBroken(broken, x.then)}
+	return out, nil
+}
+
+// consenters counts whom held changes ask.
+type consenters struct{ admins, operators int }
+
+func (a *consenters) add(effect plan.Effect) {
+	for _, change := range effect.Brings {
+		switch {
+		case change.Class != plan.Held:
+		case removes(change):
+			a.operators++
+		default:
+			a.admins++
+		}
+	}
+}
+
+func (a *consenters) texts(approval string) []string {
+	texts := []string{}
+	if approval != "" {
+		texts = append(texts, "an admin approves the rollout: "+approval)
+	}
+	if a.admins > 0 {
+		texts = append(texts, fmt.Sprintf("an admin consents to held changes: %d", a.admins))
+	}
+	if a.operators > 0 {
+		texts = append(texts, fmt.Sprintf("an operator consents to removals of folders and devices: %d", a.operators))
+	}
+	return texts
+}
+
+func (s *server) applyFleet(r *request) (reply, error) {
+	body, err := decode[api.ApplyFleet](r)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := missing(map[string]bool{"digest": body.Digest == nil}); err != nil {
+		return reply{}, err
+	}
+	x, err := s.adjustmentFor(r, body.PlanFleet)
+	if err != nil {
+		return reply{}, err
+	}
+	if x.digest != *body.Digest {
+		return reply{}, &fleet.Error{Code: fleet.CodePrecondition,
+			Message: "the plan is another by now: files, templates, tags or settings were changed since it was made",
+			Hint:    "Plan again, look at that plan, and apply it."}
+	}
+	broken, err := s.brokenIn(r.Context(), x.then, x.tests)
+	if err != nil {
+		return reply{}, err
+	}
+	if len(broken) > 0 {
+		return reply{}, brokenError(broken, x.then)
+	}
+	if x.Nothing() {
+		return show(api.AppliedFleet{Generation: x.now.Generation, Warnings: []string{}})
+	}
+	done, err := s.Edits.ApplyAdjustment(r.Context(), x.Adjustment, x.now.Generation)
+	if err != nil {
+		return reply{}, err
+	}
+	return show(api.AppliedFleet{Generation: done.Generation, Changed: true, Warnings: s.warningsOf(r.Context(), x.Edit)})
+}
+
+func (s *server) forgetSource(r *request) (reply, error) {
+	return nothing(s.Edits.ForgetSource(r.Context(), r.segment("source")))
+}

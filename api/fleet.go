@@ -49,7 +49,7 @@ type FleetTemplate struct {
 // FleetSource is a place that files come from.
 type FleetSource struct {
 	ReadOnly   bool        `json:"readOnly" doc:"Its templates are changed by its files alone"`
-	Assertions []Assertion `json:"assertions" nullable:"false" doc:"What every change has to keep true"`
+	Assertions []Assertion `json:"assertions" nullable:"false" doc:"What has to be true after a change by files"`
 }
 
 // Assertion says what must be true of the configurations of some devices.
@@ -85,7 +85,7 @@ type PlanFleet struct {
 	Tags        map[string]PlanFleetTag      `json:"tags,omitempty"`
 	Templates   map[string]PlanFleetTemplate `json:"templates,omitempty" doc:"By the name of their file, without its ending"`
 	Assertions  []Assertion                  `json:"assertions,omitzero" nullable:"false" doc:"What must be true of the plan"`
-	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: every later change has to keep them true"`
+	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: they are checked whenever files of the source are planned or applied"`
 }
 
 // PlanFleetDevice is what files say of a registered device.

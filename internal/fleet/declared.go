@@ -56,7 +56,7 @@ type Origin struct {
 // Source is where files come from: a repository, as a rule.
 type Source struct {
 	ReadOnly bool        // its templates are changed by its files alone
-	Tests    []Assertion // that every change has to keep true
+	Tests    []Assertion // that changes by files of the source have to keep true
 }
 
 // TemplateNames are the names that templates have as files, by ID. A template that came from a file keeps its name.

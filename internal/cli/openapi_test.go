@@ -53,7 +53,7 @@ var commandFor = map[string]string{
 	"restartDevice": "device restart", "rescanDevice": "device rescan", "pauseDevice": "device pause",
 	"resumeDevice": "device resume", "upgradeDevice": "device upgrade", "restartTag": "tag restart",
 	"rescanTag": "tag rescan", "pauseTag": "tag pause", "resumeTag": "tag resume", "upgradeTag": "tag upgrade",
-	"listActions": "action list", "getAction": "action show", "healthz": "doctor",
+	"listActions": "action list", "getAction": "action show", "healthz": "doctor", "readyz": "ready",
 }
 
 // leftOut are the operations without a command, and why.
@@ -65,7 +65,8 @@ var leftOut = map[string]string{
 	"getHistory":           "curves are for the console",
 	"getMetrics":           "it is for Prometheus",
 	"getLogin":             "it tells the console how people log in",
-	"readyz":               "it is for load balancers; muster doctor asks for health and parts",
+	"listFolderShares":     "the console shows who shares what; folder get has each device's state",
+	"getFolderMatrix":      "a matrix is for the console",
 	"getOpenAPI":           "it is for programs that make clients",
 }
 

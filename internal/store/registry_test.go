@@ -42,6 +42,7 @@ func (r *reference) registry() *fleet.Registry {
 		return append([]fleet.Tag{}, slices.Sorted(maps.Keys(set))...)
 	}
 	want := &fleet.Registry{
+		Origins: map[int64]fleet.Origin{}, Sources: map[string]fleet.Source{},
 		Generation: r.generation, Mode: r.mode, TagModes: maps.Clone(r.tagModes), Roots: maps.Clone(r.roots),
 		Protected: maps.Clone(r.protected), Devices: map[fleet.DeviceID]*fleet.Registered{},
 		Templates: []fleet.TaggedTemplate{},

@@ -112,6 +112,7 @@ soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test -p 1 -timeout 0 -count 1 $(SCALE)
 	go test -timeout 0 -count 1 ./test/model -rapid.checks=50000
 	go test $(RACE) -timeout 0 -count 1 ./test/model -rapid.checks=1000
+	cd web && MEASURE_MINUTES=10 npm run --silent measure
 
 fuzz: ## run every fuzz target for a minute
 	@for dir in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
@@ -121,6 +122,7 @@ fuzz: ## run every fuzz target for a minute
 
 bench: need-test build ## print ratios against yardsticks measured in the same run
 	go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./test/bench/...
+	cd web && npm run --silent measure
 
 release: ## check dependencies and history, and build dist/ reproducibly; takes minutes
 	tools/release $(VERSION)

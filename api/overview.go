@@ -79,3 +79,23 @@ type Impairment struct {
 	Reason   string `json:"reason"`
 	Next     string `json:"next" doc:"What can be done"`
 }
+
+// FolderOverview is one folder with the numbers of the devices that have it in their current configuration.
+type FolderOverview struct {
+	Folder      string `json:"folder" doc:"ID of the folder"`
+	Label       string `json:"label" doc:"The label that most devices use"`
+	Devices     int    `json:"devices"`
+	InSync      int    `json:"inSync" doc:"Devices that lack nothing of it"`
+	OutOfSync   int    `json:"outOfSync"`
+	InError     int    `json:"inError"`
+	Unknown     int    `json:"unknown" doc:"Devices that are not online, or whose daemon did not tell yet"`
+	GlobalBytes int64  `json:"globalBytes" doc:"The most that one device knows of"`
+	NeedBytes   int64  `json:"needBytes" doc:"What the devices lack, in all"`
+}
+
+// TagOverview is one tag with what carries it.
+type TagOverview struct {
+	Tag       string  `json:"tag"`
+	Devices   int     `json:"devices" doc:"How many devices carry it"`
+	Templates []int64 `json:"templates" nullable:"false" doc:"IDs, in the order in which they apply"`
+}

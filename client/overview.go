@@ -21,3 +21,18 @@ func (c *Client) History(ctx context.Context, span string) (api.History, error) 
 func (c *Client) Stops(ctx context.Context, l List) ([]api.ModeStop, error) {
 	return list[api.ModeStop](ctx, c, path("stops"), l)
 }
+
+// FolderOverviews are all folders with the numbers of their devices.
+func (c *Client) FolderOverviews(ctx context.Context) ([]api.FolderOverview, error) {
+	return get[[]api.FolderOverview](ctx, c, path("overview", "folders"))
+}
+
+// TagOverviews are all tags with what carries them.
+func (c *Client) TagOverviews(ctx context.Context) ([]api.TagOverview, error) {
+	return get[[]api.TagOverview](ctx, c, path("overview", "tags"))
+}
+
+// DeviceFolders is what a daemon last said about each of its folders.
+func (c *Client) DeviceFolders(ctx context.Context, deviceID string) ([]api.FolderEvent, error) {
+	return get[[]api.FolderEvent](ctx, c, path("devices", deviceID, "folders"))
+}

@@ -63,10 +63,13 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	"upgradeTag": func(c *client.Client, ctx context.Context) {
 		_, _ = c.ActOnTag(ctx, "t", fleet.ActionOrder{Action: fleet.ActionUpgrade})
 	},
-	"listActions":     func(c *client.Client, ctx context.Context) { _, _ = c.Actions(ctx, client.List{}) },
-	"getAction":       func(c *client.Client, ctx context.Context) { _, _ = c.Action(ctx, 1) },
-	"applyDevicePlan": func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },
-	"listConsents":    func(c *client.Client, ctx context.Context) { _, _ = c.Consents(ctx) },
+	"listActions":         func(c *client.Client, ctx context.Context) { _, _ = c.Actions(ctx, client.List{}) },
+	"getAction":           func(c *client.Client, ctx context.Context) { _, _ = c.Action(ctx, 1) },
+	"applyDevicePlan":     func(c *client.Client, ctx context.Context) { _, _ = c.ApplyPlan(ctx, "x", api.ApplyPlan{}) },
+	"listDeviceFolders":   func(c *client.Client, ctx context.Context) { _, _ = c.DeviceFolders(ctx, "x") },
+	"listFolderOverviews": func(c *client.Client, ctx context.Context) { _, _ = c.FolderOverviews(ctx) },
+	"listTagOverviews":    func(c *client.Client, ctx context.Context) { _, _ = c.TagOverviews(ctx) },
+	"listConsents":        func(c *client.Client, ctx context.Context) { _, _ = c.Consents(ctx) },
 	"answerConsents": func(c *client.Client, ctx context.Context) {
 		_,
 			_ = c.AnswerConsents(ctx, api.AnswerConsents{})

@@ -361,19 +361,41 @@ func wireRow(device *fleet.Registered, state fleet.State, s *fleet.Snapshot) api
 func foldersOf(s *fleet.Snapshot) (counts api.InventoryFolders) {
 	counts.All = len(s.Folders)
 	for _, f := range s.Folders {
-		summary, known := s.Summaries[f.Folder]
-		switch {
-		case !known || s.Connection != fleet.Online: // unknown is a state of its own, never shown as good
+		switch standingOf(s, f.Folder) {
+		case folderUnknown:
 			counts.Unknown++
-		case summary.InError():
+		case folderInError:
 			counts.InError++
-		case summary.Lacks():
+		case folderOutOfSync:
 			counts.OutOfSync++
-		default:
+		case folderInSync:
 			counts.InSync++
 		}
 	}
 	return counts
+}
+
+// folderStanding is how a folder is on one device.
+type folderStanding int
+
+const (
+	folderUnknown folderStanding = iota // unknown is a state of its own, never shown as good
+	folderInError
+	folderOutOfSync
+	folderInSync
+)
+
+func standingOf(s *fleet.Snapshot, folder string) folderStanding {
+	summary, known := s.Summaries[folder]
+	switch {
+	case !known || s.Connection != fleet.Online:
+		return folderUnknown
+	case summary.InError():
+		return folderInError
+	case summary.Lacks():
+		return folderOutOfSync
+	}
+	return folderInSync
 }
 
 // inventoryAnswer is what a query gives. It is immutable.

@@ -33,7 +33,8 @@ var reaches = map[string]reach{
 	"getRevision": byDevice, "compareRevisions": byDevice, "restoreRevision": byDevice, "getDeviceSettings": byDevice,
 	"putDeviceSettings": byDevice, "getDeviceWhy": byDevice, "listDeviceTemplates": byDevice,
 	"restartDevice": byDevice, "rescanDevice": byDevice, "pauseDevice": byDevice, "resumeDevice": byDevice,
-	"upgradeDevice": byDevice,
+	"upgradeDevice":     byDevice,
+	"listDeviceFolders": byDevice,
 
 	"listDevices": byView, "listStates": byView, "listTags": byView, "listTagDevices": byView, "getTagSettings": byView,
 	"getTagProtection": byView, "listConsents": byView, "answerConsents": byView, "listGivenConsents": byView,
@@ -43,6 +44,7 @@ var reaches = map[string]reach{
 	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "applyChanges": byView, "listWaiting": byView,
 	"restartTag": byView, "rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,
 	"listActions": byView, "getAction": byView,
+	"listFolderOverviews": byView, "listTagOverviews": byView,
 
 	"listFolderShares": byView, "getFolderMatrix": byView,
 

@@ -39,6 +39,7 @@ func TestAListThatAnAdminHadReadBeforeReachedAScopedToken(t *testing.T) {
 	w := newRoomy(t)
 	for _, path := range []string{"/devices", "/states", "/tags", "/folders", "/pending", "/rollouts",
 		"/consents", "/consents/given", "/stops", "/overview", "/inventory", "/waiting", "/audit", "/folders/both",
+		"/overview/folders", "/overview/tags",
 		"/devices?q=" + hidden,
 		"/states?tag=out-" + hidden, "/folders?q=" + hidden, "/tags/out-" + hidden + "/devices"} {
 		for _, role := range []fleet.Role{fleet.RoleAdmin, fleet.RoleOperator} {
@@ -60,7 +61,8 @@ func TestAListThatAnAdminHadReadBeforeReachedAScopedToken(t *testing.T) {
 func TestAnETagToldThatADeviceOutsideChanged(t *testing.T) {
 	w := newRoomy(t)
 	for _, path := range []string{"/devices", "/states", "/inventory", "/waiting", "/folders", "/overview",
-		"/tags/in/devices"} {
+		"/tags/in/devices",
+		"/overview/folders", "/overview/tags"} {
 		get := call{method: http.MethodGet, path: Prefix + path}
 		_, whole, _ := w.ask(get)
 		get.token, get.header = w.scoped[fleet.RoleViewer], http.Header{"If-None-Match": {whole.Get("ETag")}}

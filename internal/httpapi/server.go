@@ -168,7 +168,7 @@ func (s *server) allRoutes() []route {
 		s.sessionRoutes,
 		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes, s.enrollmentRoutes,
 		s.pendingRoutes, s.actionRoutes, s.inventoryRoutes, s.waitingRoutes,
-		s.overviewRoutes, s.historyRoutes, s.stopRoutes, s.metricRoutes,
+		s.overviewRoutes, s.rollupRoutes, s.historyRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,
 	} {
 		all = append(all, of()...)

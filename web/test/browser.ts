@@ -1,3 +1,4 @@
+import axe from "axe-core";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { type Muster, password } from "./muster";
 
@@ -19,11 +20,45 @@ export function launch(): Promise<Browser> {
   });
 }
 
-/** logIn fills in the form of the console. */
-export async function logIn(page: Page, muster: Muster, name: string, path = ""): Promise<void> {
-  await page.goto(`${muster.url}/ui/${path}`);
+/** logIn fills in the form of the console; root is another address than the server's own. */
+export async function logIn(page: Page, muster: Muster, name: string, path = "", root = muster.url): Promise<void> {
+  await page.goto(`${root}/ui/${path}`);
   await page.locator("input[name=userid]").fill(name);
   await page.locator("input[name=password]").fill(password);
   await page.getByRole("button", { name: "Log in", exact: true }).click();
   await page.locator("#main").waitFor();
+}
+
+/** settle waits until a page shows what it has, and reads nothing any more. */
+export async function settle(page: Page): Promise<void> {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
+}
+
+/** serious are the faults of accessibility that people stumble over; of colours alone where only those can differ. */
+export async function serious(page: Page, only: "all" | "colours" = "all"): Promise<string[]> {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
+  const found = await page.evaluate(
+    (rules) => window.axe.run(document, { resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) }),
+    only === "colours" ? ["color-contrast"] : undefined,
+  );
+  return found.violations
+    .filter((one) => one.impact === "serious" || one.impact === "critical")
+    .map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
+}
+
+/** tabTo presses Tab until the element with the focus has this accessible name. */
+export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const wanted = page.getByRole("button", { name }).or(page.getByRole("link", { name })).or(page.getByLabel(name));
+  for (let pressed = 0; pressed < 120; pressed++) {
+    if (await wanted.evaluateAll((all) => all.includes(document.activeElement as HTMLElement))) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab never came to ${String(name)}`);
+}
+
+declare global {
+  interface Window {
+    axe: typeof axe;
+  }
 }

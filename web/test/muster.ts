@@ -5,25 +5,23 @@ import { join } from "node:path";
 
 export const password = "correct horse battery";
 
-/** Muster is a server with simulated daemons, as `make build` built it. */
+/** Muster is a server, as `make build` built it; with --demo it has simulated daemons. */
 export class Muster {
   private constructor(
     readonly url: string,
     readonly token: string,
     private readonly home: string,
-    private readonly process: ChildProcess,
+    private readonly args: string[],
+    private process: ChildProcess,
   ) {}
 
   static async start(...args: string[]): Promise<Muster> {
     const home = mkdtempSync(join(tmpdir(), "muster-console-"));
     const folder = join(home, "muster");
-    const { url, process } = await run([
-      "serve",
-      ...["--home", folder, "--listen", "127.0.0.1:0", "--discovery-server", "none", "--soak", "1s"],
-      ...args,
-    ]);
+    const all = ["serve", "--home", folder, "--discovery-server", "none", "--soak", "1s", ...args];
+    const { url, process } = await run([...all, "--listen", "127.0.0.1:0"]);
     const token = readFileSync(join(folder, "admin-token"), "utf8").trim();
-    return new Muster(url, token, home, process);
+    return new Muster(url, token, home, all, process);
   }
 
   /** call sends a request as the administrator's token. */
@@ -42,21 +40,21 @@ export class Muster {
     await this.call("POST", "/users", { name, role, password });
   }
 
-  /** until waits for a condition of the API. */
-  async until(what: string, holds: () => Promise<boolean>, limit = 60_000): Promise<void> {
-    const end = Date.now() + limit;
-    while (!(await holds())) {
-      if (Date.now() > end) throw new Error(`it did not come to this: ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
-
-  async stop(): Promise<void> {
+  /** halt ends the process; again starts another one over the same home, at the same address. */
+  async halt(): Promise<void> {
     await new Promise<void>((resolve) => {
-      if (this.process.exitCode !== null) return resolve();
+      if (this.process.exitCode !== null || this.process.signalCode !== null) return resolve();
       this.process.once("exit", () => resolve());
       this.process.kill("SIGTERM");
     });
+  }
+
+  async again(): Promise<void> {
+    this.process = (await run([...this.args, "--listen", new URL(this.url).host])).process;
+  }
+
+  async stop(): Promise<void> {
+    await this.halt();
     rmSync(this.home, { recursive: true, force: true });
   }
 }

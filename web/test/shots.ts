@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, test } from "vitest";
 import { launch, logIn } from "./browser";
 import { Muster } from "./muster";
+import { until } from "./until";
 
 // Screenshots of every page, to be looked at: light and dark, wide and narrow.
 const folder = new URL("../shots/", import.meta.url).pathname;
@@ -16,7 +17,7 @@ beforeAll(async () => {
   [muster, browser] = await Promise.all([Muster.start("--demo", "30"), launch()]);
   await muster.user("anna", "admin");
   const fleet = await muster.call<{ devices: { deviceID: string }[] }>("GET", "/inventory");
-  await muster.until("all demo devices are in sync", async () => {
+  await until("all demo devices are in sync", async () => {
     const { configurations } = await muster.call<{ configurations: Record<string, number> }>("GET", "/overview");
     return configurations.inSync === fleet.devices.length;
   });
@@ -45,7 +46,7 @@ test("shots", async () => {
     template: "30\n",
   });
   await muster.call("PUT", `/templates/${all.id}/tags/demo`);
-  await muster.until("the first wave is admitted", async () => {
+  await until("the first wave is admitted", async () => {
     const [rollout] = await muster.call<{ wave: number }[]>("GET", "/rollouts");
     return rollout !== undefined && rollout.wave > 0;
   });

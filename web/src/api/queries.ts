@@ -169,6 +169,26 @@ export const queries = {
       queryKey: ["tags", tag, "protection"],
       queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/protection", { signal, params: { path: { tag } } })),
     }),
+  /** deviceFolders is what the daemon last said about each of its folders. */
+  deviceFolders: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "folders"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/folders", { signal, params: { path: { deviceID } } })),
+    }),
+  /** folderOverviews are all folders with the numbers of their devices, in one answer. */
+  folderOverviews: () =>
+    queryOptions({
+      queryKey: ["folder-overviews"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/overview/folders", { signal })),
+      refetchInterval: 60_000,
+    }),
+  /** tagOverviews are all tags with what carries them, in one answer. */
+  tagOverviews: () =>
+    queryOptions({
+      queryKey: ["tag-overviews"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/overview/tags", { signal })),
+    }),
   tags: () =>
     queryOptions({ queryKey: ["tags"], queryFn: ({ signal }) => ask(api.GET("/api/v1/tags", { signal })) }),
   tagTemplates: (tag: string) =>

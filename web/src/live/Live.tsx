@@ -2,7 +2,7 @@ import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
 import type { Schemas } from "../api/client";
 import type { Inventory } from "../api/inventory";
-import { patchInventory, type DeviceEvent, type FolderEvent, type LiveEvent } from "./patch";
+import { patchFolders, patchInventory, type DeviceEvent, type FolderEvent, type LiveEvent, type StatusEvent } from "./patch";
 import { recent } from "./recent";
 import { Stream, type StreamState } from "./stream";
 
@@ -24,7 +24,7 @@ export function Live({ children }: { children: ReactNode }) {
     let wasLost = false;
     const stream = new Stream(
       (event) => {
-        recent.add(event);
+        if (event.type !== "inventory") recent.add(event); // a row says again what other events say
         patches.add(event);
       },
       (now) => {
@@ -79,46 +79,52 @@ export class Patches {
 
   private patch(event: LiveEvent, stale: Set<string>) {
     const device = event.device;
+    const isStale = (...key: string[]) => stale.add(JSON.stringify(key));
     switch (event.type) {
       case "device":
       case "plan": {
         const { state } = event.data as DeviceEvent;
         if (state) this.client.setQueryData(["device", device, "state"], state);
-        if (event.type === "plan") {
-          stale.add(JSON.stringify(["device", device, "plan"]));
-        }
-        stale.add(JSON.stringify(["overview"]));
-        stale.add(JSON.stringify(["waiting"]));
-        if (!this.knows(device)) stale.add(JSON.stringify(["inventory"]));
+        if (event.type === "plan") isStale("device", device, "plan");
+        else isStale("tag-overviews");
+        isStale("overview");
+        isStale("waiting");
+        break;
+      }
+      case "status": {
+        const { status } = event.data as StatusEvent;
+        if (status) this.client.setQueryData(["device", device, "status"], status);
         break;
       }
       case "folder": {
-        const { summary, state, error } = event.data as FolderEvent;
-        this.client.setQueryData<Schemas["FolderSummary"][]>(["folders", summary.folder], (old) =>
-          old?.map((one) => (one.device === summary.device ? summary : one)),
+        const told = event.data as FolderEvent;
+        this.client.setQueryData<Schemas["FolderSummary"][]>(["folders", told.summary.folder], (old) =>
+          old?.map((one) => (one.device === device ? told.summary : one)),
         );
-        this.client.setQueryData(["folder-state", summary.device, summary.folder], { state, error });
+        this.client.setQueryData<FolderEvent[]>(["device", device, "folders"], (old) => old && patchFolders(old, told));
+        isStale("folder-overviews");
         break;
       }
       case "config":
-        stale.add(JSON.stringify(["device", device, "revisions"]));
-        stale.add(JSON.stringify(["device", device, "plan"]));
+        isStale("device", device, "revisions");
+        isStale("device", device, "plan");
+        isStale("device", device, "config");
         break;
       case "rollout":
-        stale.add(JSON.stringify(["rollouts"]));
-        stale.add(JSON.stringify(["overview"]));
-        stale.add(JSON.stringify(["waiting"]));
+        isStale("rollouts");
+        isStale("overview");
+        isStale("waiting");
         break;
       case "pending":
       case "agent":
-        stale.add(JSON.stringify(["waiting"]));
+        isStale("waiting");
+        break;
+      case "template":
+        isStale("templates");
+        isStale("tags");
+        isStale("tag-overviews");
         break;
     }
-  }
-
-  private knows(device: string): boolean {
-    const inventory = this.client.getQueryData<Inventory>(["inventory"]);
-    return !inventory || inventory.devices.some((row) => row.deviceID === device);
   }
 
   /** readAgain asks anew what a page shows now, at most every two seconds for each question. */

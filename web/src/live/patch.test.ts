@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import type { Inventory } from "../api/inventory";
-import { patchInventory, type LiveEvent } from "./patch";
+import { patchFolders, patchInventory, type FolderEvent, type LiveEvent } from "./patch";
+
+const row = (label: string, connection = "online") => ({ deviceID: label, label, connection, tags: ["t"] });
 
 const inventory = (...labels: string[]) =>
-  ({
-    total: labels.length,
-    devices: labels.map((label) => ({ deviceID: label, label, connection: "online", tags: ["t"] })),
-  }) as Inventory;
+  ({ total: labels.length, devices: labels.map((label) => row(label)) }) as Inventory;
 
 const event = (type: LiveEvent["type"], device: string, data: unknown): LiveEvent => ({
   id: 1,
@@ -17,25 +16,47 @@ const event = (type: LiveEvent["type"], device: string, data: unknown): LiveEven
   data,
 });
 
-test("the last state of each device is in its row, and the order stays", () => {
+test("the last row of each device is shown, and the order stays", () => {
   const now = patchInventory(inventory("b", "a", "c"), [
-    event("device", "a", { deleted: false, state: { connection: "unreachable" } }),
-    event("device", "a", { deleted: false, state: { connection: "keyRefused" } }),
+    event("inventory", "a", { row: row("a", "unreachable") }),
+    event("inventory", "a", { row: row("a", "keyRefused") }),
     event("status", "b", { status: null }),
   ]);
-  expect(now.devices.map((row) => [row.deviceID, row.connection, row.tags])).toEqual([
-    ["b", "online", ["t"]],
-    ["a", "keyRefused", ["t"]],
-    ["c", "online", ["t"]],
+  expect(now.devices.map((one) => [one.deviceID, one.connection])).toEqual([
+    ["b", "online"],
+    ["a", "keyRefused"],
+    ["c", "online"],
   ]);
 });
 
+test("a row that did not change is the same object, so that it is not drawn anew", () => {
+  const before = inventory("a", "b");
+  const now = patchInventory(before, [event("inventory", "a", { row: row("a", "unreachable") })]);
+  expect(now.devices[1]).toBe(before.devices[1]);
+});
+
+test("a new device comes last", () => {
+  const now = patchInventory(inventory("b"), [event("inventory", "a", { row: row("a") })]);
+  expect([now.total, now.devices.map((one) => one.deviceID)]).toEqual([2, ["b", "a"]]);
+});
+
 test("a device that is registered no more has no row", () => {
-  const now = patchInventory(inventory("a", "b"), [event("device", "a", { deleted: true, state: null })]);
-  expect([now.total, now.devices.map((row) => row.deviceID)]).toEqual([1, ["b"]]);
+  const now = patchInventory(inventory("a", "b"), [
+    event("inventory", "a", { row: row("a") }),
+    event("device", "a", { deleted: true, state: null }),
+  ]);
+  expect([now.total, now.devices.map((one) => one.deviceID)]).toEqual([1, ["b"]]);
 });
 
 test("what changes no row leaves the answer as it is", () => {
   const before = inventory("a");
-  expect(patchInventory(before, [event("rollout", "", {})])).toBe(before);
+  expect(patchInventory(before, [event("rollout", "", {}), event("device", "a", { deleted: false })])).toBe(before);
+});
+
+const folder = (id: string, state: string) => ({ summary: { folder: id }, state, error: "" }) as FolderEvent;
+
+test("what a daemon says of a folder is in its place, a new folder comes last", () => {
+  const old = [folder("a", "idle"), folder("b", "idle")];
+  expect(patchFolders(old, folder("a", "syncing")).map((one) => one.state)).toEqual(["syncing", "idle"]);
+  expect(patchFolders(old, folder("c", "error")).map((one) => one.summary.folder)).toEqual(["a", "b", "c"]);
 });

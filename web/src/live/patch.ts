@@ -1,5 +1,5 @@
 import type { Schemas } from "../api/client";
-import type { Inventory } from "../api/inventory";
+import type { Inventory, InventoryDevice } from "../api/inventory";
 
 export type LiveEvent = Omit<Schemas["Event"], "data"> & { data: unknown };
 
@@ -8,28 +8,40 @@ export interface DeviceEvent {
   deleted: boolean;
   state: Schemas["DeviceState"] | null;
 }
-export interface FolderEvent {
-  summary: Schemas["FolderSummary"];
-  state: string;
-  error: string;
+export interface StatusEvent {
+  status: Schemas["DeviceStatus"] | null;
+}
+export type FolderEvent = Schemas["FolderEvent"];
+interface InventoryEvent {
+  row: InventoryDevice;
 }
 
-/** patchInventory puts the states that events tell into their rows. The order of the rows stays. */
-export function patchInventory(old: Inventory, events: LiveEvent[]): Inventory {
-  const states = new Map<string, Schemas["DeviceState"] | null>();
+/** rowsOf gives the last row that events tell of each device; undefined for a device that is registered no more. */
+function rowsOf(events: LiveEvent[]): Map<string, InventoryDevice | undefined> {
+  const rows = new Map<string, InventoryDevice | undefined>();
   for (const event of events) {
-    if (event.type !== "device" && event.type !== "plan") continue;
-    states.set(event.device, (event.data as DeviceEvent).state);
+    if (event.type === "inventory") rows.set(event.device, (event.data as InventoryEvent).row);
+    else if (event.type === "device" && (event.data as DeviceEvent).deleted) rows.set(event.device, undefined);
   }
-  if (states.size === 0) return old;
-  const devices: Inventory["devices"] = [];
+  return rows;
+}
+
+/** patchInventory puts the rows that events carry into the inventory. The order stays; new devices come last. */
+export function patchInventory(old: Inventory, events: LiveEvent[]): Inventory {
+  const rows = rowsOf(events);
+  if (rows.size === 0) return old;
+  const devices: InventoryDevice[] = [];
   for (const row of old.devices) {
-    const state = states.get(row.deviceID);
-    if (state === undefined) devices.push(row);
-    else if (state !== null) {
-      const { connection, configuration, reason, next, since, lastSeen, address, foundBy } = state;
-      devices.push({ ...row, connection, configuration, reason, next, since, lastSeen, address, foundBy });
-    }
+    const now = rows.has(row.deviceID) ? rows.get(row.deviceID) : row;
+    if (now) devices.push(now);
+    rows.delete(row.deviceID);
   }
-  return { ...old, devices, total: old.total - (old.devices.length - devices.length) };
+  for (const row of rows.values()) if (row) devices.push(row);
+  return { ...old, devices, total: old.total + devices.length - old.devices.length };
+}
+
+/** patchFolders puts what events say of folders into the answer that has one entry for each folder of a device. */
+export function patchFolders(old: FolderEvent[], fresh: FolderEvent): FolderEvent[] {
+  const at = old.findIndex((one) => one.summary.folder === fresh.summary.folder);
+  return at < 0 ? [...old, fresh] : old.with(at, fresh);
 }

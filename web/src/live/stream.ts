@@ -3,7 +3,19 @@ import type { LiveEvent } from "./patch";
 
 export type StreamState = "connecting" | "live" | "lost";
 
-const types = ["device", "status", "folder", "config", "plan", "rollout", "pending", "template", "agent", "missed"] as const;
+const types = [
+  "device",
+  "status",
+  "folder",
+  "config",
+  "plan",
+  "rollout",
+  "pending",
+  "inventory",
+  "template",
+  "agent",
+  "missed",
+] as const;
 const retryAfter = 5000; // ms, where the browser does not come back by itself
 
 /**

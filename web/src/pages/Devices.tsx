@@ -15,7 +15,8 @@ import { VirtualTable, type VColumn } from "../ui/vtable";
 import { AddDevices } from "./AddDevices";
 import { Bulk } from "./Bulk";
 import { Differences } from "./Differences";
-import { counted, isFiltered, ordered, readFilter, writeFilter, type Filter } from "./filter";
+import { counted, isFiltered, readFilter, writeFilter, type Filter } from "./filter";
+import { useSteadyRows } from "./steady";
 
 const columns: VColumn<InventoryDevice>[] = [
   {
@@ -92,6 +93,9 @@ const columns: VColumn<InventoryDevice>[] = [
 ];
 const usual = ["label", "connection", "configuration", "folders", "need", "tags", "version", "since"];
 
+const idOf = (row: InventoryDevice) => row.deviceID;
+const nameOf = (row: InventoryDevice) => row.label || shortID(row.deviceID);
+
 function FolderCount({ row }: { row: InventoryDevice }) {
   const { all, inError, outOfSync, unknown } = row.folders;
   if (all === 0) return <Muted>none</Muted>;
@@ -119,8 +123,9 @@ export function Devices() {
   const data = fleet.data?.devices;
   const late = useDeferredValue(filter);
   const rows = useSteadyRows(data, late);
-  const chosen = rows.filter((row) => selected.has(row.deviceID));
+  const chosen = selected.size === 0 ? [] : rows.filter((row) => selected.has(row.deviceID));
 
+  const shownColumns = useMemo(() => columns.filter(({ id }) => id === "label" || shown.includes(id)), [shown]);
   const sortBy = (by: string) => change({ sort: by, descending: filter.sort === by ? !filter.descending : false });
 
   return (
@@ -181,9 +186,9 @@ export function Devices() {
               <VirtualTable
                 label="Devices"
                 rows={rows}
-                columns={columns.filter((column) => column.id === "label" || shown.includes(column.id))}
-                id={(row) => row.deviceID}
-                name={(row) => row.label || shortID(row.deviceID)}
+                columns={shownColumns}
+                id={idOf}
+                name={nameOf}
                 sort={{ by: filter.sort, descending: filter.descending }}
                 onSort={sortBy}
                 selected={selected}
@@ -199,23 +204,34 @@ export function Devices() {
   );
 }
 
-/**
- * useSteadyRows gives the rows in the order in which they were when the filter or the number of devices changed last:
- * what events change shows in its row, and no row moves below the pointer.
- */
-function useSteadyRows(data: InventoryDevice[] | undefined, filter: Filter): InventoryDevice[] {
-  const number = data?.length ?? 0;
-  const key = writeFilter(filter).toString();
-  const [steady, setSteady] = useState<{ key: string; number: number; order: string[] }>();
-  let order = steady?.order;
-  if (data && (!steady || steady.key !== key || steady.number !== number)) {
-    order = ordered(data, filter).map((row) => row.deviceID);
-    setSteady({ key, number, order });
-  }
-  return useMemo(() => {
-    const byID = new Map((data ?? []).map((row) => [row.deviceID, row]));
-    return (order ?? []).flatMap((id) => byID.get(id) ?? []);
-  }, [data, order]);
+interface FilterMenu {
+  name: string;
+  of: (row: InventoryDevice) => string[];
+  has: string[];
+  pick: (value: string) => void;
+  word?: (value: string) => string;
+}
+
+/** Values are counted when their menu opens: that reads every row. */
+function Values({ menu, data }: { menu: FilterMenu; data: InventoryDevice[] }) {
+  const values = counted(data, menu.of);
+  return (
+    <>
+      {values.length === 0 && <Menu.Label>No device has one</Menu.Label>}
+      {values.slice(0, 100).map(([value, n]) => (
+        <Menu.Item
+          key={value}
+          role="menuitemcheckbox"
+          aria-checked={menu.has.includes(value)}
+          fw={menu.has.includes(value) ? 650 : undefined}
+          rightSection={<Faint>{count(n)}</Faint>}
+          onClick={() => menu.pick(value)}
+        >
+          {(menu.word?.(value) ?? value).slice(0, 60)}
+        </Menu.Item>
+      ))}
+    </>
+  );
 }
 
 function Toolbar({
@@ -242,29 +258,29 @@ function Toolbar({
     ...filter.versions.map((one) => ({ text: one, remove: () => change({ versions: toggled(filter.versions, one) }) })),
     ...filter.systems.map((one) => ({ text: one, remove: () => change({ systems: toggled(filter.systems, one) }) })),
   ];
-  const menus: { name: string; values: [string, number][]; has: string[]; pick: (v: string) => void; word?: (v: string) => string }[] = [
+  const menus: FilterMenu[] = [
     {
       name: "State",
-      values: counted(data, (row) => [row.configuration, ...(row.connection === "online" ? [] : [row.connection])]),
+      of: (row) => [row.configuration, ...(row.connection === "online" ? [] : [row.connection])],
       has: filter.states,
       pick: (value) => change({ states: toggled(filter.states, value) }),
       word: (value) => badgeOf({ ...connections, ...configurations }, value).word,
     },
     {
       name: "Tag",
-      values: counted(data, (row) => row.tags),
+      of: (row) => row.tags,
       has: filter.tags,
       pick: (value) => change({ tags: toggled(filter.tags, value) }),
     },
     {
       name: "Version",
-      values: counted(data, (row) => (row.version ? [row.version] : [])),
+      of: (row) => (row.version ? [row.version] : []),
       has: filter.versions,
       pick: (value) => change({ versions: toggled(filter.versions, value) }),
     },
     {
       name: "System",
-      values: counted(data, (row) => (row.os ? [row.os] : [])),
+      of: (row) => (row.os ? [row.os] : []),
       has: filter.systems,
       pick: (value) => change({ systems: toggled(filter.systems, value) }),
     },
@@ -293,19 +309,7 @@ function Toolbar({
             </Button>
           </Menu.Target>
           <Menu.Dropdown mah={340} style={{ overflow: "auto" }}>
-            {menu.values.length === 0 && <Menu.Label>No device has one</Menu.Label>}
-            {menu.values.slice(0, 100).map(([value, n]) => (
-              <Menu.Item
-                key={value}
-                role="menuitemcheckbox"
-                aria-checked={menu.has.includes(value)}
-                fw={menu.has.includes(value) ? 650 : undefined}
-                rightSection={<Faint>{count(n)}</Faint>}
-                onClick={() => menu.pick(value)}
-              >
-                {(menu.word?.(value) ?? value).slice(0, 60)}
-              </Menu.Item>
-            ))}
+            <Values menu={menu} data={data} />
           </Menu.Dropdown>
         </Menu>
       ))}

@@ -1,14 +1,19 @@
 import { Button } from "@mantine/core";
-import { IconDeviceLaptop, IconTag, IconTemplate } from "@tabler/icons-react";
+import { IconCircleCheck, IconDeviceLaptop, IconTag, IconTemplate } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { inventory } from "../api/inventory";
 import { useMay } from "../session/me";
-import { Columns, Panel, Stack } from "../ui/layout";
+import { plural } from "../ui/format";
+import { Columns, Panel, Row, Stack } from "../ui/layout";
 import { Page } from "../ui/page";
 import { Command, Text, To } from "../ui/text";
 import { AddDevices } from "./AddDevices";
 
-/** FirstSteps leads from nothing to the first managed device and the first template. */
-export function FirstSteps() {
+/** FirstSteps leads from nothing to the first managed device and the first template. What is done is marked so. */
+export function FirstSteps({ devices }: { devices: number }) {
+  const fleet = useQuery(inventory());
+  const tagged = (fleet.data?.devices ?? []).filter((device) => device.tags.length > 0).length;
   const [adding, setAdding] = useState(false);
   const mayAdd = useMay("admin");
   return (
@@ -21,7 +26,10 @@ export function FirstSteps() {
               A device is one Syncthing daemon. It takes one line on its machine. Muster reads its configuration, and
               writes nothing until a template applies to it.
             </Text>
-            <Button onClick={() => setAdding(true)}>Add a device</Button>
+            {devices > 0 && <Done>{`${plural(devices, "device is", "devices are")} managed`}</Done>}
+            <Button variant={devices > 0 ? "default" : "filled"} onClick={() => setAdding(true)}>
+              {devices > 0 ? "Add another device" : "Add a device"}
+            </Button>
           </Stack>
         </Panel>
         <Panel title="2. Tag it">
@@ -31,6 +39,7 @@ export function FirstSteps() {
               Tags tie devices and templates together: “office”, “site:lima”, “laptops”. Give the device one when you add
               it, or later on its page.
             </Text>
+            {tagged > 0 && <Done>{`${plural(tagged, "device has", "devices have")} a tag`}</Done>}
             <To href="/devices">Devices</To>
           </Stack>
         </Panel>
@@ -52,5 +61,14 @@ export function FirstSteps() {
       </Panel>
       <AddDevices opened={adding} onClose={() => setAdding(false)} may={mayAdd} />
     </Page>
+  );
+}
+
+function Done({ children }: { children: string }) {
+  return (
+    <Row>
+      <IconCircleCheck size={16} aria-hidden />
+      <Text>{children}</Text>
+    </Row>
   );
 }

@@ -1,35 +1,23 @@
 import { IconFolder } from "@tabler/icons-react";
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { Schemas } from "../api/client";
 import { queries } from "../api/queries";
-import { plural, size } from "../ui/format";
-import { List, Panel } from "../ui/layout";
+import { count, plural, size } from "../ui/format";
+import { List, Panel, Row } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
 import { matches } from "../ui/search";
 import { SearchField } from "../ui/field";
 import { Bar, Faint, Muted, Stacked, Strong, To } from "../ui/text";
-import { completion } from "./device/folders";
 
-const mostSummed = 200; // folders whose devices are read for one page
+const most = 500; // folders that are shown at once
 
 /** Folders are all folders of the fleet, and how far their devices are. */
 export default function Folders() {
   const [search, setSearch] = useState("");
-  const folders = useQuery(queries.folders());
+  const folders = useQuery(queries.folderOverviews());
   const found = (folders.data ?? []).filter((one) => matches(search, [one.folder, one.label]));
-  const shown = found.slice(0, mostSummed);
-  const summaries = useQueries({ queries: shown.map((one) => queries.folder(one.folder)) });
-  const rows = shown.map((folder, i) => {
-    const devices = summaries[i]?.data;
-    const complete = (devices ?? []).filter((one) => completion(one) === 100).length;
-    return {
-      folder,
-      devices,
-      complete,
-      bytes: Math.max(0, ...(devices ?? []).map((one) => one.globalBytes)),
-      need: (devices ?? []).reduce((sum, one) => sum + one.needBytes, 0),
-    };
-  });
+  const rows = found.slice(0, most);
   return (
     <Page
       title="Folders"
@@ -50,48 +38,59 @@ export default function Folders() {
             <Panel flush>
               <List
                 rows={rows}
-                id={({ folder }) => folder.folder}
+                id={({ folder }) => folder}
                 columns={[
                   {
                     title: "Folder",
-                    cell: ({ folder }) => (
+                    cell: ({ folder, label }) => (
                       <Stacked>
-                        <To href={`/folders/${encodeURIComponent(folder.folder)}`}>
-                          {folder.label.slice(0, 200) || folder.folder.slice(0, 200)}
+                        <To href={`/folders/${encodeURIComponent(folder)}`}>
+                          {label.slice(0, 200) || folder.slice(0, 200)}
                         </To>
-                        <Faint>{folder.folder.slice(0, 200)}</Faint>
+                        <Faint>{folder.slice(0, 200)}</Faint>
                       </Stacked>
                     ),
                   },
                   {
-                    title: "Complete",
-                    cell: ({ folder, devices, complete }) =>
-                      devices ? (
-                        <Stacked>
-                          <span>{`${complete} of ${plural(devices.length, "device")}`}</span>
-                          <Bar
-                            value={devices.length === 0 ? 0 : Math.floor((complete / devices.length) * 100)}
-                            label={`Complete devices of ${folder.label || folder.folder}`}
-                          />
-                        </Stacked>
-                      ) : (
-                        <Muted>Reading…</Muted>
-                      ),
+                    title: "In sync",
+                    cell: ({ folder, label, devices, inSync }) => (
+                      <Stacked>
+                        <span>{`${inSync} of ${plural(devices, "device")}`}</span>
+                        <Bar
+                          value={devices === 0 ? 0 : Math.floor((inSync / devices) * 100)}
+                          label={`Devices in sync of ${label || folder}`}
+                        />
+                      </Stacked>
+                    ),
                   },
-                  { title: "Size", right: true, cell: ({ bytes, devices }) => devices && size(bytes) },
+                  { title: "Otherwise", cell: (row) => <Otherwise row={row} /> },
+                  { title: "Size", right: true, cell: ({ globalBytes }) => size(globalBytes) },
                   {
                     title: "To go, in all",
                     right: true,
-                    cell: ({ need, devices }) => devices && (need > 0 ? <Strong>{size(need)}</Strong> : <Muted>0</Muted>),
+                    cell: ({ needBytes }) => (needBytes > 0 ? <Strong>{size(needBytes)}</Strong> : <Muted>0</Muted>),
                   },
                 ]}
               />
-              {found.length > mostSummed && <Faint>Search to see the other {found.length - mostSummed}.</Faint>}
+              {found.length > most && <Faint>Search to see the other {found.length - most}.</Faint>}
               {found.length === 0 && <Nothing title="No folder matches">Search for a label or an ID.</Nothing>}
             </Panel>
           )
         }
       </Loads>
     </Page>
+  );
+}
+
+/** Otherwise is how many devices are not in sync, and why. */
+function Otherwise({ row }: { row: Schemas["FolderOverview"] }) {
+  const { inError, outOfSync, unknown } = row;
+  if (inError + outOfSync + unknown === 0) return <Muted>none</Muted>;
+  return (
+    <Row>
+      {inError > 0 && <Strong>{count(inError)} in error</Strong>}
+      {outOfSync > 0 && <span>{count(outOfSync)} behind</span>}
+      {unknown > 0 && <Muted>{count(unknown)} unknown</Muted>}
+    </Row>
   );
 }

@@ -1,6 +1,6 @@
 import { IconTag } from "@tabler/icons-react";
-import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
 import { api, ask } from "../api/client";
 import { inventory, type InventoryDevice } from "../api/inventory";
 import { queries } from "../api/queries";
@@ -11,20 +11,21 @@ import { List, Panel, Row, Stack } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
 import { matches } from "../ui/search";
 import { SearchField } from "../ui/field";
-import { Chip, Muted, Text, To } from "../ui/text";
+import { Chip, Faint, Muted, Text, To } from "../ui/text";
 import { Effect } from "./Effect";
 
-const most = 300; // tags whose templates are read for one page
+const most = 300; // tags that are shown at once
 
 /** Tags tie devices and templates together. */
 export default function Tags() {
   const [search, setSearch] = useState("");
-  const tags = useQuery(queries.tags());
+  const tags = useQuery(queries.tagOverviews());
+  const templates = useQuery(queries.templates());
   const fleet = useQuery(inventory());
-  const found = (tags.data ?? []).filter((tag) => matches(search, [tag])).slice(0, most);
-  const templates = useQueries({ queries: found.map((tag) => queries.tagTemplates(tag)) });
-  const carriers = carriersOf(fleet.data?.devices ?? []);
-  const rows = found.map((tag, i) => ({ tag, templates: templates[i]?.data, devices: carriers.get(tag) ?? [] }));
+  const found = (tags.data ?? []).filter(({ tag }) => matches(search, [tag]));
+  const labels = new Map((templates.data ?? []).map((one) => [one.id, one.label]));
+  const carriers = useMemo(() => carriersOf(fleet.data?.devices ?? []), [fleet.data]);
+  const rows = found.slice(0, most);
   return (
     <Page
       title="Tags"
@@ -52,8 +53,8 @@ export default function Tags() {
                     title: "Devices",
                     right: true,
                     cell: ({ tag, devices }) =>
-                      devices.length > 0 ? (
-                        <To href={`/devices?tag=${encodeURIComponent(tag)}`}>{plural(devices.length, "device")}</To>
+                      devices > 0 ? (
+                        <To href={`/devices?tag=${encodeURIComponent(tag)}`}>{plural(devices, "device")}</To>
                       ) : (
                         <Muted>none</Muted>
                       ),
@@ -62,10 +63,10 @@ export default function Tags() {
                     title: "Templates",
                     cell: (row) => (
                       <Row>
-                        {row.templates?.length === 0 && <Muted>none</Muted>}
-                        {row.templates?.map((one) => (
-                          <To key={one.id} href={`/templates/${one.id}`}>
-                            {one.label.slice(0, 80) || `Template ${one.id}`}
+                        {row.templates.length === 0 && <Muted>none</Muted>}
+                        {row.templates.map((id) => (
+                          <To key={id} href={`/templates/${id}`}>
+                            {labels.get(id)?.slice(0, 80) || `Template ${id}`}
                           </To>
                         ))}
                       </Row>
@@ -74,12 +75,14 @@ export default function Tags() {
                   {
                     title: "",
                     right: true,
-                    cell: ({ tag, devices, templates: with_ }) => (
-                      <Delete tag={tag} devices={devices} templates={(with_ ?? []).map((one) => one.id)} />
+                    cell: (row) => (
+                      <Delete tag={row.tag} devices={carriers.get(row.tag) ?? []} templates={row.templates} />
                     ),
                   },
                 ]}
               />
+              {found.length > most && <Faint>Search to see the other {found.length - most}.</Faint>}
+              {found.length === 0 && <Nothing title="No tag matches">Search for a part of its name.</Nothing>}
             </Panel>
           )
         }

@@ -87,10 +87,11 @@ function Edit({ stored }: { stored: Stored | undefined }) {
     );
     const id = base?.id ?? applied.newTemplates[0];
     setBase(id === undefined ? undefined : { id, draft, updatedAt: new Date().toISOString() });
-    await client.invalidateQueries();
+    // At once: a person who goes on to another page meanwhile is not brought back.
+    if (base === undefined && id !== undefined) navigate(`/templates/${id}`, { replace: true });
+    void client.invalidateQueries();
     for (const warning of applied.warnings) warn(warning);
     done(`Saved. ${plural(plan.data?.touched.devices ?? 0, "device changes", "devices change")}`);
-    if (base === undefined && id !== undefined) navigate(`/templates/${id}`, { replace: true });
   };
 
   return (

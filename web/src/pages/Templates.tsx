@@ -1,8 +1,9 @@
 import { Button } from "@mantine/core";
 import { IconPlus, IconTemplate } from "@tabler/icons-react";
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
+import type { Schemas } from "../api/client";
 import { queries } from "../api/queries";
 import { useMe } from "../session/me";
 import { includes } from "../session/roles";
@@ -13,8 +14,6 @@ import { matches } from "../ui/search";
 import { SearchField } from "../ui/field";
 import { Ago, Chip, Mono, Muted, To } from "../ui/text";
 
-const mostTagged = 300; // templates whose tags are read for one page
-
 /** Templates are all templates in the order in which they apply: the last one has the last word. */
 export default function Templates() {
   const [, navigate] = useLocation();
@@ -22,9 +21,10 @@ export default function Templates() {
   const me = useMe();
   const templates = useQuery(queries.templates());
   const all = templates.data ?? [];
-  const tags = useQueries({ queries: all.slice(0, mostTagged).map((one) => queries.templateTags(one.id)) });
+  const overviews = useQuery(queries.tagOverviews());
+  const tags = tagsByTemplate(overviews.data ?? []);
   const rows = all
-    .map((template, i) => ({ template, tags: tags[i]?.data }))
+    .map((template) => ({ template, tags: overviews.data && (tags.get(template.id) ?? []) }))
     .filter((row) => matches(search, [row.template.label, row.template.key, row.template.template, ...(row.tags ?? [])]));
   const create = includes(me.role, "author") && (
     <Button leftSection={<IconPlus size={14} aria-hidden />} onClick={() => navigate("/templates/new")}>
@@ -92,3 +92,10 @@ export default function Templates() {
   );
 }
 
+function tagsByTemplate(overviews: Schemas["TagOverview"][]): Map<number, string[]> {
+  const tags = new Map<number, string[]>();
+  for (const { tag, templates } of overviews) {
+    for (const id of templates) tags.set(id, [...(tags.get(id) ?? []), tag]);
+  }
+  return tags;
+}

@@ -17,7 +17,7 @@ export function Waiting() {
   const overview = useQuery(queries.overview());
   const waiting = useQuery(queries.waiting());
   const n = waiting.data?.groups.length ?? 0;
-  if (overview.data?.devices === 0 && overview.data.templates === 0 && n === 0) return <FirstSteps />;
+  if (overview.data?.templates === 0 && n === 0) return <FirstSteps devices={overview.data.devices} />;
   return (
     <Page
       title="What waits"

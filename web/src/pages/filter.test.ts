@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { InventoryDevice } from "../api/inventory";
-import { counted, isFiltered, ordered, readFilter, writeFilter } from "./filter";
+import { counted, isFiltered, picker, readFilter, sorted, writeFilter } from "./filter";
 
 function row(part: Partial<InventoryDevice>): InventoryDevice {
   return {
@@ -31,7 +31,12 @@ const rows = [
   row({ label: "nas-9", tags: ["office", "lima"], connection: "unreachable", configuration: "unknown" }),
   row({ label: "Laptop <b>", tags: ["lima"], os: "windows", needBytes: 7, since: "2026-01-02T00:00:00Z" }),
 ];
-const labels = (query: string) => ordered(rows, readFilter(new URLSearchParams(query))).map((one) => one.label);
+function labels(query: string) {
+  const filter = readFilter(new URLSearchParams(query));
+  return sorted(rows, filter)
+    .filter(picker(filter))
+    .map((one) => one.label);
+}
 
 test("labels are sorted as people count", () => expect(labels("")).toEqual(["Laptop <b>", "nas-9", "nas-10"]));
 

@@ -1,5 +1,5 @@
 import type { InventoryDevice } from "../api/inventory";
-import { matches } from "../ui/search";
+import { hasAll, searchable, wordsOf } from "../ui/search";
 
 /** Filter is what the address of the devices page says: which rows, in which order. */
 export interface Filter {
@@ -46,8 +46,21 @@ export function isFiltered(filter: Filter): boolean {
   return writeFilter({ ...filter, sort: "label", descending: false }).size > 0;
 }
 
-export function picks(filter: Filter, row: InventoryDevice): boolean {
-  return (
+const texts = new WeakMap<InventoryDevice, string>(); // what a search finds; a row that changes is another object
+
+function textOf(row: InventoryDevice): string {
+  let text = texts.get(row);
+  if (text === undefined) {
+    text = searchable([row.label, row.deviceID, row.address, ...row.tags]);
+    texts.set(row, text);
+  }
+  return text;
+}
+
+/** picker tells which rows a filter picks. */
+export function picker(filter: Filter): (row: InventoryDevice) => boolean {
+  const words = wordsOf(filter.q);
+  return (row) =>
     filter.tags.every((tag) => row.tags.includes(tag)) &&
     (filter.states.length === 0 ||
       filter.states.includes(row.connection) ||
@@ -55,8 +68,7 @@ export function picks(filter: Filter, row: InventoryDevice): boolean {
     (filter.versions.length === 0 || filter.versions.includes(row.version)) &&
     (filter.systems.length === 0 || filter.systems.includes(row.os)) &&
     (!filter.waiting || row.waits.length > 0) &&
-    (filter.q === "" || matches(filter.q, [row.label, row.deviceID, row.address, ...row.tags]))
-  );
+    hasAll(words, textOf(row));
 }
 
 // What needs a person comes first.
@@ -92,16 +104,14 @@ export const comparisons: Record<string, Compare> = {
   need: (a, b) => a.needBytes - b.needBytes,
 };
 
-/** ordered gives the rows that a filter picks, sorted; equal ones by label, then by ID. */
-export function ordered(rows: InventoryDevice[], filter: Filter): InventoryDevice[] {
+/** sorted gives all rows in the order of a filter; equal ones by label, then by ID. */
+export function sorted(rows: InventoryDevice[], filter: Filter): InventoryDevice[] {
   const compare = comparisons[filter.sort] ?? comparisons.label;
   const sign = filter.descending ? -1 : 1;
-  return rows
-    .filter((row) => picks(filter, row))
-    .sort(
-      (a, b) =>
-        sign * (compare?.(a, b) ?? 0) || collator.compare(a.label, b.label) || a.deviceID.localeCompare(b.deviceID),
-    );
+  return [...rows].sort(
+    (a, b) =>
+      sign * (compare?.(a, b) ?? 0) || collator.compare(a.label, b.label) || a.deviceID.localeCompare(b.deviceID),
+  );
 }
 
 /** counted says how many rows have each value, most first. */

@@ -1,7 +1,13 @@
+/** wordsOf are the words of a search. */
+export const wordsOf = (search: string): string[] => search.toLowerCase().split(/\s+/).filter(Boolean);
+
+/** searchable is what hasAll searches: a word is in one of the texts, and never across two. */
+export const searchable = (texts: string[]): string => texts.join("\n").toLowerCase();
+
+export const hasAll = (words: string[], text: string): boolean => words.every((word) => text.includes(word));
+
 /** matches tells whether every word of a search is in one of the texts, in any letter case. */
 export function matches(search: string, texts: string[]): boolean {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return true;
-  const all = texts.join("\n").toLowerCase();
-  return words.every((word) => all.includes(word));
+  const words = wordsOf(search);
+  return words.length === 0 || hasAll(words, searchable(texts));
 }

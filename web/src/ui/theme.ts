@@ -1,4 +1,4 @@
-import { Button, createTheme, type MantineColorsTuple, Modal, PasswordInput, Select, Tabs, TextInput, Tooltip } from "@mantine/core";
+import { Button, createTheme, type MantineColorsTuple, Modal, Notification, PasswordInput, Select, Tabs, TextInput, Tooltip } from "@mantine/core";
 
 const iris: MantineColorsTuple = [
   "#eef0fd",
@@ -27,6 +27,7 @@ const dark: MantineColorsTuple = [
   "#0b0d11",
 ];
 
+const closes = { "aria-label": "Close" };
 const small = { defaultProps: { size: "xs" } };
 
 /** theme is Mantine's, in Muster's type scale: 11, 12, 13, 15 and 20 px. */
@@ -47,7 +48,8 @@ export const theme = createTheme({
     PasswordInput: PasswordInput.extend(small),
     Select: Select.extend(small),
     Tabs: Tabs.extend({}),
-    Modal: Modal.extend({ defaultProps: { radius: "lg", overlayProps: { backgroundOpacity: 0.4 } } }),
+    Modal: Modal.extend({ defaultProps: { radius: "lg", overlayProps: { backgroundOpacity: 0.4 }, closeButtonProps: closes } }),
+    Notification: Notification.extend({ defaultProps: { closeButtonProps: closes } }),
     Tooltip: Tooltip.extend({
       defaultProps: { openDelay: 250, withArrow: true, multiline: true, events: { hover: true, focus: true, touch: true } },
     }),

@@ -1,7 +1,7 @@
 import { Checkbox } from "@mantine/core";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 
 export interface VColumn<T> {
   id: string;
@@ -13,6 +13,7 @@ export interface VColumn<T> {
   sorts?: boolean;
 }
 
+const nothing: ReadonlySet<string> = new Set();
 const rowHeight = 36; // px, as is boxWidth
 const boxWidth = 36;
 
@@ -53,13 +54,18 @@ export function VirtualTable<T>({
   const widths = columns.map(({ min, grow }) => (grow ? `minmax(${min}px, ${grow}fr)` : `${min}px`));
   const template = [...(onSelect ? [`${boxWidth}px`] : []), ...widths].join(" ");
   const minWidth = columns.reduce((sum, { min }) => sum + min, onSelect ? boxWidth : 0);
-  const marked = selected ?? new Set<string>();
-
-  const toggle = (row: T) => {
-    const next = new Set(marked);
-    if (!next.delete(id(row))) next.add(id(row));
-    onSelect?.(next);
-  };
+  const marked = selected ?? nothing;
+  const latest = useRef({ marked, id, onSelect, onOpen });
+  useEffect(() => {
+    latest.current = { marked, id, onSelect, onOpen };
+  });
+  const toggle = useCallback((row: T) => {
+    const { marked: now, id: of, onSelect: select } = latest.current;
+    const next = new Set(now);
+    if (!next.delete(of(row))) next.add(of(row));
+    select?.(next);
+  }, []);
+  const open = useCallback((row: T) => latest.current.onOpen(row), []);
   const move = (to: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, to));
     setCurrent(next);
@@ -132,36 +138,85 @@ export function VirtualTable<T>({
           const row = rows[item.index];
           if (row === undefined) return null;
           return (
-            <div
+            <VRow
               key={id(row)}
-              id={`${prefix}-${item.index}`}
-              className="u-vrow"
-              role="row"
-              aria-rowindex={item.index + 2}
-              aria-selected={onSelect ? marked.has(id(row)) : undefined}
-              data-current={item.index === current || undefined}
-              style={{ gridTemplateColumns: template, transform: `translateY(${item.start}px)` }}
-              onDoubleClick={() => onOpen(row)}
-            >
-              {onSelect && (
-                <div role="gridcell">
-                  <Checkbox
-                    size="xs"
-                    aria-label={`Select ${name(row)}`}
-                    checked={marked.has(id(row))}
-                    onChange={() => toggle(row)}
-                  />
-                </div>
-              )}
-              {columns.map((column) => (
-                <div key={column.id} role="gridcell" data-right={column.right || undefined}>
-                  {column.cell(row)}
-                </div>
-              ))}
-            </div>
+              domID={`${prefix}-${item.index}`}
+              row={row}
+              name={name}
+              index={item.index}
+              start={item.start}
+              columns={columns}
+              template={template}
+              selects={onSelect !== undefined}
+              isSelected={marked.has(id(row))}
+              isCurrent={item.index === current}
+              toggle={toggle}
+              open={open}
+            />
           );
         })}
       </div>
     </div>
   );
 }
+
+interface VRowProps<T> {
+  domID: string;
+  row: T;
+  name: (row: T) => string;
+  index: number;
+  start: number;
+  columns: VColumn<T>[];
+  template: string;
+  selects: boolean;
+  isSelected: boolean;
+  isCurrent: boolean;
+  toggle: (row: T) => void;
+  open: (row: T) => void;
+}
+
+/** VRow is drawn again only when something of it changed: while one scrolls, only the rows that come into sight are. */
+const VRow = memo(function VRow<T>({
+  domID,
+  row,
+  name,
+  index,
+  start,
+  columns,
+  template,
+  selects,
+  isSelected,
+  isCurrent,
+  toggle,
+  open,
+}: VRowProps<T>) {
+  return (
+    <div
+      id={domID}
+      className="u-vrow"
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={selects ? isSelected : undefined}
+      data-current={isCurrent || undefined}
+      style={{ gridTemplateColumns: template, transform: `translateY(${start}px)` }}
+      onDoubleClick={() => open(row)}
+    >
+      {selects && (
+        <div role="gridcell">
+          <input
+            type="checkbox"
+            className="u-check"
+            aria-label={`Select ${name(row)}`}
+            checked={isSelected}
+            onChange={() => toggle(row)}
+          />
+        </div>
+      )}
+      {columns.map((column) => (
+        <div key={column.id} role="gridcell" data-right={column.right || undefined}>
+          {column.cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}) as <T>(props: VRowProps<T>) => ReactNode;

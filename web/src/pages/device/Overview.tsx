@@ -1,4 +1,4 @@
-import { useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { TextInput } from "@mantine/core";
 import { IconFolder, IconX } from "@tabler/icons-react";
 import { useState } from "react";
@@ -33,11 +33,9 @@ export function Overview({ id, row }: { id: string; row: InventoryDevice | undef
 function Folders({ id }: { id: string }) {
   const config = useQuery(queries.config(id));
   const folders = foldersOf(config.data).slice(0, mostFolders);
-  const summaries = useQueries({ queries: folders.map((folder) => queries.folder(folder.id)) });
-  const rows = folders.map((folder, i) => ({
-    folder,
-    summary: summaries[i]?.data?.find((one) => one.device === id),
-  }));
+  const told = useQuery(queries.deviceFolders(id));
+  const summaries = new Map((told.data ?? []).map(({ summary }) => [summary.folder, summary]));
+  const rows = folders.map((folder) => ({ folder, summary: summaries.get(folder.id) }));
   return (
     <Panel title="Folders" flush>
       <Loads query={config}>

@@ -1,0 +1,116 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until } from "./until";
+
+/** Options that keep a daemon on this machine, by element of its config.xml. */
+const alone: Record<string, string> = {
+  globalAnnounceEnabled: "false",
+  localAnnounceEnabled: "false",
+  relaysEnabled: "false",
+  natEnabled: "false",
+  crashReportingEnabled: "false",
+  urAccepted: "-1",
+  startBrowser: "false",
+  autoUpgradeIntervalH: "0",
+  setLowPriority: "false",
+};
+
+/** Daemon is a real Syncthing on loopback, with a home of its own. Nothing of it leaves the machine. */
+export class Daemon {
+  id = "";
+  private process: ChildProcess | undefined;
+
+  private constructor(
+    readonly home: string,
+    readonly port: number,
+    readonly apiKey: string,
+  ) {}
+
+  static async start(): Promise<Daemon> {
+    const home = mkdtempSync(join(tmpdir(), "muster-daemon-"));
+    execFileSync("syncthing", ["generate", "--home", home], { env: environment(home), stdio: "ignore" });
+    const [port, syncPort] = [await freePort(), await freePort()];
+    const path = join(home, "config.xml");
+    let text = readFileSync(path, "utf8");
+    const set = { ...alone, listenAddress: `tcp://127.0.0.1:${syncPort}` };
+    for (const [name, value] of Object.entries(set)) text = setElement(text, "options", name, value);
+    text = setElement(text, "gui", "address", `127.0.0.1:${port}`);
+    writeFileSync(path, text);
+    const daemon = new Daemon(home, port, /<apikey>([^<]+)</.exec(text)?.[1] ?? "");
+    await daemon.launch();
+    return daemon;
+  }
+
+  /** launch starts the process, again on the same port, and waits until its API answers. */
+  async launch(): Promise<void> {
+    this.process = spawn("syncthing", ["serve", "--home", this.home, "--no-browser", "--no-restart"], {
+      env: environment(this.home),
+      stdio: "ignore",
+    });
+    await until("syncthing answers", async () => {
+      this.id = (await this.call<{ myID: string }>("GET", "/system/status").catch(() => ({ myID: "" }))).myID;
+      return this.id !== "";
+    });
+  }
+
+  /** call sends a request to the daemon's own API. */
+  async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`http://127.0.0.1:${this.port}/rest${path}`, {
+      method,
+      headers: { "X-API-Key": this.apiKey },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** options are those of the configuration that the daemon has now. */
+  options(): Promise<Record<string, unknown>> {
+    return this.call("GET", "/config/options");
+  }
+
+  async stop(): Promise<void> {
+    const process = this.process;
+    await new Promise<void>((resolve) => {
+      if (!process || process.exitCode !== null || process.signalCode !== null) return resolve();
+      process.once("exit", () => resolve());
+      process.kill("SIGTERM");
+    });
+  }
+
+  async remove(): Promise<void> {
+    await this.stop();
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+/** environment has no proxy and no other home: a folder without a path would share the whole home directory. */
+const environment = (home: string) => ({
+  HOME: home,
+  PATH: process.env.PATH ?? "",
+  STNOUPGRADE: "1",
+  STNODEFAULTFOLDER: "1",
+});
+
+/** setElement leaves one element with this name inside a section: in place of the first one, or at the end. */
+function setElement(text: string, section: string, name: string, value: string): string {
+  const [start, end] = [text.indexOf(`<${section}`), text.indexOf(`</${section}>`)];
+  if (start < 0 || end < 0) throw new Error(`config.xml has no section ${section}`);
+  const others = text.slice(start, end).replace(new RegExp(`\\s*<${name}>[^<]*</${name}>`, "g"), "");
+  return `${text.slice(0, start)}${others}<${name}>${value}</${name}>\n${text.slice(end)}`;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => (address && typeof address === "object" ? resolve(address.port) : reject(new Error("no port"))));
+    });
+  });
+}

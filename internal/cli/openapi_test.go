@@ -67,6 +67,9 @@ var leftOut = map[string]string{
 	"getLogin":             "it tells the console how people log in",
 	"listFolderShares":     "the console shows who shares what; folder get has each device's state",
 	"getFolderMatrix":      "a matrix is for the console",
+	"listFolderOverviews":  "the console's page of all folders; folder list has what they are",
+	"listTagOverviews":     "the console's page of all tags; tag list has them",
+	"listDeviceFolders":    "device get has them",
 	"getOpenAPI":           "it is for programs that make clients",
 }
 

@@ -37,6 +37,15 @@ export async function settle(page: Page): Promise<void> {
 
 /** serious are the faults of accessibility that people stumble over; of colours alone where only those can differ. */
 export async function serious(page: Page, only: "all" | "colours" = "all"): Promise<string[]> {
+  let found = await faults(page, only);
+  for (let again = 0; found.length > 0 && again < 10; again++) {
+    await page.waitForTimeout(300); // what is still being faded in has less contrast
+    found = await faults(page, only);
+  }
+  return found;
+}
+
+async function faults(page: Page, only: "all" | "colours"): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe.source);
   const found = await page.evaluate(
     (rules) => window.axe.run(document, { resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) }),

@@ -22,10 +22,9 @@ export class Gate {
   ) {}
 
   static async before(target: string): Promise<Gate> {
-    let gate: Gate | undefined;
     const server = createServer((from, to) => {
       if (from.url?.startsWith("/bare")) return void to.setHeader("Content-Type", "text/html").end(bare);
-      if (from.url?.startsWith("/api/v1/events") && gate?.timer) return gate.follow(to);
+      if (from.url?.startsWith("/api/v1/events") && gate.timer) return gate.follow(to);
       const through = request(target + (from.url ?? ""), { method: from.method, headers: from.headers }, (answer) => {
         to.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(to);
@@ -35,7 +34,7 @@ export class Gate {
       from.pipe(through);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    gate = new Gate(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, server);
+    const gate = new Gate(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, server);
     return gate;
   }
 

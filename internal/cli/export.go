@@ -111,8 +111,9 @@ func fleetFileOf(now api.Fleet, source string) fleetFile {
 		Tags: map[string]api.PlanFleetTag{}, Devices: map[string]api.PlanFleetDevice{}}
 	for id, d := range now.Devices {
 		one := api.PlanFleetDevice{Label: &d.Label, Tags: d.Tags}
-		settings := api.PlanFleetSettings{Mode: unless("on", d.Settings.Mode), AllowPlain: unless(false, d.Settings.AllowPlain),
-			Restart: unless(false, d.Settings.Restart), Way: unless("auto", d.Settings.Way)}
+		settings := api.PlanFleetSettings{Mode: unless("on", d.Settings.Mode),
+			AllowPlain: unless(false, d.Settings.AllowPlain), Restart: unless(false, d.Settings.Restart),
+			Way: unless("auto", d.Settings.Way)}
 		if settings != (api.PlanFleetSettings{}) {
 			one.Settings = &settings
 		}

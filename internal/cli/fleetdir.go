@@ -133,8 +133,8 @@ func (d *fleetDir) readTemplates() (faults []fleet.Detail, err error) {
 		path := templatesDir + "/" + file
 		name := strings.TrimSuffix(file, filepath.Ext(file))
 		if other, twice := byName[strings.ToLower(name)]; twice {
-			faults = append(faults, fleetfiles.Fault(path, 1, "%s is the same template by its name: delete or rename one of them",
-				other))
+			faults = append(faults, fleetfiles.Fault(path, 1,
+				"%s is the same template by its name: delete or rename one of them", other))
 			continue
 		}
 		byName[strings.ToLower(name)] = path
@@ -190,7 +190,7 @@ func readAssertions(path, text string) (all []placedAssertion, faults []fleet.De
 		return nil, faults
 	}
 	for i, one := range list {
-		line := 1
+		var line int
 		if document.Value.Kind() == stconfig.Array {
 			line = document.Line(fmt.Sprint(i))
 		} else {

@@ -254,7 +254,8 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 		}
 		return &fleet.Error{Code: fleet.CodePrecondition,
 			Message: "the plan is another by now: files, templates, tags or settings were changed since: nothing was changed",
-			Hint:    fmt.Sprintf("Look at the plan above, and apply it: muster apply -f %s --plan %s", quoted(c.File), planned.Digest)}
+			Hint: fmt.Sprintf("Look at the plan above, and apply it: muster apply -f %s --plan %s", quoted(c.File),
+				planned.Digest)}
 	case c.Plan == "":
 		if err := how.print(ctx, env, server, planned); err != nil {
 			return err

@@ -78,8 +78,9 @@ func (c *testCommand) Run(ctx context.Context, env *environment) error {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.sampled)) {
-		fmt.Fprintf(env.Err, "Warning: %s has no recorded configuration: a sample was taken. Record it: muster device config %s > %s\n",
-			quoted(t.name(id)), quoted(t.name(id)), quoted(filepath.Join(d.dir, configsDir, t.name(id)+".json")))
+		fmt.Fprintf(env.Err, "Warning: %s has no recorded configuration: a sample was taken. "+
+			"Record it: muster device config %s > %s\n", quoted(t.name(id)), quoted(t.name(id)),
+			quoted(filepath.Join(d.dir, configsDir, t.name(id)+".json")))
 	}
 	fmt.Fprintf(env.Out, "%s, broken: %d.\n", counted(len(d.tests), "assertion"), len(isBroken))
 	if len(broken) > 0 {

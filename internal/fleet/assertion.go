@@ -23,7 +23,8 @@ type Assertion struct {
 
 // Equal tells whether two assertions say the same.
 func (a Assertion) Equal(b Assertion) bool {
-	return a.Name == b.Name && a.Device == b.Device && a.Tag == b.Tag && a.All == b.All && slices.Equal(a.Absent, b.Absent) &&
+	return a.Name == b.Name && a.Device == b.Device && a.Tag == b.Tag && a.All == b.All &&
+		slices.Equal(a.Absent, b.Absent) &&
 		maps.EqualFunc(a.Expect, b.Expect, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) }) &&
 		maps.Equal(a.Count, b.Count) && (a.Devices == nil) == (b.Devices == nil) &&
 		(a.Devices == nil || *a.Devices == *b.Devices) && a.NoUnregisteredShares == b.NoUnregisteredShares

@@ -24,11 +24,11 @@ func (s *server) fleetRoutes() []route {
 	planned := reflect.TypeFor[api.FleetPlan]()
 	return []route{
 		{method: http.MethodGet, path: all, name: "getFleet",
-			summary: "The fleet as files say it: all templates, and what devices are called, tagged and set to", permission: auth.Read,
-			reply: reflect.TypeFor[api.Fleet](), handle: s.getFleet},
+			summary:    "The fleet as files say it: all templates, and what devices are called, tagged and set to",
+			permission: auth.Read, reply: reflect.TypeFor[api.Fleet](), handle: s.getFleet},
 		{method: http.MethodPost, path: all + "/plan", name: "planFleet",
-			summary: "What would become of the fleet with what files say; changes nothing. Other templates need the role author, " +
-				"other labels and settings of devices the role admin",
+			summary: "What would become of the fleet with what files say; changes nothing. Other templates need the role " +
+				"author, other labels and settings of devices the role admin",
 			permission: auth.WriteTags, body: reflect.TypeFor[api.PlanFleet](), reply: planned, volatile: true, conflicts: true,
 			off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.planFleet},
 		{method: http.MethodPost, path: all + "/apply", name: "applyFleet",
@@ -36,8 +36,8 @@ func (s *server) fleetRoutes() []route {
 			body: reflect.TypeFor[api.ApplyFleet](), reply: reflect.TypeFor[api.AppliedFleet](), volatile: true, based: true,
 			conflicts: true, off: s.WhatIf == nil, maxBody: maxFleetBody, handle: s.applyFleet},
 		{method: http.MethodDelete, path: Prefix + "/sources/{source}", name: "forgetSource",
-			summary: "Give a source of files up: its templates stay, and are changed by everybody who may", permission: auth.WriteSettings,
-			handle: s.forgetSource},
+			summary:    "Give a source of files up: its templates stay, and are changed by everybody who may",
+			permission: auth.WriteSettings, handle: s.forgetSource},
 	}
 }
 

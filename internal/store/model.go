@@ -140,7 +140,8 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 		origins: map[int64]fleet.Origin{}, sources: map[string]fleet.Source{},
 	}
 	for _, read := range []func(context.Context, querier, *contents) error{
-		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadProtected, s.loadGeneration, s.loadSources,
+		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadProtected, s.loadGeneration,
+		s.loadSources,
 	} {
 		if err := read(ctx, q, &c); err != nil {
 			return contents{}, err

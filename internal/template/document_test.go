@@ -7,7 +7,8 @@ import (
 )
 
 func TestADocumentKnowsItsLines(t *testing.T) {
-	d, err := ReadDocument("# fleet\n{\n  devices: {\n    A: {label: \"x\"}\n    B: {\n      tags: [\n        one\n        two\n      ]\n    }\n  }\n}\n")
+	d, err := ReadDocument("# fleet\n{\n  devices: {\n    A: {label: \"x\"}\n" +
+		"    B: {\n      tags: [\n        one\n        two\n      ]\n    }\n  }\n}\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -172,7 +172,7 @@ func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
 	if list := run("", 0, "pending", "list"); !strings.Contains(list, id) || !strings.Contains(list, "new") {
 		t.Errorf("got %s", list)
 	}
-	run("\n", 3, "pending", "accept", id, "--register-key", "-")
+	run("\n", 2, "pending", "accept", id, "--register-key", "-")
 	run(asking.APIKey()+"\n", 0, "pending", "accept", id, "--name", "let in", "--register-key", "-", "--register-address",
 		asking.Host(),
 		"--register-port", strconv.Itoa(asking.Port()))

@@ -41,8 +41,8 @@ func TestAPersonLogsInWithARealBrowser(t *testing.T) {
 			return err
 		}),
 		chromedp.Navigate(w.url+"/ui/login"),
-		chromedp.Click(chromedp.CSS(`a[href="/ui/login/single-sign-on"]`)),
-		chromedp.WaitVisible(chromedp.CSS(`form[action="/ui/logout"]`)),
+		chromedp.Click(chromedp.CSS(`a[href$="/ui/login/single-sign-on"]`)),
+		chromedp.WaitVisible(chromedp.CSS(`form[action$="/ui/logout"]`)),
 		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			all, err := cdp.Call(ctx, target, network.GetCookies, network.GetCookiesParams{})
 			for _, cookie := range all.Cookies {
@@ -60,7 +60,7 @@ func TestAPersonLogsInWithARealBrowser(t *testing.T) {
 	if at, err := chromedp.Run(tab, chromedp.Location()); err != nil || at != w.url+"/ui/" {
 		t.Errorf("got %s, %v", at, err)
 	}
-	if err := page.Do(tab, chromedp.Click(chromedp.CSS(`form[action="/ui/logout"] button`)),
+	if err := page.Do(tab, chromedp.Click(chromedp.CSS(`form[action$="/ui/logout"] button`)),
 		chromedp.Click(chromedp.CSS(`a.button`)), chromedp.WaitReady(chromedp.CSS(`#op\.logoutForm`))); err != nil {
 		t.Errorf("the way to the provider's log-out: %v", err)
 	}

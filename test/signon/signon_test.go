@@ -19,7 +19,7 @@ func TestAPersonLogsInByTheProviderAndOut(t *testing.T) {
 	account(t, "in-and-out", claims{"preferred_username": "Anna", "groups": []string{"staff", "muster-admins"}})
 	w := newWorld(t, setting{})
 	b := w.browser("in-and-out")
-	if a := b.open("/ui/login"); !strings.Contains(a.text, `href="/ui/login/single-sign-on"`) {
+	if a := b.open("/ui/login"); !strings.Contains(a.text, `href="../ui/login/single-sign-on"`) {
 		t.Errorf("got %+v, want a button", a)
 	}
 	b.logIn("anna", fleet.RoleAdmin)

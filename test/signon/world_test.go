@@ -282,7 +282,7 @@ func (b *browser) goBack(to *url.URL) answer {
 func (b *browser) logIn(user string, role fleet.Role) {
 	b.w.t.Helper()
 	want := "<strong>" + user + "</strong> with the role " + string(role)
-	if a := b.goBack(b.begin()); a.status != http.StatusOK || !strings.Contains(a.text, `content="0; url=/ui/"`) {
+	if a := b.goBack(b.begin()); a.status != http.StatusOK || !strings.Contains(a.text, `content="0; url=../../ui/"`) {
 		b.w.t.Fatalf("got %+v\n%s", a, b.w.log)
 	}
 	if a := b.open("/ui/"); a.status != http.StatusOK || !strings.Contains(a.text, want) {

@@ -12,4 +12,4 @@ CREATE TABLE template_origins (
     name        TEXT   NOT NULL  -- of the file, without its ending
 );
 COMMENT ON TABLE sources IS 'Where files with templates come from: a repository, as a rule.';
-COMMENT ON TABLE template_origins IS 'The file that a template came from.';
+COMMENT ON TABLE template_origins IS 'The file that a template came from. The row outlives the template: an undo brings it back with its ID.';

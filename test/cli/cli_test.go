@@ -34,6 +34,9 @@ func TestScripts(t *testing.T) { runScripts(t, "testdata") }
 // Files are planned against everything that there is: scripts about them have a server of their own.
 func TestScriptsOfFiles(t *testing.T) { runScripts(t, "testdata/files") }
 
+// Daemons that restart are offline for a moment: scripts that order it have daemons of their own.
+func TestScriptsOfActions(t *testing.T) { runScripts(t, "testdata/actions") }
+
 // runScripts runs the scripts of a folder against a server with the daemons.
 func runScripts(t *testing.T, dir string) {
 	t.Parallel()

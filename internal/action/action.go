@@ -115,7 +115,7 @@ func (r *Runner) interrupt(ctx context.Context, run fleet.ActionRun) {
 		run.Reason += fmt.Sprintf("; whether device %s was told to %s is not known, and those after it were not",
 			run.Devices[run.Done], run.Action)
 	}
-	run.Reason += ". Nothing goes on by itself: give the order again where it is needed."
+	run.Reason += ". The server does not continue it: give the order again where it is needed."
 	r.keep(ctx, run)
 }
 

@@ -17,7 +17,7 @@ import (
 type deviceCommand struct {
 	List     deviceListCommand     `cmd:"" help:"List devices with state, version, system, folders and tags."`
 	Get      deviceGetCommand      `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
-	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key. On its own machine, muster enroll does so by itself."`
+	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key. On the device's own machine muster enroll finds both and registers the device."`
 	Edit     deviceEditCommand     `cmd:"" help:"Change label, address, port or API key of a device."`
 	Restart  deviceRestartCommand  `cmd:"" help:"Restart the daemon, and wait until it is back."`
 	Rescan   deviceRescanCommand   `cmd:"" help:"Have the daemon compare its folders with the disk."`

@@ -246,7 +246,7 @@ func ofBackup(b *api.OverviewOfBackup, now time.Time) finding {
 	const how = "Start the server with --backup-every 24h --backup-to DIR; docs/backup.md says how."
 	switch {
 	case b == nil:
-		return finding{"backup", false, "the server makes no backups by itself", how}
+		return finding{"backup", false, "the server makes no backups: no time for them is set", how}
 	case b.Trouble != "":
 		return finding{"backup", false, "the last attempt failed: " + b.Trouble,
 			"Look at the server's log, and at the folder."}

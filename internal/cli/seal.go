@@ -38,7 +38,7 @@ type sealRotateCommand struct{ connection }
 // rotationPoll is the time between two questions how far a rotation is.
 const rotationPoll = time.Second
 
-// Run begins a rotation and waits for its end. Interrupted, the server goes on by itself.
+// Run begins a rotation and waits for its end. Where the command is interrupted, the server completes the rotation.
 func (c *sealRotateCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {

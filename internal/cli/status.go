@@ -106,7 +106,7 @@ func waits(something bool) error {
 	return nil
 }
 
-// needsPerson tells whether a person has to do something. A stop that a person made is no reason by itself.
+// needsPerson tells whether a person has to do something. A stop that a person made does not count alone.
 func needsPerson(states []api.ListedState, overview api.Overview) bool {
 	return slices.ContainsFunc(states, func(s api.ListedState) bool { return needsLook(s.DeviceState) }) ||
 		overview.Restored != nil || len(overview.Impairments) > 0 || overview.Pending.Devices+overview.Pending.Folders > 0 ||
@@ -168,7 +168,8 @@ func well(state api.DeviceState) bool {
 	return false
 }
 
-// needsLook tells whether a person should look at a device. What goes out by itself needs none.
+// needsLook tells whether a person should look at a device. A change that the server sends without an answer of a
+// person needs none.
 func needsLook(state api.DeviceState) bool {
 	goes := state.Configuration == string(fleet.ConfigPending) || state.Configuration == string(fleet.ConfigApplying)
 	return !well(state) && !(goes && state.Connection == string(fleet.Online))

@@ -269,7 +269,7 @@ func TestAServerThatWasKilledSaysWhatIsNotKnown(t *testing.T) {
 	s.WaitEnd()
 	s = server.Start(t, server.Options{Home: s.Home})
 	run = waitEnd(t, s, run)
-	wantStatus(t, run, "interrupted", "Nothing goes on by itself")
+	wantStatus(t, run, "interrupted", "does not continue it")
 	wantStates(t, run, "d0 unknown, d1 untouched")
 	if !f.Daemon(1).Running() {
 		t.Error("the second daemon was told to restart")

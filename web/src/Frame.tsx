@@ -157,7 +157,7 @@ function Banners() {
       {live === "lost" && (
         <div className="u-banner" data-tone="bad" role="status">
           <IconPlugConnectedX size={16} aria-hidden />
-          The server does not answer. What you see may be old; the page goes on by itself.
+          The server does not answer. What you see may be old. The page connects again as soon as the server answers.
         </div>
       )}
       {mode !== "on" && (

@@ -125,8 +125,8 @@ func (r *Runner) keep(ctx context.Context, run fleet.ActionRun) {
 	}
 }
 
-// Begin orders a daemon, or those with a tag, to do something, and answers when the order is kept; the run goes on by
-// itself. It is conflict while Muster does not write to one of the devices, or one is part of another run.
+// Begin orders a daemon, or those with a tag, to do something, and answers when the order is kept; Run carries
+// it out. It is conflict while Muster does not write to one of the devices, or one is part of another run.
 func (r *Runner) Begin(ctx context.Context, order fleet.ActionOrder, tag fleet.Tag, devices []fleet.DeviceID,
 ) (fleet.ActionRun, error) {
 	if err := r.mayBegin(ctx, devices); err != nil {

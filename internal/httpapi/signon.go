@@ -128,7 +128,7 @@ func (s *server) beginSignOn(w http.ResponseWriter, r *http.Request) {
 	goTo(w, r, to)
 }
 
-// finishSignOn ends a log-in with what the browser brings back. The page that answers goes on by itself: the cookie of
+// finishSignOn ends a log-in with what the browser brings back. The page that answers opens the console: the cookie of
 // the session is not sent by a browser that another site led here, as long as it follows redirects only.
 func (s *server) finishSignOn(w http.ResponseWriter, r *http.Request) {
 	begun := auth.CookieOf(r, auth.SignOnCookie)

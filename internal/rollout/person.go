@@ -59,7 +59,7 @@ func unmade(r fleet.Rollout) bool {
 // wait says what a rollout that has not started waits for.
 func wait(r fleet.Rollout) fleet.Rollout {
 	r.Status = fleet.RolloutWaiting
-	r.Reason, r.Next = "it waits until one of its devices can be reached and written to", "It starts by itself."
+	r.Reason, r.Next = "it waits until one of its devices can be reached and written to", "Nothing: Muster starts it then."
 	if r.Unapproved() {
 		r.Reason = "it waits for approval: " + r.Approval.Reason
 		r.Next = "An admin approves it: `muster rollout approve ID`, with the ID of this rollout. Or undo it."

@@ -26,7 +26,7 @@ async function fetchWithSession(request: Request): Promise<Response> {
         title: "No connection",
         status: 0,
         detail: "the server does not answer",
-        hint: "The page goes on by itself once it does.",
+        hint: "The page asks again until it does.",
       });
     }
     if (response.status !== 401 || new URL(request.url).pathname.endsWith(logInPath)) return response;

@@ -24,6 +24,8 @@ type EventFilter struct {
 	Types   []string
 	Devices []string
 	Tags    []string
+
+	Opened func() // called when the server has begun to send; nil: it is not
 }
 
 // Events follows what happens, and hands each event over as it comes. after is the ID of the last event seen, 0 for
@@ -50,6 +52,9 @@ func (c *Client) Events(ctx context.Context, filter EventFilter, after int64, ea
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		return after, c.read(resp, nil)
+	}
+	if filter.Opened != nil {
+		filter.Opened()
 	}
 	last, err = readEvents(resp.Body, after, each)
 	if ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,9 +17,9 @@ import (
 
 // acting is how a command has daemons do something.
 type acting struct {
+	output
 	Yes    bool `short:"y" env:"-" help:"Do not ask."`
 	NoWait bool `name:"no-wait" env:"-" help:"Do not wait until it is done; muster action show follows."`
-	Quiet  bool `env:"-" help:"Print nothing but errors."`
 }
 
 // asks are the questions before what interrupts a daemon's work; the others need none.
@@ -41,10 +42,8 @@ func (c acting) begin(ctx context.Context, env *environment, server *client.Clie
 		return err
 	}
 	if c.NoWait {
-		if !c.Quiet {
-			fmt.Fprintf(env.Out, "Order %d is carried out. `muster action show %[1]d` shows how far it is.\n", run.ID)
-		}
-		return nil
+		return c.done(env, strconv.FormatInt(run.ID, 10), run,
+			fmt.Sprintf("Order %d is carried out. `muster action show %[1]d` shows how far it is.", run.ID))
 	}
 	return c.follow(ctx, env, server, run)
 }
@@ -57,7 +56,7 @@ func (c acting) follow(ctx context.Context, env *environment, server *client.Cli
 	tick := time.NewTicker(actionEvery)
 	defer tick.Stop()
 	for {
-		for ; told < run.Done && run.Tag != "" && !c.Quiet; told++ {
+		for ; told < run.Done && run.Tag != "" && c.forPeople(); told++ {
 			one := run.Devices[told]
 			fmt.Fprintf(env.Out, "%d/%d %s: %s\n", told+1, len(run.Devices), nameOfActed(one), one.State)
 		}
@@ -78,10 +77,7 @@ func (c acting) follow(ctx context.Context, env *environment, server *client.Cli
 	if run.Status != string(fleet.ActionDone) {
 		return errors.New(printable(run.Reason))
 	}
-	if !c.Quiet {
-		fmt.Fprintf(env.Out, "Done: %s.\n", printable(run.Reason))
-	}
-	return nil
+	return c.done(env, strconv.FormatInt(run.ID, 10), run, "Done: "+printable(run.Reason)+".")
 }
 
 func nameOfActed(d api.ActionDevice) string {
@@ -207,6 +203,7 @@ type actionCommand struct {
 type actionListCommand struct {
 	connection
 	output
+	watching
 	Limit int `env:"-" help:"At most so many." default:"20" placeholder:"N"`
 }
 
@@ -235,8 +232,9 @@ func actionRow(r api.ActionRun) []string {
 
 type actionShowCommand struct {
 	connection
-	ID     int64  `arg:"" help:"Number of the order; muster action list shows them."`
-	Output string `short:"o" env:"-" help:"text, json or yaml." default:"text" enum:"text,json,yaml"`
+	output
+	watching
+	ID int64 `arg:"" help:"Number of the order; muster action list shows them."`
 }
 
 // Run prints an order with its devices.
@@ -249,8 +247,8 @@ func (c *actionShowCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	if c.Output != "text" {
-		return printValue(env, output{c.Output}, run)
+	if !c.forPeople() {
+		return c.print(env, run, strconv.FormatInt(run.ID, 10))
 	}
 	row := actionRow(run)
 	fmt.Fprintf(env.Out, "Order %s: %s of %s, %s (%s), by %s.\n", row[0], row[1], printable(row[2]), row[3], row[4],
@@ -270,7 +268,7 @@ type eventsCommand struct {
 	Type   []string `env:"-" help:"Only events of this type, as device or plan; may be repeated." placeholder:"TYPE"`
 	Device []string `env:"-" help:"Only events about this device: label, ID, or its first letters; may be repeated." placeholder:"DEVICE"`
 	Tag    []string `env:"-" sep:"none" help:"Only events about devices with this tag; may be repeated." placeholder:"TAG"`
-	Output string   `short:"o" env:"-" help:"text, or json: one object on each line." default:"text" enum:"text,json"`
+	Output string   `short:"o" env:"-" help:"table: a text on each line; json: one object on each line; yaml: one document for each; or name: the devices." default:"table" enum:"table,json,yaml,name"`
 }
 
 const eventsWithoutFollow = 10
@@ -308,8 +306,18 @@ func (c *eventsCommand) Run(ctx context.Context, env *environment) error {
 }
 
 func (c *eventsCommand) print(env *environment, e api.Event, label func(fleet.DeviceID) string) error {
-	if c.Output == "json" {
+	switch c.Output {
+	case "json":
 		return json.NewEncoder(env.Out).Encode(e)
+	case "yaml":
+		fmt.Fprintln(env.Out, "---")
+		return printValue(env, output{c.Output}, e)
+	case "name":
+		if e.Device == "" {
+			return nil
+		}
+		_, err := fmt.Fprintln(env.Out, cmp.Or(printable(label(fleet.DeviceID(e.Device))), e.Device))
+		return err
 	}
 	about := ""
 	if e.Device != "" {

@@ -12,7 +12,7 @@ import (
 	"math"
 	"os"
 	"slices"
-	"text/tabwriter"
+	"strconv"
 	"time"
 
 	"muster/api"
@@ -78,6 +78,7 @@ var errEnough = errors.New("enough")
 
 type auditListCommand struct {
 	connection
+	output
 	auditSearch
 	Limit int `env:"-" help:"Show at most so many." default:"50" placeholder:"N"`
 }
@@ -93,20 +94,24 @@ func (c *auditListCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	search.Limit = min(max(c.Limit, 1), 1000) // of a page
-	table, left := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0), c.Limit
-	fmt.Fprintln(table, "ID\tAT\tWHO\tWHAT\tSUBJECT\tDETAIL")
+	var all []api.AuditEntry
+	left := c.Limit
 	err = server.EachAudit(ctx, search, func(e api.AuditEntry) error {
 		if left--; left < 0 {
 			return errEnough
 		}
-		fmt.Fprintf(table, "%d\t%v\t%s\t%s\t%s\t%s\n", e.ID, e.At, printable(e.Who), printable(e.What), printable(e.Subject),
-			printable(e.Detail))
+		all = append(all, e)
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	return table.Flush()
+	return printList(env, c.output, columns[api.AuditEntry]{
+		titles: []string{"ID", "AT", "WHO", "WHAT", "SUBJECT", "DETAIL"},
+		name:   func(e api.AuditEntry) string { return strconv.FormatInt(e.ID, 10) },
+		row: func(e api.AuditEntry) []string {
+			return []string{strconv.FormatInt(e.ID, 10), e.At.String(), e.Who, e.What, e.Subject, e.Detail}
+		}}, all)
 }
 
 type auditExportCommand struct {
@@ -134,7 +139,10 @@ func (c *auditExportCommand) Run(ctx context.Context, env *environment) error {
 	return out.Flush()
 }
 
-type auditHeadCommand struct{ connection }
+type auditHeadCommand struct {
+	connection
+	output
+}
 
 // Run prints the head alone on the last line.
 func (c *auditHeadCommand) Run(ctx context.Context, env *environment) error {
@@ -146,13 +154,15 @@ func (c *auditHeadCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Err, "Signed by the key %s:\n", head.Key)
-	fmt.Fprintln(env.Out, head.Head)
-	return nil
+	if c.forPeople() {
+		fmt.Fprintf(env.Err, "Signed by the key %s:\n", head.Key)
+	}
+	return c.done(env, head.Head, head, head.Head)
 }
 
 type auditVerifyCommand struct {
 	connection
+	output
 	Head []string `env:"-" sep:"none" help:"Head that was kept elsewhere: the log has one for every hour in which something was done. Repeatable." placeholder:"HEAD"`
 	File string   `env:"-" help:"Verify the lines of a whole export instead of the server's database; - for standard input." placeholder:"FILE"`
 	Key  string   `env:"-" help:"With --file: the key that signed the heads, as muster audit head prints it." placeholder:"HEX"`
@@ -165,7 +175,7 @@ func (c *auditVerifyCommand) Run(ctx context.Context, env *environment) error {
 		if err != nil {
 			return err
 		}
-		return printReport(env, report)
+		return printReport(env, c.output, report)
 	}
 	if c.Key != "" {
 		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--key goes with --file", Hint: "Leave it out."}
@@ -183,7 +193,7 @@ func (c *auditVerifyCommand) Run(ctx context.Context, env *environment) error {
 	for _, fault := range found.Faults {
 		report.Faults = append(report.Faults, fleet.AuditFault{ID: fault.ID, Detail: fault.Detail})
 	}
-	return printReport(env, report)
+	return printReport(env, c.output, report)
 }
 
 // verifyFile follows the chain of an export. Only a head shows whether its end is missing or all of it was rewritten.
@@ -249,12 +259,28 @@ func (c *auditVerifyCommand) heads() (heads []fleet.AuditHead, err error) {
 	return heads, nil
 }
 
-func printReport(env *environment, report fleet.AuditReport) error {
+// verified is what programs read of a verification.
+type verified struct {
+	FirstID int64    `json:"firstID"`
+	LastID  int64    `json:"lastID"`
+	Faults  []string `json:"faults"`
+}
+
+func printReport(env *environment, how output, report fleet.AuditReport) error {
 	found := slices.Clone(report.Rows)
 	for _, fault := range slices.Backward(report.Faults) {
 		found = slices.Insert(found, 0, fault.Detail)
 	}
-	if len(found) == 0 {
+	if !how.forPeople() {
+		faults := append([]string{}, found...) // an empty list, not null
+		if err := how.print(env, verified{report.FirstID, report.LastID, faults}, found...); err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		found = nil
+	} else if len(found) == 0 {
 		fmt.Fprintf(env.Out, "Entries %d to %d follow each other; nothing was changed.\n", report.FirstID, report.LastID)
 		return nil
 	}

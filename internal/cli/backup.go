@@ -45,8 +45,15 @@ func fromFile(path string) (fleet.Secret, error) {
 	return seal.ReadFile(path)
 }
 
+// backupMade is what programs read of a backup.
+type backupMade struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
 type backupCommand struct {
 	kept
+	output
 	backupLock
 	SealKey     string `secret:"" help:"The seal key, where it is not in --home; better --seal-key-file." placeholder:"HEX"`
 	SealKeyFile string `help:"File with the seal key, where it is not in --home." type:"path" placeholder:"FILE"`
@@ -67,9 +74,8 @@ func (c *backupCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "Backup made and read back: %s, %d bytes. Keep what opens it somewhere else.\n", made.Path,
-		made.Bytes)
-	return nil
+	return c.done(env, made.Path, backupMade{made.Path, made.Bytes}, fmt.Sprintf("Backup made and read back: %s, %d "+
+		"bytes. Keep what opens it somewhere else.", made.Path, made.Bytes))
 }
 
 type restoreCommand struct {

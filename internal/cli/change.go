@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	"muster/api"
 	"muster/client"
@@ -12,21 +14,32 @@ import (
 // changing is how a command changes templates and tags: it shows the plan, asks, and makes the change only while
 // templates and tags are those of the plan.
 type changing struct {
+	output
 	Yes    bool   `short:"y" env:"-" help:"Do not ask."`
 	DryRun bool   `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
 	All    bool   `short:"v" env:"-" help:"Show what is as daemons have it by default, too, in new folders and devices."`
 	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
 }
 
-// make shows what a change does and makes it. question ends with a question mark.
+// make shows what a change does and makes it. question ends with a question mark, and how many devices it changes is
+// said after it.
 func (c changing) make(ctx context.Context, env *environment, server *client.Client, change api.WhatIf,
 	question string) error {
 	planned, err := server.WhatIf(ctx, change)
 	if err != nil {
 		return err
 	}
-	p := &painter{w: env.Out, colour: coloured(c.Colour, env.Out), label: labels(ctx, server), all: c.All}
-	if err := printWhatIf(p, planned); err != nil {
+	out := env.Out
+	if !c.forPeople() {
+		out = env.Err
+	}
+	p := &painter{w: out, colour: coloured(c.Colour, out), label: labels(ctx, server), all: c.All}
+	if c.DryRun && !c.forPeople() {
+		err = c.print(env, planned, namesIn(planned)...)
+	} else {
+		err = printWhatIf(p, planned)
+	}
+	if err != nil {
 		return err
 	}
 	for _, text := range planned.Warnings {
@@ -36,6 +49,7 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 		return err
 	}
 	if !c.Yes {
+		question += " It changes " + counted(planned.Touched.Devices, "device") + "."
 		if err := confirm(env, question); err != nil {
 			return err
 		}
@@ -49,11 +63,18 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 	case err != nil:
 		return err
 	case done.Generation == planned.Generation:
-		_, err = fmt.Fprintln(env.Out, "It is so already: nothing was changed.")
-		return err
+		return c.done(env, strconv.FormatInt(done.Generation, 10), done, "It is so already: nothing was changed.")
 	}
-	_, err = fmt.Fprintf(env.Out, "Done, in generation %d. `muster rollout list` shows how it goes out.\n", done.Generation)
-	return err
+	return c.done(env, strconv.FormatInt(done.Generation, 10), done,
+		fmt.Sprintf("Done, in generation %d. `muster rollout list` shows how it goes out.", done.Generation))
+}
+
+// namesIn are the devices that a plan changes.
+func namesIn(planned api.WhatIfPlan) (names []string) {
+	for _, device := range planned.Devices {
+		names = append(names, cmp.Or(device.Label, device.DeviceID))
+	}
+	return names
 }
 
 // confirm is an error unless the person answers yes.

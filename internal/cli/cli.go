@@ -76,7 +76,8 @@ type commands struct {
 // environment is what every command is run with.
 type environment struct {
 	Streams
-	version string
+	version     string
+	forPrograms bool // standard output is for values; questions go to standard error
 }
 
 const description = `Central management for fleets of Syncthing daemons.
@@ -87,6 +88,7 @@ person (status), 4 no server answers, 5 something differs (plan), 130 interrupte
 // Run parses the arguments, runs one command and gives the exit code.
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
 	var commands commands
+	env := &environment{Streams: streams, version: version}
 	exited, code := false, exitDone
 	parser, err := kong.New(&commands,
 		kong.Name("muster"),
@@ -96,7 +98,7 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		kong.Vars{"home": defaultHome(), "syncthingHome": agent.DefaultHome()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(c int) { exited, code = true, c }),
-		kong.Bind(&environment{streams, version}),
+		kong.Bind(env),
 	)
 	if err != nil {
 		fmt.Fprintln(streams.Err, "muster:", err)
@@ -113,9 +115,36 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 	if err := fillSecrets(parsed.Flags()); err != nil {
 		return explain(streams.Err, err)
 	}
-	parsed.BindTo(ctx, (*context.Context)(nil))
-	return explain(streams.Err, parsed.Run())
+	return explain(streams.Err, env.run(ctx, parsed))
 }
+
+// run runs the command that was parsed, once or as long as it watches.
+func (env *environment) run(ctx context.Context, parsed *kong.Context) error {
+	for _, flag := range parsed.Flags() {
+		switch {
+		case flag.Name == quietFlag && flag.Target.Bool():
+			env.Out = io.Discard
+		case flag.Name == outputFlag:
+			env.forPrograms = flag.Target.String() != "table"
+		}
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	show := func() error { return parsed.Run() }
+	command, canWatch := parsed.Selected().Target.Addr().Interface().(watcher)
+	if !canWatch || !command.watches() {
+		return show()
+	}
+	server, err := command.client()
+	if err != nil {
+		return err
+	}
+	return watch(ctx, env, server, show)
+}
+
+const (
+	quietFlag  = "quiet"  // a command prints nothing but questions and errors
+	outputFlag = "output" // how it prints
+)
 
 // explain prints an error for a person and chooses the exit code.
 func explain(w io.Writer, err error) int {
@@ -213,9 +242,8 @@ func place(d fleet.Detail) string {
 	return d.Message
 }
 
-type versionCommand struct{}
+type versionCommand struct{ output }
 
-func (versionCommand) Run(env *environment) error {
-	_, err := fmt.Fprintln(env.Out, env.version)
-	return err
+func (c versionCommand) Run(env *environment) error {
+	return c.done(env, env.version, map[string]string{"version": env.version}, env.version)
 }

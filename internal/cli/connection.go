@@ -36,6 +36,7 @@ type connection struct {
 	TokenFile  string `help:"File with the token to use." type:"path" placeholder:"FILE"`
 	MusterHome string `help:"Home folder of a server on this machine; without it, ${home}, whose token is sent to loopback addresses only." env:"MUSTER_HOME" type:"path" placeholder:"DIR"`
 	CA         string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, that of your log-in, else the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
+	Quiet      bool   `env:"-" help:"Print nothing but questions, warnings and errors; the exit code says the rest."`
 	APIVerbose bool   `name:"api-verbose" help:"Print the requests of the command and their answers on standard error, secrets masked."`
 
 	trace io.Writer // nil: requests are not printed

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"muster/api"
 	"muster/client"
@@ -18,7 +17,9 @@ const shortDigest = 12
 
 type consentsCommand struct {
 	connection
-	Given bool `help:"Show the newest answers and what became of them."`
+	output
+	watching
+	Given bool `env:"-" help:"Show the newest answers and what became of them."`
 }
 
 // Run prints what waits for an answer with the command that gives it, or the answers that were given.
@@ -34,7 +35,11 @@ func (c *consentsCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	p := &painter{w: env.Out, label: labels(ctx, server)}
+	if !c.forPeople() {
+		digest := func(g api.HeldGroup) string { return g.Digest }
+		return printList(env, c.output, columns[api.HeldGroup]{name: digest}, groups)
+	}
+	p := &painter{w: env.Out, colour: coloured("auto", env.Out), label: labels(ctx, server)}
 	if len(groups) == 0 {
 		p.line(plain, "Nothing waits for an answer. `muster consents --given` shows the answers that were given.")
 	}
@@ -84,23 +89,23 @@ func (c *consentsCommand) given(ctx context.Context, env *environment, server *c
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "GIVEN\tBY\tANSWER\tDEVICE\tKEY\tSTATE\tROLLOUT")
-	for _, g := range given {
-		rollout := "-"
-		if g.Rollout != 0 {
-			rollout = fmt.Sprint(g.Rollout)
-		}
-		name := nameOf(api.DeviceEffect{DeviceID: g.DeviceID, Label: g.Label})
-		fmt.Fprintf(table, "%v\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			g.At, printable(g.By), g.Answer, name, printable(g.Key), g.State, rollout)
-	}
-	return table.Flush()
+	return printList(env, c.output, columns[api.GivenConsent]{
+		titles: []string{"GIVEN", "BY", "ANSWER", "DEVICE", "KEY", "STATE", "ROLLOUT"},
+		name:   func(g api.GivenConsent) string { return g.Key },
+		row: func(g api.GivenConsent) []string {
+			rollout := "-"
+			if g.Rollout != 0 {
+				rollout = fmt.Sprint(g.Rollout)
+			}
+			return []string{g.At.String(), g.By, g.Answer, nameOf(api.DeviceEffect{DeviceID: g.DeviceID, Label: g.Label}), g.Key,
+				g.State, rollout}
+		}}, given)
 }
 
 // consentCommand's answer is given on the command line only: one in the environment would be one to everything.
 type consentCommand struct {
 	connection
+	output
 	Digest   string   `arg:"" help:"Of what waits, or its first characters; muster consents shows it." placeholder:"DIGEST"`
 	Keep     bool     `env:"-" help:"Keep what is there instead."`
 	Rollout  int64    `env:"-" help:"Answer for the members of this rollout, also for those that get the change later." placeholder:"ID"`
@@ -133,6 +138,9 @@ func (c *consentCommand) Run(ctx context.Context, env *environment) error {
 	answered, err := server.AnswerConsents(ctx, body)
 	if err != nil {
 		return err
+	}
+	if !c.forPeople() {
+		return c.print(env, answered, answered.Key)
 	}
 	p := &painter{w: env.Out, label: labels(ctx, server)}
 	p.line(plain, fmt.Sprintf("Recorded for %s: %s %s.",

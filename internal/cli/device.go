@@ -36,10 +36,11 @@ type deviceCommand struct {
 // everything.
 type deviceTrustCommand struct {
 	connection
+	output
 	Device      string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Tag         string `env:"-" help:"All devices with this tag that show another certificate than the pinned one." placeholder:"TAG"`
 	Fingerprint string `env:"-" help:"Take the certificate only if it is this one, without asking: sha256:HEX, or as openssl prints it." placeholder:"HEX"`
-	Yes         bool   `env:"-" help:"Do not ask. Where the address was found on anybody's word, --fingerprint is needed instead."`
+	Yes         bool   `short:"y" env:"-" help:"Do not ask. Where the address was found on anybody's word, --fingerprint is needed instead."`
 }
 
 // howToCompare is where a person finds the fingerprint of the daemon's own certificate.
@@ -86,7 +87,7 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 		return c.prove(ctx, env, server, device)
 	}
 	shown := trust.Presented.Fingerprint
-	printTrust(env.Out, presented{device, trust}, time.Now())
+	printTrust(c.texts(env), presented{device, trust}, time.Now())
 	if c.Fingerprint != "" {
 		expected, err := fleet.ParsePin(fromOpenSSL(c.Fingerprint))
 		if err != nil {
@@ -105,20 +106,19 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 			Hint: "`muster status " + quoted(c.Device) +
 				"` says why. `muster enroll` on its machine pins the certificate beforehand."}
 	case shown == trust.Pinned.Fingerprint && trust.Origin == string(fleet.PinGiven):
-		fmt.Fprintln(env.Out, "There is nothing to do: it shows the pinned certificate.")
-		return nil
+		return c.done(env, device.DeviceID, trust, "There is nothing to do: it shows the pinned certificate.")
 	case c.Yes && c.Fingerprint == "" && onAnybodysWord(trust.Presented.FoundBy):
 		return &fleet.Error{Code: fleet.CodeConflict,
 			Message: "the address was found on anybody's word: --yes alone would trust anybody",
 			Hint:    "Give the fingerprint of the daemon's own certificate with --fingerprint. " + howToCompare}
 	}
 	if !c.Yes && c.Fingerprint == "" {
-		fmt.Fprintln(env.Out, howToCompare)
+		fmt.Fprintln(c.texts(env), howToCompare)
 		if err := ask(env, "Trust the certificate that it shows? [y/N] "); err != nil {
 			return err
 		}
 	}
-	return take(ctx, env, server, presented{device, trust})
+	return c.take(ctx, env, server, presented{device, trust})
 }
 
 // prove gives the pin of a device whose record in the database another program wrote. Its daemon is not contacted
@@ -126,7 +126,7 @@ func (c *deviceTrustCommand) one(ctx context.Context, env *environment, server *
 func (c *deviceTrustCommand) prove(ctx context.Context, env *environment, server *client.Client,
 	device api.Device) error {
 	address := cmp.Or(device.APIAddress, "whatever address discovery finds")
-	fmt.Fprintf(env.Out, "%s\n  record: at %s, port %d\n  %s.\n", named(device), printable(address), device.APIPort,
+	fmt.Fprintf(c.texts(env), "%s\n  record: at %s, port %d\n  %s.\n", named(device), printable(address), device.APIPort,
 		fleet.AlteredReason)
 	if c.Fingerprint == "" {
 		return &fleet.Error{Code: fleet.CodeConflict, Message: "the fingerprint of the daemon's own certificate is needed",
@@ -138,7 +138,7 @@ func (c *deviceTrustCommand) prove(ctx context.Context, env *environment, server
 	}
 	one := presented{device: device}
 	one.trust.Presented.Fingerprint = pin
-	return take(ctx, env, server, one)
+	return c.take(ctx, env, server, one)
 }
 
 // many takes renewed certificates only: where the device was found on anybody's word, or has no pin yet, each
@@ -159,7 +159,7 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 			return err
 		}
 		if trust.Altered {
-			fmt.Fprintf(env.Out, "%s\n  Left out: %s. %s\n", named(device), fleet.AlteredReason,
+			fmt.Fprintf(c.texts(env), "%s\n  Left out: %s. %s\n", named(device), fleet.AlteredReason,
 				fleet.AlteredNext(fleet.DeviceID(device.DeviceID)))
 			continue
 		}
@@ -167,21 +167,21 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 			continue
 		}
 		one := presented{device, trust}
-		printTrust(env.Out, one, time.Now())
+		printTrust(c.texts(env), one, time.Now())
 		if trust.Pinned.Fingerprint == "" || onAnybodysWord(trust.Presented.FoundBy) {
-			fmt.Fprintf(env.Out, "  Left out: this one is to be compared by itself (`muster device trust %s`).\n",
+			fmt.Fprintf(c.texts(env), "  Left out: this one is to be compared by itself (`muster device trust %s`).\n",
 				fleet.DeviceID(device.DeviceID).Short())
 			continue
 		}
 		renewed = append(renewed, one)
 	}
 	if len(renewed) == 0 {
-		fmt.Fprintf(env.Out, "Of %s with the tag %q none shows another certificate that can be taken here.\n",
+		fmt.Fprintf(c.texts(env), "Of %s with the tag %q none shows another certificate that can be taken here.\n",
 			counted(len(devices), "device"), c.Tag)
 		return nil
 	}
 	if !c.Yes {
-		fmt.Fprintln(env.Out, howToCompare)
+		fmt.Fprintln(c.texts(env), howToCompare)
 		question := fmt.Sprintf("Trust what is shown for %s? [y/N] ", counted(len(renewed), "device"))
 		if err := ask(env, question); err != nil {
 			return err
@@ -189,7 +189,7 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 	}
 	var failed error
 	for _, one := range renewed {
-		if err := take(ctx, env, server, one); err != nil {
+		if err := c.take(ctx, env, server, one); err != nil {
 			fmt.Fprintf(env.Err, "%s: %v\n", printable(one.device.Label), err)
 			failed = err
 		}
@@ -197,21 +197,33 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 	return failed
 }
 
-func take(ctx context.Context, env *environment, server *client.Client, one presented) error {
+// texts is where people read what programs do not.
+func (c *deviceTrustCommand) texts(env *environment) io.Writer {
+	if c.forPeople() {
+		return env.Out
+	}
+	return env.Err
+}
+
+func (c *deviceTrustCommand) take(ctx context.Context, env *environment, server *client.Client, one presented) error {
 	stored, err := server.TrustDevice(ctx, one.device.DeviceID, one.trust.Presented.Fingerprint)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "%s: %s is pinned.\n", named(one.device), stored.Pinned.Fingerprint)
-	return nil
+	return c.done(env, one.device.DeviceID, stored,
+		fmt.Sprintf("%s: %s is pinned.", named(one.device), stored.Pinned.Fingerprint))
 }
 
 // ask is an error unless the person says yes.
 func ask(env *environment, question string) error {
-	fmt.Fprint(env.Out, question)
+	out := env.Out
+	if env.forPrograms || out == io.Discard {
+		out = env.Err
+	}
+	fmt.Fprint(out, question)
 	answer, err := bufio.NewReader(env.In).ReadString('\n')
 	if err != nil {
-		fmt.Fprintln(env.Out)
+		fmt.Fprintln(out)
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,8 +48,8 @@ func (c *deviceGetCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	if c.Output != "text" {
-		return printValue(env, output{c.Output}, view)
+	if !c.forPeople() {
+		return c.print(env, view, cmp.Or(device.Label, device.DeviceID))
 	}
 	return printDevice(env, view)
 }

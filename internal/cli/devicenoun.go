@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"muster/api"
 	"muster/client"
@@ -26,7 +30,8 @@ func (c *namedDevice) find(ctx context.Context) (*client.Client, api.Device, err
 
 type deviceGetCommand struct {
 	namedDevice
-	Output string `short:"o" env:"-" help:"text, json or yaml." default:"text" enum:"text,json,yaml"`
+	output
+	watching
 }
 
 // taggedDevices are devices and a tag that a command is about.
@@ -90,6 +95,7 @@ func (c *deviceUntagCommand) Run(ctx context.Context, env *environment) error {
 
 type deviceDeleteCommand struct {
 	namedDevice
+	output
 	Yes bool `short:"y" env:"-" help:"Do not ask."`
 }
 
@@ -109,13 +115,12 @@ func (c *deviceDeleteCommand) Run(ctx context.Context, env *environment) error {
 	if err := server.DeleteDevice(ctx, device.DeviceID); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(env.Out, "Deleted.")
-	return err
+	return c.done(env, device.DeviceID, changed{device.DeviceID, "deleted"}, "Deleted.")
 }
 
 type deviceConfigCommand struct {
 	namedDevice
-	Output string `short:"o" env:"-" help:"json or yaml." default:"json" enum:"json,yaml"`
+	Output string `short:"o" env:"-" help:"json, yaml, table: its options, one on each line; or name: the IDs of its folders." default:"json" enum:"table,json,yaml,name"`
 }
 
 // Run prints the configuration that the daemon was last seen with, secrets masked.
@@ -128,7 +133,47 @@ func (c *deviceConfigCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	switch c.Output {
+	case "name":
+		return printFolderIDs(env, config)
+	case "table":
+		return printOptions(env, config)
+	}
 	return printValue(env, output{c.Output}, config)
+}
+
+// printFolderIDs prints the IDs of the folders of a configuration.
+func printFolderIDs(env *environment, config json.RawMessage) error {
+	var parts struct {
+		Folders []struct{ ID string }
+	}
+	if err := json.Unmarshal(config, &parts); err != nil {
+		return err
+	}
+	for _, folder := range parts.Folders {
+		fmt.Fprintln(env.Out, printable(folder.ID))
+	}
+	return nil
+}
+
+// printOptions prints what is not in a list of a configuration, one key on each line.
+func printOptions(env *environment, config json.RawMessage) error {
+	var parts map[string]json.RawMessage
+	if err := json.Unmarshal(config, &parts); err != nil {
+		return err
+	}
+	table := newTable(env.Out)
+	fmt.Fprintln(table, "KEY\tVALUE")
+	for _, section := range slices.Sorted(maps.Keys(parts)) {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(parts[section], &fields) != nil {
+			continue // a list
+		}
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			fmt.Fprintf(table, "%s\t%s\n", printable(section+"."+name), printable(valueIn(fields[name])))
+		}
+	}
+	return table.Flush()
 }
 
 type deviceSettingsCommand struct {
@@ -137,7 +182,7 @@ type deviceSettingsCommand struct {
 	AllowPlain *bool   `env:"-" help:"Allow plain HTTP although the address is not loopback." negatable:""`
 	Restart    *bool   `env:"-" help:"Let Muster restart the daemon after a change that needs it." negatable:""`
 	Way        *string `env:"-" help:"How the daemon is reached: auto (by its agent while that is connected), agent or direct." placeholder:"WAY"`
-	Output     string  `short:"o" env:"-" help:"json or yaml." default:"yaml" enum:"json,yaml"`
+	Output     string  `short:"o" env:"-" help:"json, yaml, table, or name: that of the device." default:"yaml" enum:"table,json,yaml,name"`
 }
 
 // Run shows a device's settings, and changes those that flags name.
@@ -151,12 +196,24 @@ func (c *deviceSettingsCommand) Run(ctx context.Context, env *environment) error
 		if err != nil {
 			return err
 		}
-		return printValue(env, output{c.Output}, settings)
+		return c.show(env, device, settings)
 	}
 	stored, err := server.PutDeviceSettings(ctx, device.DeviceID,
 		api.PutDeviceSettings{Mode: c.Mode, AllowPlain: c.AllowPlain, Restart: c.Restart, Way: c.Way})
 	if err != nil {
 		return err
 	}
-	return printValue(env, output{c.Output}, stored)
+	return c.show(env, device, stored)
+}
+
+func (c *deviceSettingsCommand) show(env *environment, device api.Device, settings any) error {
+	how := output{c.Output}
+	if !how.forPeople() {
+		return how.print(env, settings, cmp.Or(device.Label, device.DeviceID))
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	return printOptions(env, json.RawMessage(`{"settings":`+string(text)+`}`))
 }

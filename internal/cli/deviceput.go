@@ -12,6 +12,7 @@ import (
 
 type deviceAddCommand struct {
 	connection
+	output
 	ID      string   `arg:"" help:"Device ID, in any spelling."`
 	Label   string   `env:"-" help:"Name for people." placeholder:"TEXT"`
 	Address string   `env:"-" help:"Host name or IP of the daemon's API; without it, the address is discovered." placeholder:"HOST"`
@@ -61,13 +62,13 @@ func (c *deviceAddCommand) Run(ctx context.Context, env *environment) error {
 			return fmt.Errorf("%s is registered, and does not carry the tag %q: %w", named(device), printable(tag), err)
 		}
 	}
-	_, err = fmt.Fprintf(env.Out, "%s is registered. `muster device get %s` shows how it is reached.\n", named(device),
-		id.Short())
-	return err
+	return c.done(env, device.DeviceID, device,
+		fmt.Sprintf("%s is registered. `muster device get %s` shows how it is reached.", named(device), id.Short()))
 }
 
 type deviceEditCommand struct {
 	namedDevice
+	output
 	Label   *string `env:"-" help:"Name for people." placeholder:"TEXT"`
 	Address *string `env:"-" help:"Host name or IP of the daemon's API; '' has it discovered." placeholder:"HOST"`
 	Port    *int64  `env:"-" help:"Port of the daemon's API." placeholder:"PORT"`
@@ -114,9 +115,8 @@ func (c *deviceEditCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Out, "%s is at %s, port %d.\n", named(stored), orDiscovered(stored.APIAddress),
-		stored.APIPort)
-	return err
+	return c.done(env, stored.DeviceID, stored, fmt.Sprintf("%s is at %s, port %d.", named(stored),
+		orDiscovered(stored.APIAddress), stored.APIPort))
 }
 
 func orDiscovered(address string) string {

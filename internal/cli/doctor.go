@@ -24,15 +24,16 @@ const (
 
 type doctorCommand struct {
 	connection
+	output
 	Device string `arg:"" optional:"" help:"Label or ID of a device to look at as well, or the first letters of its ID."`
 }
 
 // finding is the result of one check.
 type finding struct {
-	part string
-	ok   bool
-	what string
-	next string // what to do; "" when all is well
+	Part string `json:"part"`
+	OK   bool   `json:"ok"`
+	What string `json:"what"`
+	Next string `json:"next"` // what to do; "" when all is well
 }
 
 // Run prints one line for each check, and what to do where something is wrong.
@@ -54,25 +55,40 @@ func (c *doctorCommand) Run(ctx context.Context, env *environment) error {
 		}
 		found = append(found, about...)
 	}
-	sick := 0
+	sick := wrong(found)
+	if !c.forPeople() {
+		if err := c.print(env, found, sick...); err != nil {
+			return err
+		}
+		found = nil
+	}
 	for _, f := range found {
 		mark := "ok   "
-		if !f.ok {
+		if !f.OK {
 			mark = "WRONG"
-			sick++
 		}
-		fmt.Fprintf(env.Out, "%s  %-12s %s\n", mark, f.part, printable(f.what))
-		if f.next != "" {
-			fmt.Fprintf(env.Out, "       %-12s -> %s\n", "", printable(f.next))
+		fmt.Fprintf(env.Out, "%s  %-12s %s\n", mark, f.Part, printable(f.What))
+		if f.Next != "" {
+			fmt.Fprintf(env.Out, "       %-12s -> %s\n", "", printable(f.Next))
 		}
 	}
 	switch {
 	case server == nil:
 		return exitCode(exitUnreachable)
-	case sick > 0:
+	case len(sick) > 0:
 		return exitCode(exitFailed)
 	}
 	return nil
+}
+
+// wrong are the parts in which something is wrong.
+func wrong(found []finding) (parts []string) {
+	for _, f := range found {
+		if !f.OK {
+			parts = append(parts, f.Part)
+		}
+	}
+	return parts
 }
 
 // ofMachine looks at the home of a server on this machine, where there is one that this user may read.

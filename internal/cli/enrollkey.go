@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"muster/api"
 	"muster/internal/fleet"
@@ -20,6 +19,7 @@ type enrollKeyCommand struct {
 
 type enrollKeyCreateCommand struct {
 	connection
+	output
 	Tag     []string `env:"-" help:"Tags of each device that the key registers, with commas between, or one after each --tag." placeholder:"TAG"`
 	Uses    int64    `env:"-" help:"How many devices it registers." default:"1" placeholder:"N"`
 	Expires lifetime `env:"-" help:"How long it is good for, for example 24h, 30d." default:"24h" placeholder:"TIME"`
@@ -41,11 +41,13 @@ func (c *enrollKeyCreateCommand) Run(ctx context.Context, env *environment) erro
 	}
 	fmt.Fprintf(env.Err, "Enrol key %s for %s, tags %s, until %v; it is not shown again:\n", made.ID,
 		counted(int(made.Uses), "device"), cmp.Or(strings.Join(made.Tags, ", "), "none"), made.ExpiresAt)
-	fmt.Fprintln(env.Out, made.Key)
-	return nil
+	return c.done(env, made.ID, made, made.Key)
 }
 
-type enrollKeyListCommand struct{ connection }
+type enrollKeyListCommand struct {
+	connection
+	output
+}
 
 // Run prints one line for each key.
 func (c *enrollKeyListCommand) Run(ctx context.Context, env *environment) error {
@@ -57,13 +59,13 @@ func (c *enrollKeyListCommand) Run(ctx context.Context, env *environment) error 
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "KEY\tSTATE\tUSED\tTAGS\tEXPIRES\tLAST USED\tMADE BY")
-	for _, k := range keys {
-		fmt.Fprintf(table, "%s\t%s\t%d of %d\t%s\t%v\t%s\t%s\n", printable(k.ID), keyStates[k.State], k.Used, k.Uses,
-			printable(cmp.Or(strings.Join(k.Tags, ", "), "-")), k.ExpiresAt, orNever(k.LastUsedAt), printable(k.CreatedBy))
-	}
-	return table.Flush()
+	return printList(env, c.output, columns[api.EnrollKey]{
+		titles: []string{"KEY", "STATE", "USED", "TAGS", "EXPIRES", "LAST USED", "MADE BY"},
+		name:   func(k api.EnrollKey) string { return k.ID },
+		row: func(k api.EnrollKey) []string {
+			return []string{k.ID, keyStates[k.State], fmt.Sprintf("%d of %d", k.Used, k.Uses),
+				cmp.Or(strings.Join(k.Tags, ", "), "-"), k.ExpiresAt.String(), orNever(k.LastUsedAt), k.CreatedBy}
+		}}, keys)
 }
 
 var keyStates = map[string]string{"usable": "usable", "expired": "expired", "usedUp": "used up",
@@ -71,6 +73,7 @@ var keyStates = map[string]string{"usable": "usable", "expired": "expired", "use
 
 type enrollKeyRevokeCommand struct {
 	connection
+	output
 	Key string `arg:"" help:"As muster enroll-key list shows it, or how it begins."`
 }
 
@@ -97,7 +100,6 @@ func (c *enrollKeyRevokeCommand) Run(ctx context.Context, env *environment) erro
 	if err := server.DeleteEnrollKey(ctx, keys[0].ID); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "Revoked %s. It had registered %s, which stay.\n", keys[0].ID,
-		counted(int(keys[0].Used), "device"))
-	return nil
+	return c.done(env, keys[0].ID, keys[0], fmt.Sprintf("Revoked %s. It had registered %s, which stay.", keys[0].ID,
+		counted(int(keys[0].Used), "device")))
 }

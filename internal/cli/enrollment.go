@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"muster/api"
 	"muster/client"
@@ -19,7 +18,11 @@ type enrollmentCommand struct {
 	Forget enrollmentForgetCommand `cmd:"" help:"Forget that a device was rejected: it asks again."`
 }
 
-type enrollmentListCommand struct{ connection }
+type enrollmentListCommand struct {
+	connection
+	output
+	watching
+}
 
 // Run prints one line for each device, and how many found no place in the list.
 func (c *enrollmentListCommand) Run(ctx context.Context, env *environment) error {
@@ -35,13 +38,13 @@ func (c *enrollmentListCommand) Run(ctx context.Context, env *environment) error
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "DEVICE\tSTATE\tNAME\tSYSTEM\tAGENT\tFROM\tFIRST\tLAST")
-	for _, e := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%v\t%v\n", e.DeviceID, e.State,
-			printable(e.Name), printable(e.System), printable(e.Version), printable(e.Address), e.FirstSeen, e.LastSeen)
-	}
-	if err := table.Flush(); err != nil {
+	if err := printList(env, c.output, columns[api.Enrollment]{
+		titles: []string{"DEVICE", "STATE", "NAME", "SYSTEM", "AGENT", "FROM", "FIRST", "LAST"},
+		name:   func(e api.Enrollment) string { return e.DeviceID },
+		row: func(e api.Enrollment) []string {
+			return []string{e.DeviceID, e.State, e.Name, e.System, e.Version, e.Address, e.FirstSeen.String(),
+				e.LastSeen.String()}
+		}}, all); err != nil {
 		return err
 	}
 	if counts.TurnedAway > 0 {
@@ -55,6 +58,7 @@ func (c *enrollmentListCommand) Run(ctx context.Context, env *environment) error
 // enrollmentOne is the device that a command is about.
 type enrollmentOne struct {
 	connection
+	output
 	Device string `arg:"" help:"Device ID, or how it begins; at least four groups of it for accept."`
 }
 
@@ -125,8 +129,7 @@ func (c *enrollmentAcceptCommand) Run(ctx context.Context, env *environment) err
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "Accepted %s.\n", named(device))
-	return nil
+	return c.done(env, device.DeviceID, device, "Accepted "+named(device)+".")
 }
 
 type enrollmentRejectCommand struct{ enrollmentOne }
@@ -140,8 +143,8 @@ func (c *enrollmentRejectCommand) Run(ctx context.Context, env *environment) err
 	if err := server.RejectEnrollment(ctx, asks.DeviceID); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "Rejected %s. `muster enrollment accept %[1]s` accepts it later.\n", asks.DeviceID)
-	return nil
+	return c.done(env, asks.DeviceID, changed{asks.DeviceID, "rejected"},
+		fmt.Sprintf("Rejected %s. `muster enrollment accept %[1]s` accepts it later.", asks.DeviceID))
 }
 
 type enrollmentForgetCommand struct{ enrollmentOne }
@@ -155,6 +158,6 @@ func (c *enrollmentForgetCommand) Run(ctx context.Context, env *environment) err
 	if err := server.ForgetEnrollment(ctx, asks.DeviceID); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Out, "Forgotten: the device waits again when its agent connects.")
-	return nil
+	return c.done(env, asks.DeviceID, changed{asks.DeviceID, "forgotten"},
+		"Forgotten: the device waits again when its agent connects.")
 }

@@ -17,6 +17,7 @@ type folderCommand struct {
 type folderListCommand struct {
 	connection
 	output
+	watching
 	Search string `env:"-" short:"q" help:"Only folders with this text in ID or label." placeholder:"TEXT"`
 }
 
@@ -38,6 +39,7 @@ func (c *folderListCommand) Run(ctx context.Context, env *environment) error {
 type folderGetCommand struct {
 	connection
 	output
+	watching
 	Folder string `arg:"" help:"ID of the folder."`
 }
 

@@ -18,6 +18,7 @@ type folderRootsCommand struct {
 
 // rootsOf names the folder roots that a command is about. Like a stop, it does not listen to the environment.
 type rootsOf struct {
+	output
 	Tag string `help:"Only on devices with this tag: its folder roots add to those of the fleet." placeholder:"TAG" env:"-"`
 }
 
@@ -53,6 +54,13 @@ func (r rootsOf) change(
 	if roots, err = put(); err != nil {
 		return err
 	}
+	return r.show(env, roots)
+}
+
+func (r rootsOf) show(env *environment, roots []string) error {
+	if !r.forPeople() {
+		return r.print(env, roots, roots...)
+	}
 	printLines(env, roots)
 	return nil
 }
@@ -78,9 +86,8 @@ func (c *folderRootsListCommand) Run(ctx context.Context, env *environment) erro
 	if err != nil {
 		return err
 	}
-	printLines(env, roots)
-	if c.Tag != "" {
-		return nil
+	if err := c.show(env, roots); err != nil || c.Tag != "" || !c.forPeople() {
+		return err
 	}
 	return printRootsOfTags(ctx, env, server)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
 	"muster/api"
 	"muster/client"
@@ -16,6 +15,7 @@ import (
 type deviceListCommand struct {
 	connection
 	output
+	watching
 	Search  string   `env:"-" short:"q" help:"Only devices with this text in label, ID or address." placeholder:"TEXT"`
 	Tag     []string `env:"-" sep:"none" help:"Only devices with this tag; may be repeated: with all of them." placeholder:"TAG"`
 	State   []string `env:"-" help:"Only devices with this connection or configuration, as online or held; may be repeated." placeholder:"STATE"`
@@ -37,7 +37,7 @@ func (c *deviceListCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	if c.Output != "table" {
+	if !c.forPeople() {
 		return printList(env, c.output, columns[api.InventoryDevice]{
 			name: func(d api.InventoryDevice) string { return cmp.Or(d.Label, d.DeviceID) }}, all.Devices)
 	}
@@ -59,7 +59,7 @@ func printInventory(out io.Writer, devices []api.InventoryDevice) error {
 	if len(devices) == 0 {
 		return nil
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	table := newTable(out)
 	fmt.Fprintln(table, "DEVICE\tCONNECTION\tCONFIGURATION\tVERSION\tSYSTEM\tFOLDERS\tTO GO\tTAGS")
 	for _, d := range devices {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", nameOf(api.DeviceEffect{DeviceID: d.DeviceID, Label: d.Label}),

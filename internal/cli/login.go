@@ -149,7 +149,10 @@ func (c *logoutCommand) Run(ctx context.Context, env *environment) error {
 	return nil
 }
 
-type whoamiCommand struct{ connection }
+type whoamiCommand struct {
+	connection
+	output
+}
 
 // Run says who the server takes this person for.
 func (c *whoamiCommand) Run(ctx context.Context, env *environment) error {
@@ -165,6 +168,9 @@ func (c *whoamiCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if !c.forPeople() {
+		return c.print(env, who, who.Name)
+	}
 	kind := "by a session"
 	if who.ExpiresAt == nil {
 		kind = "by a token"
@@ -178,6 +184,7 @@ func (c *whoamiCommand) Run(ctx context.Context, env *environment) error {
 
 type loginLinkCommand struct {
 	connection
+	output
 	User string `arg:"" optional:"" help:"Name of the user whose password the link sets; without it, the link makes a new administrator."`
 }
 
@@ -187,10 +194,11 @@ func (c *loginLinkCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	return printLoginLink(ctx, env, &c.connection, server, c.User)
+	return printLoginLink(ctx, env, &c.connection, c.output, server, c.User)
 }
 
-func printLoginLink(ctx context.Context, env *environment, c *connection, server *client.Client, user string) error {
+func printLoginLink(ctx context.Context, env *environment, c *connection, how output, server *client.Client,
+	user string) error {
 	at, err := c.resolved()
 	if err != nil {
 		return err
@@ -204,8 +212,7 @@ func printLoginLink(ctx context.Context, env *environment, c *connection, server
 		does = "sets the password of " + printable(link.User)
 	}
 	fmt.Fprintf(env.Err, "This link %s, once, until %v:\n", does, link.ExpiresAt)
-	fmt.Fprintln(env.Out, at.address+link.Path)
-	return nil
+	return how.done(env, link.User, link, at.address+link.Path)
 }
 
 // terminal is the file descriptor that a person types at; ok is false where no person does.

@@ -4,14 +4,44 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/goccy/go-yaml"
 )
 
-// output is how a command that shows things prints them.
+// output is how a command prints what it shows or made.
 type output struct {
 	Output string `short:"o" env:"-" help:"table, json, yaml or name: the names alone, each on a line." default:"table" enum:"table,json,yaml,name"`
+}
+
+// forPeople tells whether a text or a table is wanted.
+func (o output) forPeople() bool { return o.Output == "table" }
+
+// print prints a value for programs: as JSON or YAML, or the names alone.
+func (o output) print(env *environment, value any, names ...string) error {
+	if o.Output != "name" {
+		return printValue(env, o, value)
+	}
+	for _, name := range names {
+		if _, err := fmt.Fprintln(env.Out, printable(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// done ends a command that changed the thing with the name: a text for people, or the value.
+func (o output) done(env *environment, name string, value any, text string) error {
+	if !o.forPeople() {
+		return o.print(env, value, name)
+	}
+	_, err := fmt.Fprintln(env.Out, text)
+	return err
+}
+
+// changed is what programs read of a change to which the server answers nothing.
+type changed struct {
+	Name   string `json:"name"`
+	Change string `json:"change"` // deleted, revoked, ...
 }
 
 // columns are how things of one kind are listed.
@@ -23,18 +53,17 @@ type columns[T any] struct {
 
 // printList prints things in the way that was asked for.
 func printList[T any](env *environment, how output, c columns[T], all []T) error {
-	switch how.Output {
-	case "json", "yaml":
-		return printValue(env, how, all)
-	case "name":
-		for _, one := range all {
-			if _, err := fmt.Fprintln(env.Out, printable(c.name(one))); err != nil {
-				return err
-			}
+	if !how.forPeople() {
+		if all == nil {
+			all = []T{} // an empty list, not null
 		}
-		return nil
+		names := make([]string, len(all))
+		for i, one := range all {
+			names[i] = c.name(one)
+		}
+		return how.print(env, all, names...)
 	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	table := newTable(env.Out)
 	fmt.Fprintln(table, strings.Join(c.titles, "\t"))
 	for _, one := range all {
 		cells := c.row(one)
@@ -44,6 +73,14 @@ func printList[T any](env *environment, how output, c columns[T], all []T) error
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
+}
+
+// printOne prints one thing: in a table of one row, or alone.
+func printOne[T any](env *environment, how output, c columns[T], one T) error {
+	if !how.forPeople() {
+		return how.print(env, one, c.name(one))
+	}
+	return printList(env, how, c, []T{one})
 }
 
 // printValue prints what the server answered, as JSON or YAML.

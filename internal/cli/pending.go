@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"muster/api"
 	"muster/client"
@@ -16,7 +16,11 @@ type pendingCommand struct {
 	Dismiss pendingDismissCommand `cmd:"" help:"Have the daemon forget it; whoever asks may ask again."`
 }
 
-type pendingListCommand struct{ connection }
+type pendingListCommand struct {
+	connection
+	output
+	watching
+}
 
 // Run prints one line for each.
 func (c *pendingListCommand) Run(ctx context.Context, env *environment) error {
@@ -28,25 +32,22 @@ func (c *pendingListCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tASKED\tKIND\tWHAT\tFROM\tSINCE")
-	for _, p := range all {
-		what, from := p.Name, p.From
-		if p.Kind == "folder" {
-			what = fmt.Sprintf("%s (%s)", p.Folder, p.FolderLabel)
-		}
-		if p.FromLabel != "" {
-			from = p.FromLabel
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%v\n", p.ID, printable(p.Label), p.Kind, printable(what), printable(from),
-			p.Since)
-	}
-	return table.Flush()
+	return printList(env, c.output, columns[api.Pending]{
+		titles: []string{"ID", "ASKED", "KIND", "WHAT", "FROM", "SINCE"},
+		name:   func(p api.Pending) string { return p.ID },
+		row: func(p api.Pending) []string {
+			what := p.Name
+			if p.Kind == "folder" {
+				what = fmt.Sprintf("%s (%s)", p.Folder, p.FolderLabel)
+			}
+			return []string{p.ID, p.Label, p.Kind, what, cmp.Or(p.FromLabel, p.From), fmt.Sprint(p.Since)}
+		}}, all)
 }
 
 // pendingOne is what a command is about.
 type pendingOne struct {
 	connection
+	output
 	ID string `arg:"" help:"As muster pending list shows it."`
 }
 
@@ -73,8 +74,7 @@ func (c *pendingAcceptCommand) Run(ctx context.Context, env *environment) error 
 	if err := server.AcceptPending(ctx, c.ID, how); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Out, "Let in.")
-	return nil
+	return c.done(env, c.ID, changed{c.ID, "accepted"}, "Let in.")
 }
 
 // register is the device that is to be registered as well; nil for none.
@@ -121,6 +121,5 @@ func (c *pendingDismissCommand) Run(ctx context.Context, env *environment) error
 	if err := server.DismissPending(ctx, c.ID); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Out, "Dismissed.")
-	return nil
+	return c.done(env, c.ID, changed{c.ID, "dismissed"}, "Dismissed.")
 }

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 )
 
 // readyCommand is what asks for the health of a container: there is no other program in it.
 type readyCommand struct {
 	connection
+	output
 }
 
 func (c *readyCommand) Run(ctx context.Context, env *environment) error {
@@ -22,6 +22,5 @@ func (c *readyCommand) Run(ctx context.Context, env *environment) error {
 	if err := server.Ready(ctx); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(env.Out, "ready")
-	return err
+	return c.done(env, at.address, map[string]bool{"ready": true}, "ready")
 }

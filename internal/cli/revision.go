@@ -21,6 +21,7 @@ type revisionCommand struct {
 type revisionListCommand struct {
 	namedDevice
 	output
+	watching
 }
 
 // Run lists revisions.
@@ -33,17 +34,20 @@ func (c *revisionListCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	return printList(env, c.output, columns[api.Revision]{titles: []string{"NUMBER", "SEEN AT", "CAUSE"},
-		row: func(r api.Revision) []string {
-			return []string{strconv.FormatInt(r.Number, 10), r.SeenAt.Local().Format("2006-01-02 15:04:05"), r.Cause}
-		},
-		name: func(r api.Revision) string { return strconv.FormatInt(r.Number, 10) }}, all)
+	return printList(env, c.output, revisionColumns, all)
+}
+
+var revisionColumns = columns[api.Revision]{titles: []string{"NUMBER", "SEEN AT", "CAUSE"},
+	row: func(r api.Revision) []string {
+		return []string{strconv.FormatInt(r.Number, 10), r.SeenAt.Local().Format("2006-01-02 15:04:05"), r.Cause}
+	},
+	name: func(r api.Revision) string { return strconv.FormatInt(r.Number, 10) },
 }
 
 type revisionShowCommand struct {
 	namedDevice
 	Number int64  `arg:"" help:"Number of the revision."`
-	Output string `short:"o" env:"-" help:"json or yaml." default:"json" enum:"json,yaml"`
+	Output string `short:"o" env:"-" help:"json, yaml, name: its number; or table: what is known of it." default:"json" enum:"table,json,yaml,name"`
 }
 
 // Run prints a revision.
@@ -56,14 +60,17 @@ func (c *revisionShowCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	return printValue(env, output{c.Output}, revision.Config)
+	if c.Output == "json" || c.Output == "yaml" {
+		return printValue(env, output{c.Output}, revision.Config)
+	}
+	return printOne(env, output{c.Output}, revisionColumns, revision.Revision)
 }
 
 type revisionDiffCommand struct {
 	namedDevice
-	From   int64  `arg:"" help:"Number of the revision before."`
-	To     int64  `arg:"" help:"Number of the revision after."`
-	Output string `short:"o" env:"-" help:"text, json or yaml." default:"text" enum:"text,json,yaml"`
+	From int64 `arg:"" help:"Number of the revision before."`
+	To   int64 `arg:"" help:"Number of the revision after."`
+	output
 	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
 }
 
@@ -77,8 +84,8 @@ func (c *revisionDiffCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	if c.Output != "text" {
-		return printValue(env, output{c.Output}, diff)
+	if !c.forPeople() {
+		return c.print(env, diff, keysOf(diff)...)
 	}
 	if len(diff.Changes) == 0 {
 		_, err := fmt.Fprintln(env.Out, "They are the same.")
@@ -91,9 +98,18 @@ func (c *revisionDiffCommand) Run(ctx context.Context, env *environment) error {
 	return p.err
 }
 
+// keysOf are the keys that differ.
+func keysOf(diff api.RevisionDiff) (keys []string) {
+	for _, change := range diff.Changes {
+		keys = append(keys, change.Key)
+	}
+	return keys
+}
+
 // revisionRestoreCommand's answers are given on the command line only, as with apply.
 type revisionRestoreCommand struct {
 	namedDevice
+	output
 	Number  int64    `arg:"" help:"Number of the revision."`
 	Section *string  `env:"-" help:"options, gui, folders, ... or a key below, as folders.photos; without it, everything." placeholder:"KEY"`
 	Digest  *string  `env:"-" help:"Of the plan that an earlier restore showed; needed with --consent." placeholder:"DIGEST"`
@@ -122,12 +138,16 @@ func (c *revisionRestoreCommand) Run(ctx context.Context, env *environment) erro
 	if err != nil {
 		return err
 	}
-	return c.print(ctx, env, server, done)
+	return c.show(ctx, env, server, done)
 }
 
-func (c *revisionRestoreCommand) print(ctx context.Context, env *environment, server *client.Client,
+func (c *revisionRestoreCommand) show(ctx context.Context, env *environment, server *client.Client,
 	done api.Restored) error {
-	p := &painter{w: env.Out, colour: coloured("auto", env.Out), label: labels(ctx, server)}
+	out := env.Out
+	if !c.forPeople() {
+		out = env.Err
+	}
+	p := &painter{w: out, colour: coloured("auto", out), label: labels(ctx, server)}
 	for _, change := range done.Plan.Changes {
 		p.change(change)
 	}
@@ -149,6 +169,5 @@ func (c *revisionRestoreCommand) print(ctx context.Context, env *environment, se
 	case len(done.Plan.Changes) > 0 && !done.Done:
 		return &fleet.Error{Code: fleet.CodeConflict, Message: printable(done.Reason), Hint: printable(done.Next)}
 	}
-	_, err := fmt.Fprintln(env.Out, printable(done.Reason))
-	return err
+	return c.done(env, c.Device, done, printable(done.Reason))
 }

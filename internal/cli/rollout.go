@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"muster/api"
 	"muster/client"
@@ -25,7 +25,11 @@ type rolloutCommand struct {
 	Consent rolloutConsentCommand `cmd:"" hidden:"" help:"Gone: muster consent gives answers."`
 }
 
-type rolloutListCommand struct{ connection }
+type rolloutListCommand struct {
+	connection
+	output
+	watching
+}
 
 // Run prints one line for each rollout.
 func (c *rolloutListCommand) Run(ctx context.Context, env *environment) error {
@@ -37,12 +41,11 @@ func (c *rolloutListCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tSTATUS\tWAVE\tCREATED\tCAUSE")
-	for _, r := range rollouts {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%v\t%s\n", r.ID, r.Status, waveOf(r), r.CreatedAt, printable(r.Cause))
-	}
-	return table.Flush()
+	return printList(env, c.output, columns[api.Rollout]{titles: []string{"ID", "STATUS", "WAVE", "CREATED", "CAUSE"},
+		name: func(r api.Rollout) string { return strconv.FormatInt(r.ID, 10) },
+		row: func(r api.Rollout) []string {
+			return []string{strconv.FormatInt(r.ID, 10), r.Status, waveOf(r), r.CreatedAt.String(), r.Cause}
+		}}, rollouts)
 }
 
 func waveOf(r api.Rollout) string {
@@ -55,12 +58,14 @@ func waveOf(r api.Rollout) string {
 // rolloutOf is the rollout that a command is about.
 type rolloutOf struct {
 	connection
+	output
 	ID int64 `arg:"" help:"Number of the rollout; muster rollout list shows them."`
 }
 
 type rolloutShowCommand struct {
 	rolloutOf
-	All bool `help:"List all devices, also those that are through or not admitted yet."`
+	watching
+	All bool `env:"-" help:"List all devices, also those that are through or not admitted yet."`
 }
 
 // Run prints the rollout and its devices.
@@ -73,7 +78,7 @@ func (c *rolloutShowCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	return printRollout(env.Out, shown, c.All)
+	return c.show(env, shown, c.All)
 }
 
 // Each of these does one thing to a rollout and prints how it stands then.
@@ -116,7 +121,15 @@ func (c *rolloutOf) steer(ctx context.Context, env *environment,
 	if err != nil {
 		return err
 	}
-	return printRollout(env.Out, now, false)
+	return c.show(env, now, false)
+}
+
+// show prints a rollout.
+func (c *rolloutOf) show(env *environment, now api.RolloutDetail, all bool) error {
+	if !c.forPeople() {
+		return c.print(env, now, strconv.FormatInt(now.ID, 10))
+	}
+	return printRollout(env.Out, now, all)
 }
 
 // Run approves it.
@@ -178,7 +191,7 @@ func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
 	}
 	printDifference(out, r)
 	counts := map[string]int{}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	table := newTable(out)
 	for _, m := range r.Members {
 		counts[m.State]++
 		quiet := m.State == string(fleet.MemberGood) || m.State == string(fleet.MemberLater)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +15,10 @@ type sealCommand struct {
 	Rotate sealRotateCommand `cmd:"" help:"Seal the database with a new key, while the server serves, and wait until no cell uses the old one."`
 }
 
-type sealShowCommand struct{ connection }
+type sealShowCommand struct {
+	connection
+	output
+}
 
 // Run prints the keys' IDs.
 func (c *sealShowCommand) Run(ctx context.Context, env *environment) error {
@@ -26,6 +30,9 @@ func (c *sealShowCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if !c.forPeople() {
+		return errors.Join(c.print(env, now, append([]string{now.Key}, now.Older...)...), rotationTrouble(now))
+	}
 	fmt.Fprintf(env.Out, "%s seals\n", now.Key)
 	for _, older := range now.Older {
 		fmt.Fprintf(env.Out, "%s is being replaced\n", older)
@@ -33,7 +40,10 @@ func (c *sealShowCommand) Run(ctx context.Context, env *environment) error {
 	return rotationTrouble(now)
 }
 
-type sealRotateCommand struct{ connection }
+type sealRotateCommand struct {
+	connection
+	output
+}
 
 // rotationPoll is the time between two questions how far a rotation is.
 const rotationPoll = time.Second
@@ -48,7 +58,9 @@ func (c *sealRotateCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "Key %s seals from now on. Everything is sealed anew ...\n", now.Key)
+	if c.forPeople() {
+		fmt.Fprintf(env.Out, "Key %s seals from now on. Everything is sealed anew ...\n", now.Key)
+	}
 	for len(now.Older) > 0 {
 		if err := rotationTrouble(now); err != nil {
 			return err
@@ -62,8 +74,8 @@ func (c *sealRotateCommand) Run(ctx context.Context, env *environment) error {
 			return err
 		}
 	}
-	fmt.Fprintln(env.Out, "Done: nothing is sealed with the old key any more. Backups of before hold it; make a new one.")
-	return nil
+	return c.done(env, now.Key, now,
+		"Done: nothing is sealed with the old key any more. Backups of before hold it; make a new one.")
 }
 
 func rotationTrouble(now api.Seal) error {

@@ -19,7 +19,10 @@ type secretCommand struct {
 	Delete secretDeleteCommand `cmd:"" help:"Forget a secret."`
 }
 
-type secretListCommand struct{ connection }
+type secretListCommand struct {
+	connection
+	output
+}
 
 // Run prints one secret on each line.
 func (c *secretListCommand) Run(ctx context.Context, env *environment) error {
@@ -30,6 +33,9 @@ func (c *secretListCommand) Run(ctx context.Context, env *environment) error {
 	secrets, err := server.Secrets(ctx)
 	if err != nil {
 		return err
+	}
+	if !c.forPeople() {
+		return printList(env, c.output, columns[api.Secret]{name: func(s api.Secret) string { return s.Name }}, secrets)
 	}
 	for _, s := range secrets {
 		printSecret(env.Out, s)
@@ -61,6 +67,7 @@ func scopeOf(s api.Secret) string {
 
 type secretPutCommand struct {
 	connection
+	output
 	Name string   `arg:"" help:"Name, as in secret(\"NAME\")."`
 	File string   `help:"File with the value, - for standard input; a line end after it does not count. There is no flag for the value itself: others would see it in the list of processes." default:"-" placeholder:"FILE"`
 	Key  []string `env:"-" help:"Key that the secret is for, such as 'folders.*.devices.*.encryptionPassword' or gui.password. Repeatable; replaces the list." placeholder:"KEY" sep:"none"`
@@ -81,6 +88,9 @@ func (c *secretPutCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if !c.forPeople() {
+		return c.print(env, secret, secret.Name)
+	}
 	if created {
 		fmt.Fprintln(env.Out, "Created:")
 	} else {
@@ -92,6 +102,7 @@ func (c *secretPutCommand) Run(ctx context.Context, env *environment) error {
 
 type secretAllowCommand struct {
 	connection
+	output
 	Name    string   `arg:"" help:"Name of the secret."`
 	Key     []string `env:"-" help:"Key that the secret is for, such as 'folders.*.devices.*.encryptionPassword' or gui.password. Repeatable." placeholder:"KEY" sep:"none"`
 	Tag     []string `env:"-" help:"Tag of the devices that the secret is for. Repeatable." placeholder:"TAG" sep:"none"`
@@ -125,12 +136,16 @@ func (c *secretAllowCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if !c.forPeople() {
+		return c.print(env, secret, secret.Name)
+	}
 	printSecret(env.Out, secret)
 	return nil
 }
 
 type secretDeleteCommand struct {
 	connection
+	output
 	Name string `arg:"" help:"Name of the secret."`
 }
 
@@ -143,8 +158,7 @@ func (c *secretDeleteCommand) Run(ctx context.Context, env *environment) error {
 	if err := server.DeleteSecret(ctx, c.Name); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Out, "Deleted.")
-	return nil
+	return c.done(env, c.Name, changed{c.Name, "deleted"}, "Deleted.")
 }
 
 const mostSecretBytes = 64 << 10

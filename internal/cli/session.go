@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"muster/api"
 )
@@ -37,6 +36,7 @@ func (c *sessionListCommand) Run(ctx context.Context, env *environment) error {
 
 type sessionEndCommand struct {
 	connection
+	output
 	ID string `arg:"" help:"ID of the session; muster session list shows them."`
 }
 
@@ -49,6 +49,5 @@ func (c *sessionEndCommand) Run(ctx context.Context, env *environment) error {
 	if err := server.EndSession(ctx, c.ID); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(env.Out, "Ended.")
-	return err
+	return c.done(env, c.ID, changed{c.ID, "ended"}, "Ended.")
 }

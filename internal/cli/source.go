@@ -55,6 +55,7 @@ func (c *sourceListCommand) Run(ctx context.Context, env *environment) error {
 
 type sourceForgetCommand struct {
 	connection
+	output
 	Source string `arg:"" help:"Name of a source."`
 }
 
@@ -67,7 +68,6 @@ func (c *sourceForgetCommand) Run(ctx context.Context, env *environment) error {
 	if err := server.ForgetSource(ctx, c.Source); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Out, "The source %q is forgotten. Its templates are changed by everybody who may.\n",
-		printable(c.Source))
-	return err
+	return c.done(env, c.Source, changed{c.Source, "forgotten"},
+		fmt.Sprintf("The source %q is forgotten. Its templates are changed by everybody who may.", printable(c.Source)))
 }

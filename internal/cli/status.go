@@ -1,13 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"muster/api"
 	"muster/client"
@@ -16,6 +17,8 @@ import (
 
 type statusCommand struct {
 	connection
+	output
+	watching
 	Device string `arg:"" optional:"" help:"Label or ID of a device, or the first letters of its ID; without one, the whole fleet is shown."`
 
 	Tag           string   `env:"-" help:"Only devices with this tag." placeholder:"TAG"`
@@ -43,6 +46,9 @@ func (c *statusCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if !c.forPeople() {
+		return errors.Join(c.print(env, state, cmp.Or(device.Label, device.DeviceID)), waits(needsLook(state)))
+	}
 	printState(env.Out, device, state)
 	if err := showPlan(ctx, server, device, state, planView{out: env.Out}); err != nil {
 		return err
@@ -64,12 +70,15 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	if err != nil {
 		return err
 	}
+	if !c.forPeople() {
+		return c.values(ctx, env, server, states)
+	}
 	labels := make(map[string]string, len(devices))
 	for _, device := range devices {
 		labels[device.DeviceID] = device.Label
 	}
 	connections, configurations := map[string]int{}, map[string]int{}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+	table := newTable(env.Out)
 	for _, s := range states {
 		connections[s.Connection]++
 		configurations[s.Configuration]++
@@ -96,6 +105,28 @@ func (c *statusCommand) fleet(ctx context.Context, env *environment, server *cli
 	}
 	printOverview(env.Out, overview)
 	return waits(needsPerson(states, overview))
+}
+
+// fleetStatus is what programs read of the whole fleet.
+type fleetStatus struct {
+	Devices  []api.ListedState `json:"devices"`
+	Overview api.Overview      `json:"overview"`
+}
+
+// values prints the states for programs; by name those that need a person.
+func (c *statusCommand) values(ctx context.Context, env *environment, server *client.Client,
+	states []api.ListedState) error {
+	overview, err := server.Overview(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range states {
+		if c.All || !well(s.DeviceState) {
+			names = append(names, s.DeviceID)
+		}
+	}
+	return errors.Join(c.print(env, fleetStatus{states, overview}, names...), waits(needsPerson(states, overview)))
 }
 
 // waits is the error that ends a command with the code for what waits for a person.

@@ -20,6 +20,7 @@ type whose struct {
 
 type stopCommand struct {
 	connection
+	output
 	whose
 	Force bool `help:"Stop the tag also where no device carries it yet." env:"-"`
 }
@@ -42,18 +43,17 @@ func (c *stopCommand) Run(ctx context.Context, env *environment) error {
 		return unused
 	}
 	if now, err := s.mode(reading); err == nil && now == string(fleet.ModePaused) {
-		fmt.Fprintf(env.Out, "Stopped before: the mode is paused and stays so, nothing is written to %s. "+
-			"`muster resume%s` goes on.\n", s.who, c.flag())
-		return nil
+		return c.done(env, s.what, modeOf{s.what, now}, fmt.Sprintf("Stopped before: the mode is paused and stays so, "+
+			"nothing is written to %s. `muster resume%s` goes on.", s.who, c.flag()))
 	}
 	if err := s.set(ctx, env, fleet.ModeObserve); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "Stopped: nothing is written to %s. `muster resume%s` goes on.\n", s.who, c.flag())
 	if c.Tag != "" && err != nil {
 		fmt.Fprintf(env.Err, "Warning: it is not known whether a device carries the tag %q: %v\n", c.Tag, err)
 	}
-	return nil
+	return c.done(env, s.what, modeOf{s.what, string(fleet.ModeObserve)},
+		fmt.Sprintf("Stopped: nothing is written to %s. `muster resume%s` goes on.", s.who, c.flag()))
 }
 
 // unusedTag is the error about a tag that no device carries; nil where one does, or no tag was given. The verb is that
@@ -81,8 +81,15 @@ func (w *whose) unusedTag(ctx context.Context, server *client.Client, verb strin
 	return &fleet.Error{Code: fleet.CodeNotFound, Message: message, Hint: hint}, nil
 }
 
+// modeOf is what programs read of a stop.
+type modeOf struct {
+	Of   string `json:"of"`
+	Mode string `json:"mode"`
+}
+
 type resumeCommand struct {
 	connection
+	output
 	whose
 }
 
@@ -109,6 +116,9 @@ func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
+	if !c.forPeople() {
+		return c.print(env, resumed{modeOf{s.what, string(fleet.ModeOn)}, left}, s.what)
+	}
 	switch {
 	case !stopped:
 		fmt.Fprintf(env.Out, "Nothing to resume: %s was not stopped.\n", s.what)
@@ -123,6 +133,12 @@ func (c *resumeCommand) Run(ctx context.Context, env *environment) error {
 		printFirstStops(env.Out, "  ", left, count)
 	}
 	return nil
+}
+
+// resumed is what programs read of the end of a stop.
+type resumed struct {
+	modeOf
+	Left []api.ModeStop `json:"stillInForce"`
 }
 
 // left are the first stops that still keep something from being written to the devices that the command named, and how

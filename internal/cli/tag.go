@@ -27,7 +27,13 @@ type namedTag struct {
 	Tag string `arg:"" help:"The tag; nothing needs to carry it yet."`
 }
 
-func (c *namedTag) protect(ctx context.Context, env *environment, protected bool, done string) error {
+// protecting changes who may put a tag on a device.
+type protecting struct {
+	namedTag
+	output
+}
+
+func (c *protecting) protect(ctx context.Context, env *environment, protected bool, done string) error {
 	server, err := c.client()
 	if err != nil {
 		return err
@@ -35,17 +41,22 @@ func (c *namedTag) protect(ctx context.Context, env *environment, protected bool
 	if err := server.ProtectTag(ctx, c.Tag, protected); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "%q: %s.\n", c.Tag, done)
-	return nil
+	return c.done(env, c.Tag, protection{c.Tag, protected}, fmt.Sprintf("%q: %s.", c.Tag, done))
 }
 
-type tagProtectCommand struct{ namedTag }
+// protection is who may put a tag on a device.
+type protection struct {
+	Tag       string `json:"tag"`
+	Protected bool   `json:"protected"`
+}
+
+type tagProtectCommand struct{ protecting }
 
 func (c *tagProtectCommand) Run(ctx context.Context, env *environment) error {
 	return c.protect(ctx, env, true, "only an admin puts it on a device or takes it off now")
 }
 
-type tagUnprotectCommand struct{ namedTag }
+type tagUnprotectCommand struct{ protecting }
 
 func (c *tagUnprotectCommand) Run(ctx context.Context, env *environment) error {
 	return c.protect(ctx, env, false, "operators put it on devices and take it off")
@@ -54,6 +65,7 @@ func (c *tagUnprotectCommand) Run(ctx context.Context, env *environment) error {
 type tagListCommand struct {
 	connection
 	output
+	watching
 }
 
 // Run lists tags.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,6 +41,7 @@ var templateColumns = columns[api.Template]{
 type templateListCommand struct {
 	connection
 	output
+	watching
 	Tag    string `env:"-" help:"Only templates with this tag." placeholder:"TAG"`
 	Search string `env:"-" short:"q" help:"Only templates with this text in label or key." placeholder:"TEXT"`
 }
@@ -111,7 +113,8 @@ func withLabel(all []api.Template, label string) (found *api.Template, err error
 
 type templateGetCommand struct {
 	namedTemplate
-	Output string `short:"o" env:"-" help:"file, json or yaml." default:"file" enum:"file,json,yaml"`
+	watching
+	Output string `short:"o" env:"-" help:"file, table, json, yaml or name." default:"file" enum:"file,table,json,yaml,name"`
 }
 
 // Run prints a template.
@@ -121,7 +124,7 @@ func (c *templateGetCommand) Run(ctx context.Context, env *environment) error {
 		return err
 	}
 	if c.Output != "file" {
-		return printValue(env, output{c.Output}, template)
+		return printOne(env, output{c.Output}, templateColumns, template)
 	}
 	file, err := fileOf(ctx, server, template)
 	if err != nil {
@@ -168,8 +171,8 @@ func (c *templateEvaluateCommand) Run(ctx context.Context, env *environment) err
 	if err != nil {
 		return err
 	}
-	if c.Output != "table" {
-		return printValue(env, c.output, made)
+	if !c.forPeople() {
+		return c.print(env, made, cmp.Or(c.Template, c.File))
 	}
 	return printEvaluation(env, made)
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"muster/api"
@@ -22,6 +20,7 @@ type tokenCommand struct {
 
 type tokenCreateCommand struct {
 	connection
+	output
 	Role     string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
 	Name     string   `help:"Who or what uses it." required:"" placeholder:"NAME"`
 	Expires  lifetime `env:"-" help:"How long it is good for, for example 90d, 12h." placeholder:"TIME"`
@@ -41,18 +40,17 @@ func (c *tokenCreateCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	printToken(env, made)
-	return nil
+	return printToken(env, c.output, made)
 }
 
 // printToken prints the text of a token alone on the last line.
-func printToken(env *environment, made api.NewToken) {
+func printToken(env *environment, how output, made api.NewToken) error {
 	fmt.Fprintf(env.Err, "Token %q with role %s, for %s, expires %s; it is not shown again:\n", made.Name, made.Role,
 		scopeText(made.Tags), orNever(made.ExpiresAt))
 	if made.OldUntil != nil {
 		fmt.Fprintf(env.Err, "The old text works until %v.\n", *made.OldUntil)
 	}
-	fmt.Fprintln(env.Out, made.Secret)
+	return how.done(env, made.Name, made, made.Secret)
 }
 
 func scopeText(tags []string) string {
@@ -101,7 +99,10 @@ func (l lifetime) seconds() *int64 {
 	return new(int64(time.Duration(l) / time.Second))
 }
 
-type tokenListCommand struct{ connection }
+type tokenListCommand struct {
+	connection
+	output
+}
 
 func (c *tokenListCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
@@ -112,25 +113,25 @@ func (c *tokenListCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	return printTokens(env.Out, tokens)
+	return printList(env, c.output, tokenColumns, tokens)
 }
 
-func printTokens(out io.Writer, tokens []api.Token) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tROLE\tFOR\tCREATED\tEXPIRES\tLAST USED\tFROM")
-	for _, t := range tokens {
+var tokenColumns = columns[api.Token]{
+	titles: []string{"NAME", "ROLE", "FOR", "CREATED", "EXPIRES", "LAST USED", "FROM"},
+	name:   func(t api.Token) string { return t.Name },
+	row: func(t api.Token) []string {
 		role := t.Role
 		if t.Altered {
 			role = "refused: not written by Muster"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%v\t%s\t%s\t%s\n", t.Name, role, scopeText(t.Tags), t.CreatedAt,
-			orNever(t.ExpiresAt), orNever(t.LastUsedAt), cmp.Or(t.LastUsedFrom, "-"))
-	}
-	return table.Flush()
+		return []string{t.Name, role, scopeText(t.Tags), t.CreatedAt.String(), orNever(t.ExpiresAt), orNever(t.LastUsedAt),
+			cmp.Or(t.LastUsedFrom, "-")}
+	},
 }
 
 type tokenRotateCommand struct {
 	connection
+	output
 	Name    string        `arg:"" help:"Name of the token."`
 	Overlap time.Duration `env:"-" help:"How long the old text works too; 0 ends it at once." default:"24h"`
 	Expires lifetime      `env:"-" help:"How long the new text is good for, for example 90d. Without it as long as the old one was." placeholder:"TIME"`
@@ -147,12 +148,12 @@ func (c *tokenRotateCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	printToken(env, made)
-	return nil
+	return printToken(env, c.output, made)
 }
 
 type tokenDeleteCommand struct {
 	connection
+	output
 	Name string `arg:"" help:"Name of the token."`
 }
 
@@ -164,6 +165,5 @@ func (c *tokenDeleteCommand) Run(ctx context.Context, env *environment) error {
 	if err := server.DeleteToken(ctx, c.Name); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Out, "Deleted.")
-	return nil
+	return c.done(env, c.Name, changed{c.Name, "deleted"}, "Deleted.")
 }

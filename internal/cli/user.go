@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"muster/api"
 	"muster/internal/fleet"
@@ -19,6 +18,7 @@ type userCommand struct {
 
 type userCreateCommand struct {
 	connection
+	output
 	Name         string   `arg:"" help:"Name of the user; kept in lower case."`
 	Role         string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
 	TagScope     []string `env:"-" help:"A viewer or operator sees and touches only devices with this tag; may be given several times." sep:"none" placeholder:"TAG"`
@@ -54,12 +54,18 @@ func (c *userCreateCommand) Run(ctx context.Context, env *environment) error {
 	fmt.Fprintf(env.Err, "Made the user %s with the role %s, for %s.\n", printable(user.Name), user.Role,
 		scopeText(user.Tags))
 	if c.Link {
-		return printLoginLink(ctx, env, &c.connection, server, user.Name)
+		return printLoginLink(ctx, env, &c.connection, c.output, server, user.Name)
 	}
-	return nil
+	if c.forPeople() {
+		return nil
+	}
+	return c.print(env, user, user.Name)
 }
 
-type userListCommand struct{ connection }
+type userListCommand struct {
+	connection
+	output
+}
 
 // Run prints one user on each line.
 func (c *userListCommand) Run(ctx context.Context, env *environment) error {
@@ -71,27 +77,24 @@ func (c *userListCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tROLE\tPASSWORD\tLAST LOG-IN")
-	for _, u := range users {
-		password := "set"
-		switch {
-		case u.SignOn != nil:
-			password = "single sign-on"
-		case !u.HasPassword:
-			password = "none"
-		}
-		last := "never"
-		if u.LastLoginAt != nil {
-			last = u.LastLoginAt.String()
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", printable(u.Name), u.Role, password, last)
+	return printList(env, c.output, columns[api.User]{titles: []string{"NAME", "ROLE", "PASSWORD", "LAST LOG-IN"},
+		name: func(u api.User) string { return u.Name }, row: userRow}, users)
+}
+
+func userRow(u api.User) []string {
+	password := "set"
+	switch {
+	case u.SignOn != nil:
+		password = "single sign-on"
+	case !u.HasPassword:
+		password = "none"
 	}
-	return table.Flush()
+	return []string{u.Name, u.Role, password, orNever(u.LastLoginAt)}
 }
 
 type userPasswordCommand struct {
 	connection
+	output
 	Name         string `arg:"" optional:"" help:"Name of the user; without it, your own password is changed."`
 	PasswordFile string `env:"-" help:"File with the new password, - for standard input; asked for without it." placeholder:"FILE"`
 	CurrentFile  string `env:"-" help:"File with your current password; asked for without it." placeholder:"FILE"`
@@ -117,8 +120,8 @@ func (c *userPasswordCommand) Run(ctx context.Context, env *environment) error {
 	if _, err := server.PutUser(ctx, user.Name, api.PutUser{Role: &user.Role, Password: &password}); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "The password of %s is set; the user's sessions have ended.\n", printable(user.Name))
-	return nil
+	return c.done(env, user.Name, user,
+		fmt.Sprintf("The password of %s is set; the user's sessions have ended.", printable(user.Name)))
 }
 
 // own changes the password of the user who is logged in, and keeps the token of the new session.
@@ -154,12 +157,13 @@ func (c *userPasswordCommand) own(ctx context.Context, env *environment) error {
 			return err
 		}
 	}
-	fmt.Fprintln(env.Out, "Your password is changed; your other sessions have ended.")
-	return nil
+	return c.done(env, all.Servers[at.name].User, changed{all.Servers[at.name].User, "password"},
+		"Your password is changed; your other sessions have ended.")
 }
 
 type userRoleCommand struct {
 	connection
+	output
 	Name string `arg:"" help:"Name of the user."`
 	Role string `arg:"" help:"viewer, operator, author or admin."`
 
@@ -181,12 +185,13 @@ func (c *userRoleCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Out, "%s has the role %s, for %s.\n", printable(user.Name), user.Role, scopeText(user.Tags))
-	return nil
+	return c.done(env, user.Name, user,
+		fmt.Sprintf("%s has the role %s, for %s.", printable(user.Name), user.Role, scopeText(user.Tags)))
 }
 
 type userDeleteCommand struct {
 	connection
+	output
 	Name string `arg:"" help:"Name of the user."`
 }
 
@@ -199,6 +204,5 @@ func (c *userDeleteCommand) Run(ctx context.Context, env *environment) error {
 	if err := server.DeleteUser(ctx, c.Name); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.Out, "Deleted.")
-	return nil
+	return c.done(env, c.Name, changed{c.Name, "deleted"}, "Deleted.")
 }

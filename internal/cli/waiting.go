@@ -3,12 +3,17 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"muster/api"
 )
 
-type waitingCommand struct{ connection }
+type waitingCommand struct {
+	connection
+	output
+	watching
+}
 
 // Run prints what waits for a person, the worst first, with the commands that solve it.
 func (c *waitingCommand) Run(ctx context.Context, env *environment) error {
@@ -20,7 +25,10 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	p := &painter{w: env.Out, label: labels(ctx, server)}
+	if !c.forPeople() {
+		return c.print(env, waiting, causesOf(waiting)...)
+	}
+	p := &painter{w: env.Out, colour: coloured("auto", env.Out), label: labels(ctx, server)}
 	if len(waiting.Groups) == 0 {
 		p.line(plain, "Nothing waits for a person.")
 	}
@@ -31,6 +39,16 @@ func (c *waitingCommand) Run(ctx context.Context, env *environment) error {
 		p.waits(g)
 	}
 	return p.err
+}
+
+// causesOf are the causes for which something waits, each once.
+func causesOf(waiting api.Waiting) (causes []string) {
+	for _, g := range waiting.Groups {
+		if !slices.Contains(causes, g.Cause) {
+			causes = append(causes, g.Cause)
+		}
+	}
+	return causes
 }
 
 // waits prints a group: what, on which devices, why, and what to type.

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"muster/api"
@@ -11,6 +13,7 @@ import (
 
 type whyCommand struct {
 	connection
+	output
 	Device string `arg:"" help:"Label or ID of a device, or the first letters of its ID."`
 	Key    string `arg:"" help:"Dotted key into its configuration, as options.maxSendKbps."`
 }
@@ -29,9 +32,20 @@ func (c *whyCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	p := &painter{w: env.Out, label: labels(ctx, server)}
+	if !c.forPeople() {
+		return c.print(env, why, namesOfTemplates(why)...)
+	}
+	p := &painter{w: env.Out, colour: coloured("auto", env.Out), label: labels(ctx, server)}
 	p.explain(nameOf(api.DeviceEffect{DeviceID: device.DeviceID, Label: device.Label}), why)
 	return p.err
+}
+
+// namesOfTemplates are the templates that make a value, in the order in which they apply.
+func namesOfTemplates(why api.Why) (names []string) {
+	for _, step := range why.Steps {
+		names = append(names, cmp.Or(step.Label, strconv.FormatInt(step.Template, 10)))
+	}
+	return names
 }
 
 // explain prints where a value comes from.

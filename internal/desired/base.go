@@ -127,7 +127,8 @@ type Sent struct {
 	Digest []byte         // keyed digest of a gui.password
 }
 
-// Begin gives the device's entries as they have to be recorded before the changes are sent.
+// Begin gives the device's entries as they have to be recorded before the changes are sent: of these, and of what the
+// daemon does by itself together with them.
 func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 	changes := make([]stconfig.Change, len(sent))
 	for i, s := range sent {
@@ -136,6 +137,9 @@ func (r Result) Begin(sent []Sent) []fleet.BaseEntry {
 	b := beginning{Result: r, after: stconfig.Patch(r.observed, changes), records: slices.Clone(r.records)}
 	for _, s := range sent {
 		b.record(s)
+	}
+	for _, c := range stconfig.Consequences(r.observed, changes) { // rule 3: they are Muster's
+		b.record(Sent{Key: c.Key, To: c.To})
 	}
 	slices.SortFunc(b.records, func(a, b record) int { return a.key.Compare(b.key) })
 	return store(b.records)

@@ -97,7 +97,8 @@ func (r Result) explain(why *Why, rec record, key stconfig.Key) {
 	now, want := stconfig.Lookup(r.observed, at), stconfig.Lookup(r.Desired, at)
 	wrote := stconfig.LookupAt(rec.key, rec.written, at)
 	takenAway := rec.Kind == fleet.BaseMade && rec.State == fleet.BaseTheirs && want.Exists()
-	if rec.State != fleet.BaseOurs || rec.Kind == fleet.BaseMade {
+	neverWent := rec.Kind == fleet.BaseRemoved && rec.State == fleet.BaseSending // its removal did not arrive
+	if !neverWent && (rec.State != fleet.BaseOurs || rec.Kind == fleet.BaseMade) {
 		why.Drift = why.Drift || takenAway || same(wrote, want) && !same(wrote, now)
 	}
 	putBack := rec.State == fleet.BaseEarlier

@@ -46,23 +46,30 @@ func (p *Plan) overrides(c Change, overridden []stconfig.Forced) (Class, string)
 }
 
 // freeConsequences frees a change that the daemon makes by itself as soon as it has another one: there is nothing to
-// consent to but that one.
+// consent to but that one. Where writing the change is of no use, the other one waits, too.
 func (p *Plan) freeConsequences(observed stconfig.Value) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if c.Class != Held || c.Stopped || c.with == "" {
+		if c.Class != Held || c.with == "" {
 			continue
 		}
-		for _, cause := range p.Changes {
-			if cause.Key.String() != c.with {
-				continue
-			}
-			beside := stconfig.Consequences(observed, []stconfig.Change{{Key: cause.Key, From: cause.From, To: cause.send}})
-			if slices.ContainsFunc(beside, func(b stconfig.Change) bool { return b.Key.Equal(c.Key) && b.To.Equal(c.send) }) {
+		for j := range p.Changes {
+			switch cause := &p.Changes[j]; {
+			case cause.Key.String() != c.with || !brings(observed, *cause, *c):
+			case !c.Stopped:
 				c.Class, c.Reason, c.Consented = Free, "the daemon does it together with "+c.with, false
+			case cause.Class == Free:
+				cause.Class, cause.Dependent = Held, true
+				cause.Reason = "left out together with " + c.Key.String() + ": the daemon would do that, too"
 			}
 		}
 	}
+}
+
+// brings tells whether a daemon makes one change by itself when it is sent another one.
+func brings(observed stconfig.Value, cause, c Change) bool {
+	beside := stconfig.Consequences(observed, []stconfig.Change{{Key: cause.Key, From: cause.From, To: cause.send}})
+	return slices.ContainsFunc(beside, func(b stconfig.Change) bool { return b.Key.Equal(c.Key) && b.To.Equal(c.send) })
 }
 
 func (p *Plan) anyLeftOut() bool {

@@ -143,6 +143,7 @@ type scene struct {
 	registered map[fleet.DeviceID]string
 	facts      plan.Facts
 	consent    func(plan.Change) bool
+	stopped    func(stconfig.Key) string
 	samePhrase func(text, hash string) bool
 }
 
@@ -198,7 +199,7 @@ func (c *scene) plan(templates []fleet.Template) (desired.Result, plan.Plan, err
 	facts := c.facts
 	facts.Registered = func(id fleet.DeviceID) bool { _, registered := c.registered[id]; return registered }
 	in := plan.Input{Device: c.own, Generation: 7, Observed: r.Observed(), Desired: r.Desired, Facts: facts,
-		Consent: c.consent, SamePhrase: c.samePhrase,
+		Consent: c.consent, Stopped: c.stopped, SamePhrase: c.samePhrase,
 		Base: r.Base, ByAdmins: func() stconfig.Value { return desired.ByAdmins(fold, r) }, MadeByAdmins: r.MadeByAdmins,
 		Why:    func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
 		Secret: func(name string) (string, bool) { return secrets[name], secrets[name] != "" }}

@@ -88,3 +88,59 @@ func TestAFolderComesBackWithoutSharesThatTheDaemonWouldTakeAway(t *testing.T) {
 		t.Error("the share is lost")
 	}
 }
+
+var marks = []fleet.Template{{ID: 1, Op: fleet.OpSet, Key: mark, Text: "true"}}
+
+// unmarked is a device that a template marked as untrusted, after a person put the old document back.
+func unmarked(t *testing.T) story {
+	s := newStory(t)
+	s.observed = s.observed.With("version", stconfig.Literal("52"))
+	s.before = s.observed
+	s.write(marks)
+	s.observed = s.before
+	return s
+}
+
+// The removal of a share was stopped. The mark of its device went out all the same, and the daemon took the share away
+// with it.
+func TestAMarkWaitsWhereTheRemovalOfTheShareIsStopped(t *testing.T) {
+	s := unmarked(t)
+	s.stopped = func(key stconfig.Key) string {
+		if key.String() == markedShare {
+			return "set back three times"
+		}
+		return ""
+	}
+	s.consent = nil
+	_, p, err := s.plan(marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		mark:        "left out together with " + markedShare + ": the daemon would do that, too",
+		markedShare: "set back three times",
+	} {
+		if c, _ := p.At(key); c.Class != plan.Held || c.Reason != want {
+			t.Errorf("%s is %s because %q, want it held because %q", key, c.Class, c.Reason, want)
+		}
+	}
+}
+
+// A daemon took a share away because Muster marked its device. Muster had not sent the removal itself, took it for a
+// person's, and never put the share back.
+func TestWhatTheDaemonDoesBesideAWriteIsMusters(t *testing.T) {
+	s := unmarked(t)
+	r, _, err := s.plan(marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := r.Begin([]desired.Sent{{Key: keyOf(t, mark), To: stconfig.Boolean(true)}})
+	s.observed = stconfig.Replace(s.observed, keyOf(t, mark), stconfig.Boolean(true))
+	s.observed = stconfig.Replace(s.observed, keyOf(t, markedShare), stconfig.Value{})
+	read := desired.Reading{Document: s.observed, Own: s.own, Acknowledged: []stconfig.Key{keyOf(t, mark)}, Saved: true}
+	if s.entries, err = desired.Finish(begun, read); err != nil {
+		t.Fatal(err)
+	}
+	s.write(nil)
+	s.asBefore()
+}

@@ -27,3 +27,22 @@ func TestWhatFailsAgainAndAgainIsSaid(t *testing.T) {
 		b.wantState(fleet.ConfigInSync, "")
 	})
 }
+
+// A daemon that could not save the removal of a share had the share still. That was counted as a person who puts it
+// back, and after the third answer the device was contended.
+func TestARemovalThatTheDaemonDidNotTakeIsNotCountedAsPutBack(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(1, fleet.OpRemove, "folders.photos-x4kd.devices", `["`+storage+`"]`))
+		b.daemon.answersWrites(func(*daemon, string) error {
+			return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon could not answer (500): disk full"}
+		})
+		b.start()
+		defer b.stop()
+		b.later(10 * time.Minute)
+		b.wantState(fleet.ConfigPending, "disk full")
+		b.daemon.answersWrites(nil)
+		b.later(2 * time.Minute)
+		b.want(sharedByHand, "absent")
+		b.wantState(fleet.ConfigInSync, "")
+	})
+}

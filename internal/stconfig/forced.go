@@ -150,21 +150,29 @@ func KeptIn(of Holder, object Value, version int64, gui Value) Value {
 	return object
 }
 
-// Consequences is what the daemon changes by itself when these changes are made: leaves beside those that are written.
-// What they were before is their base.
+// Consequences is what the daemon changes by itself when these changes are made: leaves beside those that are written,
+// and shares in clear with devices that become untrusted. What they were before is their base.
 func Consequences(before Value, changes []Change) []Change {
-	after := Patch(before, changes)
+	after, left := Patch(before, changes), unshared(Kept(before))
 	var beside []Change
-	for _, c := range Diff(after, Kept(after)) {
+	for _, c := range Diff(after, unshared(Kept(after))) {
 		written := slices.ContainsFunc(changes, func(w Change) bool {
 			return c.Key.HasPrefix(w.Key) || w.Key.HasPrefix(c.Key)
 		})
 		was := Lookup(before, c.Key)
-		if !written && !was.Equal(c.To) && !Lookup(Kept(before), c.Key).Equal(c.To) {
+		if !written && !was.Equal(c.To) && !Lookup(left, c.Key).Equal(c.To) {
 			beside = append(beside, Change{Key: c.Key, From: was, To: c.To})
 		}
 	}
 	return beside
+}
+
+// unshared is a document without the shares that the daemon takes away by its version.
+func unshared(doc Value) Value {
+	if UnsharesUntrusted(doc) {
+		return unsharedUntrusted(doc)
+	}
+	return doc
 }
 
 // UnsharesUntrusted tells whether the daemon that wrote a document takes shares in clear from a device that is marked

@@ -82,6 +82,24 @@ func TestWhatDaemonsForce(t *testing.T) {
 	}
 }
 
+// The mark of a device takes the shares in clear with it away, on daemons that do so.
+func TestSharesThatGoWithAMarkAreConsequences(t *testing.T) {
+	const storage = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"
+	marks := []Change{{Key: mustKey(t, "devices."+storage+".untrusted"), To: Boolean(true)}}
+	for version, want := range map[string]string{"36": "", "52": " folders.docs-7hq2.devices." + storage + " folders.photos-x4kd.devices." + storage} {
+		got := ""
+		for _, c := range Consequences(Sample().With("version", Literal(version)), marks) {
+			got += " " + c.Key.String()
+			if c.To.Exists() || !c.From.Exists() {
+				t.Errorf("version %s: %s is not a removal", version, c.Key)
+			}
+		}
+		if got != want {
+			t.Errorf("version %s: got %q, want %q", version, got, want)
+		}
+	}
+}
+
 // A plan writes one field, and the daemon another beside it: its value before the write is its base.
 func TestConsequencesAreTheLeavesBesideAWrite(t *testing.T) {
 	before := edited(t, Sample(), "folders.docs-7hq2.fsWatcherEnabled", "true", "folders.docs-7hq2.ignorePerms", "false")

@@ -156,6 +156,57 @@ func TestAShareThatADaemonLostIsPutBackAgain(t *testing.T) {
 	}
 }
 
+// A daemon refused to mark a device as untrusted a few times, and then did it. A person put the old document back once.
+// That counted as the third time for the share with the device, and the first for the mark: the mark was sent alone. The
+// daemon took the share away with it, which was taken for a person's doing: the share never came back.
+func TestAShareComesBackAfterTheMarkOfItsDeviceWasRefused(t *testing.T) {
+	t.Parallel()
+	s := server.Start(t, server.Options{})
+	d := daemons(t, s, 96)[0]
+	before := d.Config()
+	folder := before.Get("folders").At(0)
+	var other string
+	for share := range folder.Get("devices").Values() {
+		if id := share.Get("deviceID").Str(); id != string(d.ID()) {
+			other = id
+		}
+	}
+	mark := stconfig.Key{}.Child("devices").Child(other).Child("untrusted")
+	place := stconfig.Key{}.Child("folders").Child(folder.Get("id").Str()).Child("devices").Child(other)
+	marked := func(want bool) func() string {
+		return func() string {
+			doc := d.Config()
+			is, shared := stconfig.Lookup(doc, mark).IsTrue(), stconfig.Lookup(doc, place).Exists()
+			if is != want || shared == want {
+				return fmt.Sprint("the device is untrusted: ", is, "; the folder is shared with it: ", shared)
+			}
+			return ""
+		}
+	}
+	d.SetFaults(stsim.Faults{WriteStatus: 500})
+	writes := d.Counters().Writes
+	template := s.Template("set", mark.String(), "true", string(d.Version()))
+	server.Until(t, func() string {
+		if n := d.Counters().Writes - writes; n < 4 {
+			return fmt.Sprint("the daemon refused ", n, " writes")
+		}
+		return ""
+	})
+	d.SetFaults(stsim.Faults{})
+	server.Until(t, marked(true))
+	s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
+	if err := d.Edit(func(stconfig.Value) stconfig.Value { return before }); err != nil {
+		t.Fatal(err)
+	}
+	server.Until(t, marked(true))
+	s.WaitConfiguration(d.ID(), fleet.ConfigInSync)
+	if err := s.Client.DeleteTemplate(t.Context(), template); err != nil {
+		t.Fatal(err)
+	}
+	server.Until(t, marked(false))
+	s.WaitConfiguration(d.ID(), fleet.ConfigUnmanaged)
+}
+
 func unsaved(s *server.Server, d *stsim.Daemon, want fleet.Configuration) {
 	s.WaitState(d.ID(), string(want)+", because it cannot save", func(state api.DeviceState) bool {
 		return state.Configuration == string(want) && strings.Contains(state.Reason, "no space left")

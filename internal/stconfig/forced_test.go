@@ -86,7 +86,8 @@ func TestWhatDaemonsForce(t *testing.T) {
 func TestSharesThatGoWithAMarkAreConsequences(t *testing.T) {
 	const storage = "K4KRHSO-CKCSM2A-FW6WVO3-4B27H3A-62IDDET-2LWT2O6-UF2QV7Q-XDKPDAI"
 	marks := []Change{{Key: mustKey(t, "devices."+storage+".untrusted"), To: Boolean(true)}}
-	for version, want := range map[string]string{"36": "", "52": " folders.docs-7hq2.devices." + storage + " folders.photos-x4kd.devices." + storage} {
+	shares := " folders.docs-7hq2.devices." + storage + " folders.photos-x4kd.devices." + storage
+	for version, want := range map[string]string{"36": "", "52": shares} {
 		got := ""
 		for _, c := range Consequences(Sample().With("version", Literal(version)), marks) {
 			got += " " + c.Key.String()

@@ -78,19 +78,21 @@ func speaksNoTLS(err error) bool {
 }
 
 func (c *Client) connectTLS(ctx context.Context) (*conn, error) {
-	cn, err := c.tryTLS(ctx)
-	if errors.Is(err, errNotResumed) {
-		cn, err = c.tryTLS(ctx)
+	cn, err := c.tryTLS(ctx, c.resume)
+	if errors.Is(err, errNotResumed) { // a session that another connection has begun since may be over, too
+		cn, err = c.tryTLS(ctx, c.handshake)
 	}
 	return cn, err
 }
 
-func (c *Client) tryTLS(ctx context.Context) (*conn, error) {
+type handshake func(ctx context.Context, tcp net.Conn, config *tls.Config) (*tls.Conn, error)
+
+func (c *Client) tryTLS(ctx context.Context, shake handshake) (*conn, error) {
 	tcp, err := c.dial(ctx, c.target.Address)
 	if err != nil {
 		return nil, err
 	}
-	cn, err := c.secure(ctx, tcp)
+	cn, err := c.secure(ctx, tcp, shake)
 	if err == nil {
 		return cn, nil
 	}
@@ -133,13 +135,13 @@ func (c *Client) dial(ctx context.Context, address string) (net.Conn, error) {
 	return nil, unreachable(address, err)
 }
 
-func (c *Client) secure(ctx context.Context, tcp net.Conn) (*conn, error) {
+func (c *Client) secure(ctx context.Context, tcp net.Conn, shake handshake) (*conn, error) {
 	host, _, _ := net.SplitHostPort(c.target.Address)
 	config := &tls.Config{
 		InsecureSkipVerify: true, // self-signed for a host name: prove compares its fingerprint
 		ServerName:         host, NextProtos: []string{"http/1.1"}, ClientSessionCache: c.sessions,
 	}
-	stream, err := c.resume(ctx, tcp, config)
+	stream, err := shake(ctx, tcp, config)
 	if err != nil {
 		return nil, err
 	}

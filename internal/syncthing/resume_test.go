@@ -1,7 +1,9 @@
 package syncthing
 
 import (
+	"context"
 	"crypto/tls"
+	"net"
 	"net/http"
 	"testing"
 )
@@ -56,6 +58,29 @@ func TestASessionThatIsNotResumedIsBegunAnew(t *testing.T) {
 	}
 	if s := handshakes(t, c, 1)[0]; !s.DidResume || s.CurveID != tls.X25519 {
 		t.Errorf("then resumed a session: %t; the exchange is %v", s.DidResume, s.CurveID)
+	}
+}
+
+// A daemon was started anew twice at short intervals. Between the two attempts of one connection another connection
+// had begun a session, which was over as well: the second attempt failed, and a person's apply with it as an internal
+// error.
+func TestASecondSessionThatIsOverDoesNotFailTheConnection(t *testing.T) {
+	f := newFake(t, fakeOptions{})
+	c := newClient(t, f.target(), Limits{})
+	handshakes(t, c, 1)
+	host, _, err := net.SplitHostPort(f.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, _ := c.sessions.Get(host)
+	f.tls.SetSessionTicketKeys([][32]byte{{1}})
+	dial := c.dialer
+	c.dialer = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c.sessions.Put(host, over)
+		return dial(ctx, network, address)
+	}
+	if s := handshakes(t, c, 1)[0]; s.DidResume || s.CurveID != tls.X25519MLKEM768 {
+		t.Errorf("resumed a session: %t; the exchange is %v", s.DidResume, s.CurveID)
 	}
 }
 

@@ -157,8 +157,8 @@ func TestAShareThatADaemonLostIsPutBackAgain(t *testing.T) {
 }
 
 // A daemon refused to mark a device as untrusted a few times, and then did it. A person put the old document back once.
-// That counted as the third time for the share with the device, and the first for the mark: the mark was sent alone. The
-// daemon took the share away with it, which was taken for a person's doing: the share never came back.
+// That counted as the third time for the share with the device, and the first for the mark: the mark was sent alone.
+// The daemon took the share away with it, which was taken for a person's doing: the share never came back.
 func TestAShareComesBackAfterTheMarkOfItsDeviceWasRefused(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})

@@ -124,6 +124,16 @@ func (d *Daemon) Config() stconfig.Value {
 	return d.doc
 }
 
+// Saved is the configuration that the daemon has after its next start.
+func (d *Daemon) Saved() stconfig.Value {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.onDisk.Exists() {
+		return d.onDisk
+	}
+	return d.doc
+}
+
 // Running tells whether the process runs. Its API may be off all the same.
 func (d *Daemon) Running() bool {
 	d.mu.Lock()

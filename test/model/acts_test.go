@@ -263,6 +263,7 @@ func (s *sequence) upgrades() {
 // restarts starts the daemon anew, and waits until Muster knows of it: the version is read once in each run.
 func (s *sequence) restarts(start func() error) {
 	began := time.Now().Truncate(time.Millisecond)
+	s.unsaved = s.notSaved()
 	err := start()
 	if errors.Is(err, syscall.EADDRINUSE) { // a server that starts has the old socket for a moment, from fork to exec
 		s.poll(func() string {

@@ -199,6 +199,9 @@ func removes(priority int64, list string, ids ...string) kind {
 		func(f *fold, v int) { f.remove(list + "." + ids[v]) }}
 }
 
+// Places of some kinds in kinds.
+const madeByHand, removesDocs, sharesDocs = 4, 12, 14
+
 // kinds overlap in every way: same leaves, members and what lies in them, additions and removals.
 var kinds = []kind{
 	sets(10, "options.maxSendKbps", "100", "101"),

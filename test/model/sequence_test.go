@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -41,6 +42,7 @@ type sequence struct {
 	since    int64               // the generation of the last change of a template or tag
 	history  []stconfig.Value
 	answered map[string]bool // held keys that a person answered, while nothing about them changed
+	unsaved  []string        // members that the daemon had in memory only when it was started anew
 	values   int             // for values that were never there
 	initial  stconfig.Value
 	phrases  []string          // that the daemon may have as its password
@@ -208,6 +210,7 @@ func (s *sequence) settle() {
 	s.waitRest()
 	s.value = s.person.has()
 	after := s.project(s.value)
+	s.loses(after)
 	s.noVanished(s.doc, after)
 	s.rules.written(s.doc, after)
 	s.doc = after
@@ -215,6 +218,30 @@ func (s *sequence) settle() {
 		s.rt.Fatalf("%s%s", strings.Join(wrong, "\n"), s.told())
 	}
 	s.history = append(s.history, s.value)
+}
+
+// notSaved are the members that the daemon has in its memory only: it loses them when it starts anew.
+func (s *sequence) notSaved() (members []string) {
+	disk := s.project(s.person.daemon.Saved())
+	for place := range s.doc {
+		if isMember(place) && disk[place] == "" {
+			members = append(members, place)
+		}
+	}
+	return members
+}
+
+// loses forgets the members of Muster's that the daemon had not saved, where no template asks for them any more: none
+// took them away. What Muster wrote inside a folder that it made is known still.
+func (s *sequence) loses(after flat) {
+	for _, member := range s.unsaved {
+		if _, theirs := s.rules.base[member]; theirs || after[member] != "" || s.rules.mine[parent(member)] {
+			continue
+		}
+		s.rules.forget(member)
+		maps.DeleteFunc(s.doc, func(place, _ string) bool { return place == member || within(place, member) })
+	}
+	s.unsaved = nil
 }
 
 const (

@@ -15,9 +15,10 @@ RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs|model|g
 # Vet is part of lint, and debuggers need no symbols of these binaries: without both, forty of them link in half the
 # time. Most suites wait for daemons, so more of them run at once than there are cores.
 GO_TEST  := go test -vet=off -ldflags=-w
-# SQLite is C that was translated to Go, and arithmetic for TLS and passwords works on values of its own: the race detector
-# finds nothing of ours in them, and makes them ten times slower.
+# SQLite is C that was translated to Go, arithmetic for TLS and passwords works on values of its own, and a command line is
+# parsed in one goroutine: the race detector finds nothing of ours in them, and makes them ten times slower.
 UNRACED  := modernc.org/sqlite/lib modernc.org/libc/... golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b golang.org/x/crypto/scrypt \
+            github.com/alecthomas/kong regexp regexp/syntax \
             $(addprefix crypto/internal/fips140/,mlkem sha3 bigmod nistec/... edwards25519/...)
 RACE     := -race $(patsubst %,-gcflags=%=-race=false,$(UNRACED))
 # The raced suites that take longest start first, so that none of them is left to run alone at the end.

@@ -137,9 +137,16 @@ package: $(CONSOLE) ## build programs, .deb and .rpm for all systems into dist/,
 	tools/package $(VERSION)
 	tools/package-check
 
-lint: web/node_modules/.package-lock.json web/openapi.json ## formatting, generated files, the linters, and that it builds for other systems
+# What checks the OpenAPI document: many packages, which neither the console nor a test needs.
+tools/openapi/node_modules/.package-lock.json: tools/openapi/package-lock.json
+	@tools/need node=nodejs npm=npm
+	cd tools/openapi && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+lint: web/node_modules/.package-lock.json web/openapi.json tools/openapi/node_modules/.package-lock.json ## formatting, generated files, the linters, and that it builds for other systems
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod tidy -diff
 	go tool -modfile=tools/go.mod golangci-lint run ./...
 	cd web && npm run --silent types && npm run --silent lint
+	cd tools/openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npm run --silent lint
 	@for system in darwin windows; do echo "building for $$system"; GOOS=$$system CGO_ENABLED=0 go build -o /dev/null ./cmd/muster || exit 1; done

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"muster/docs"
 	"muster/internal/action"
 	"muster/internal/auth"
 	"muster/internal/backup"
@@ -28,6 +29,7 @@ import (
 	"muster/internal/httpapi"
 	"muster/internal/listen"
 	"muster/internal/logkey"
+	"muster/internal/manual"
 	"muster/internal/memlimit"
 	"muster/internal/mirror"
 	"muster/internal/notify"
@@ -310,8 +312,8 @@ func (a *App) wire(ctx context.Context) error {
 		Auth:   auth.NewAuthenticator(tokens, a.people).WithEnrollKeys(a.enrolled),
 		Tokens: tokens, Users: a.people, Sessions: a.people,
 		LoginLinks: a.people, SignOn: signOn, PublicURL: a.public,
-		Enrollments:  a.enrolled,
-		Console:      a.o.Console,
+		Enrollments: a.enrolled,
+		Console:     a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
 		AllowedHosts: a.o.AllowHosts, TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
 			masked

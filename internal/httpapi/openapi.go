@@ -35,7 +35,11 @@ func newSpec() huma.Config {
 		Info: &huma.Info{
 			Title: "Muster", Version: "1",
 			Description: "Manages fleets of Syncthing daemons: devices, templates of configuration, tags, folders.",
+			License:     &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"},
+			Contact:     &huma.Contact{Name: "Muster"},
 		},
+		Servers: []*huma.Server{{URL: "/", Description: "The server that gave this document"}},
+		Tags:    specTags(),
 		Components: &huma.Components{
 			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
@@ -61,13 +65,14 @@ func finished(spec *huma.OpenAPI) reply {
 // operation is what the document says of a route.
 func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 	op := &huma.Operation{
-		OperationID: rt.name, Method: rt.method, Path: rt.path, Summary: rt.summary,
+		OperationID: rt.name, Method: rt.method, Path: rt.path, Summary: rt.summary, Tags: tagOf(rt.path),
 		Parameters: append(pathParams(rt.path), rt.query...),
 		Responses:  map[string]*huma.Response{},
 	}
 	switch rt.permission {
 	case auth.Public:
 		op.Security = []map[string][]string{}
+		op.Description = "Needs no token."
 	case auth.Enroll:
 		op.Security = []map[string][]string{{"bearer": {}}, {"apiKey": {}}}
 		op.Description = "Needs an enrol key in the place of a token."
@@ -197,6 +202,7 @@ func pathParams(path string) []*huma.Param {
 		"name": "Name of a token", "user": "Name of a user", "session": "ID of a session",
 		"secret": "Name of a secret, percent-encoded, a slash too", "pendingID": "ID of something pending",
 		"rolloutID": "ID of a rollout", "runID": "Number of an order", "generation": "Number of a generation",
+		"enrollKey": "ID of an enrol key", "source": "Name of a source of files, percent-encoded",
 		"number": "Number of a revision", "other": "Number of the revision to compare with",
 	}
 	var params []*huma.Param

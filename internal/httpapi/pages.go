@@ -22,6 +22,8 @@ const (
 	homePage  = "/ui/"
 	loginPage = auth.LogInPage
 
+	manualPage = "/docs/"
+
 	// pagePolicy lets a page load its own style sheet and send its own forms, and nothing else: no script at all.
 	pagePolicy = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 	// replyPolicy is for what is no page, should a browser show it as one.
@@ -45,6 +47,7 @@ type page struct {
 	Bare   bool   // the URL of the page holds what no other page is to be told
 
 	Root   string // leads to the root of the server: "../"
+	Manual bool   // there is a manual
 	status int
 }
 
@@ -58,6 +61,10 @@ func (s *server) handlePages() {
 	s.mux.HandleFunc("GET /ui/style.css", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, pageFiles, "pages/style.css")
 	})
+	if s.Manual != nil {
+		s.mux.HandleFunc("GET /docs", redirect(manualPage))
+		s.mux.HandleFunc("GET "+manualPage, s.manualPage)
+	}
 	if s.Sessions == nil || s.LoginLinks == nil {
 		return
 	}
@@ -215,7 +222,7 @@ func (s *server) showPage(w http.ResponseWriter, r *http.Request, p page) {
 	if p.Kind == "login" {
 		p.SignOn = s.signOnName()
 	}
-	p.Root = rootFrom(r)
+	p.Root, p.Manual = rootFrom(r), s.Manual != nil
 	var text bytes.Buffer
 	if err := pageTemplate.Execute(&text, p); err != nil {
 		s.fail(w, r, err)

@@ -88,6 +88,7 @@ type Options struct {
 	SignOn        SignOn   // nil: there is no single sign-on
 	PublicURL     *url.URL // that people reach the server by; nil: it is not known
 	Console       fs.FS    // the browser console; nil: the pages log people in and out, and nothing more
+	Manual        Manual   // nil: there is none
 
 	// Measured is told how long each request took, by the operation's name in the OpenAPI document; not of event streams.
 	// Nil: it is not measured.

@@ -2,6 +2,7 @@ import { Menu, useMantineColorScheme } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import {
   IconActivity,
+  IconBook,
   IconDeviceLaptop,
   IconFolder,
   IconHistory,
@@ -111,6 +112,10 @@ export function Frame({ children }: { children: ReactNode }) {
           </Link>
         ))}
         <div className="u-nav-end">
+          <a className="u-nav-item" href="../docs/">
+            <IconBook size={16} aria-hidden />
+            Docs
+          </a>
           <Person />
         </div>
       </nav>

@@ -1,0 +1,95 @@
+// Package manual serves the manual below /docs/: the pages of docs/, a search, and the reference of the REST API. Pages
+// are rendered at the first request and need no script. They hold nothing of a server: everybody may read them.
+package manual
+
+import (
+	"fmt"
+	"io/fs"
+	"sync"
+)
+
+// group is one part of the table of contents.
+type group struct {
+	Title string
+	Paths []string // of pages, below docs/, without .md
+}
+
+// contents is the order in which a person reads. A page of docs/ that is missing here is no page of the manual, and a
+// test says so.
+var contents = []group{
+	{"Start", []string{"", "install", "first-template", "concepts", "reaching"}},
+	{"Use", []string{"templates", "files", "coming-from"}},
+	{"Devices", []string{"agent", "enrolment"}},
+	{"Operate", []string{"operating", "notifications", "audit", "backup", "upgrade"}},
+	{"Security", []string{"security", "sign-on"}},
+	{"Background", []string{"adr/"}},
+}
+
+// page is one page of the manual.
+type page struct {
+	Path     string // below docs/: "agent", "adr/0001-four-rings"; "" and "adr/" are the first pages of their folders
+	Title    string
+	Body     []byte // HTML
+	Headings []heading
+	sections []section
+}
+
+type heading struct {
+	Level    int
+	ID, Text string
+}
+
+// book is the manual once it is rendered.
+type book struct {
+	pages    map[string]*page
+	files    map[string][]byte // pictures and the style sheet
+	sections []section
+	document []byte // the OpenAPI document
+}
+
+// Manual serves the manual.
+type Manual struct {
+	open func() (*book, error)
+}
+
+// New makes the manual of the files of docs/ and of the OpenAPI document. Both are read when a page is asked for first.
+func New(files fs.FS, document func() []byte) *Manual {
+	return &Manual{open: sync.OnceValues(func() (*book, error) { return read(files, document()) })}
+}
+
+func read(files fs.FS, document []byte) (*book, error) {
+	b := &book{pages: map[string]*page{}, files: map[string][]byte{"style.css": style}, document: document}
+	var order []*page
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		path, isPage := pathOf(name)
+		if !isPage {
+			b.files[name] = text
+			return nil
+		}
+		p, err := render(path, text)
+		if err != nil {
+			return fmt.Errorf("render %s: %w", name, err)
+		}
+		order = append(order, p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	reference, err := referencePages(document)
+	if err != nil {
+		return nil, fmt.Errorf("render the reference of the API: %w", err)
+	}
+	for _, p := range append(order, reference...) {
+		b.pages[p.Path] = p
+		b.sections = append(b.sections, p.sections...)
+	}
+	return b, nil
+}

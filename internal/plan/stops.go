@@ -201,7 +201,6 @@ func (s *Stops) CountSent(changes []Change, now time.Time) (unstable bool) {
 	defer s.mu.Unlock()
 	for _, c := range changes {
 		key, value := c.Key.String(), ValueDigest(c.Sending())
-		delete(s.drifted, key)
 		if s.sent[key] == nil && len(s.sent) >= maxTracked {
 			continue
 		}
@@ -230,18 +229,23 @@ func (s *Stops) Rejected(keys []stconfig.Key, reason, observed string, now time.
 	}
 }
 
-// CountUnmoved notes the keys that the daemon took and still shows otherwise, by the plan that was sent and the one
-// made from what was read back, and stops those for which it is of no use to write them again.
+// CountUnmoved notes the keys that are corrected, and those that the daemon took and still shows otherwise, by the plan
+// that was sent and the one made from what was read back. It stops those for which it is of no use to write them again.
 func (s *Stops) CountUnmoved(sent, left Plan, acknowledged []stconfig.Key, now time.Time) (stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	took := func(key stconfig.Key) bool {
+		return slices.ContainsFunc(acknowledged, func(k stconfig.Key) bool { return k.HasPrefix(key) || key.HasPrefix(k) })
+	}
+	for _, c := range sent.Sendable() {
+		if _, again := left.At(c.Key.String()); !again || took(c.Key) {
+			delete(s.drifted, c.Key.String())
+		}
+	}
 	for _, c := range left.Sendable() {
 		key := c.Key.String()
-		took := slices.ContainsFunc(acknowledged, func(k stconfig.Key) bool {
-			return k.HasPrefix(c.Key) || c.Key.HasPrefix(k)
-		})
 		was, ok := sent.At(key)
-		if !took || ok && !was.Sending().Equal(c.Sending()) {
+		if !took(c.Key) || ok && !was.Sending().Equal(c.Sending()) {
 			continue
 		}
 		s.unmoved[key]++

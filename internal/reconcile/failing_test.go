@@ -46,3 +46,25 @@ func TestARemovalThatTheDaemonDidNotTakeIsNotCountedAsPutBack(t *testing.T) {
 		b.wantState(fleet.ConfigInSync, "")
 	})
 }
+
+// A person had set a key back once. Each further attempt that the daemon refused counted as once more, and after the
+// third one the device was contended.
+func TestAWriteThatIsRefusedAgainCountsAPersonsEditOnce(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, noNAT)
+		b.start()
+		defer b.stop()
+		b.want("options.natEnabled", "false")
+		b.daemon.answersWrites(func(*daemon, string) error {
+			return &fleet.Error{Code: fleet.CodeUnavailable, Message: "the daemon could not answer (500): disk full"}
+		})
+		b.daemon.edit("options.natEnabled", "true")
+		b.seen()
+		b.later(10 * time.Minute)
+		b.wantState(fleet.ConfigPending, "disk full")
+		b.daemon.answersWrites(nil)
+		b.later(2 * time.Minute)
+		b.want("options.natEnabled", "false")
+		b.wantState(fleet.ConfigInSync, "")
+	})
+}

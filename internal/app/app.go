@@ -73,6 +73,8 @@ type Options struct {
 
 	Notify notify.Settings
 	Backup backup.Plan
+	// BackupProgress is told how far BackUp is; nil: it is not.
+	BackupProgress func(backup.Progress)
 
 	SessionIdle, SessionLife time.Duration // see auth.PeopleOptions; 0: as usual
 	SignOn                   SignOn

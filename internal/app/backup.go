@@ -37,7 +37,7 @@ func BackUp(ctx context.Context, o Options, path string, lock backup.Lock) (back
 		return backup.Made{}, err
 	}
 	return backup.Create(path, backup.Source{
-		Muster: o.Version, Now: time.Now().Truncate(time.Millisecond), Lock: lock,
+		Muster: o.Version, Now: time.Now().Truncate(time.Millisecond), Lock: lock, Tell: o.BackupProgress,
 		Dump: func(to backup.Sink) error {
 			return store.Dump(ctx, store.Options{DSN: o.Database, Home: o.Home}, to)
 		},

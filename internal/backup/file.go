@@ -28,6 +28,8 @@ type Source struct {
 	Files func() ([]File, error)
 	// Check gives what judges the content of a backup that is read back.
 	Check func(Content) (Sink, error)
+	// Tell is told how far the backup is; nil: it is not.
+	Tell func(Progress)
 }
 
 // Made is a backup that was written and read back.
@@ -53,11 +55,11 @@ func Create(path string, source Source) (made Made, err error) {
 	defer func() {
 		err = errors.Join(err, ignore(temp.Close(), fs.ErrClosed), ignore(os.Remove(temp.Name()), fs.ErrNotExist))
 	}()
-	identity, err := source.write(temp)
+	identity, rows, err := source.write(temp)
 	if err != nil {
 		return made, unwritable(path, err)
 	}
-	if err := source.readBack(temp, identity); err != nil {
+	if err := source.readBack(temp, identity, rows); err != nil {
 		return made, err
 	}
 	info, err := temp.Stat()
@@ -71,34 +73,39 @@ func Create(path string, source Source) (made Made, err error) {
 // tempPrefix begins the names of files that are not whole yet.
 const tempPrefix = ".muster-backup-"
 
-func (s Source) write(temp *os.File) (age.Identity, error) {
+// write writes the file, and counts the rows in it.
+func (s Source) write(temp *os.File) (age.Identity, int, error) {
 	buffer := bufio.NewWriterSize(temp, bufferBytes)
 	encrypted, identity, err := s.Lock.encrypt(buffer)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	packed, err := gzip.NewWriterLevel(encrypted, gzip.BestSpeed) // most of it is sealed, and gets no smaller
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	content := newWriter(packed, Content{Muster: s.Muster, CreatedAt: s.Now.UTC()}, s.Files)
-	if err := s.Dump(content); err != nil {
-		return nil, err
+	if err := s.Dump(s.counted(content, Progress{Step: StepWrite})); err != nil {
+		return nil, 0, err
 	}
 	for _, end := range []func() error{content.close, packed.Close, encrypted.Close, buffer.Flush, temp.Sync} {
 		if err := end(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
-	return identity, nil
+	return identity, content.counts.Rows, nil
 }
 
 // readBack reads what lies in the file, from the beginning to the end.
-func (s Source) readBack(temp *os.File, identity age.Identity) error {
+func (s Source) readBack(temp *os.File, identity age.Identity, rows int) error {
 	if _, err := temp.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := read(temp, []age.Identity{identity}, s.Check); err != nil {
+	check := func(content Content) (Sink, error) {
+		sink, err := s.Check(content)
+		return s.counted(sink, Progress{Step: StepRead, Of: rows}), err
+	}
+	if _, err := read(temp, []age.Identity{identity}, check); err != nil {
 		return fmt.Errorf("read the backup back: %w", err)
 	}
 	return nil

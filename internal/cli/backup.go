@@ -70,13 +70,18 @@ func (c *backupCommand) Run(ctx context.Context, env *environment) error {
 	}
 	o := c.options(env.version)
 	o.SealKey, o.TLSCert, o.TLSKey = fleet.NewSecret(c.SealKey), c.TLSCert, c.TLSKey
+	bar := env.newProgress()
+	o.BackupProgress = func(p backup.Progress) { bar.at(int64(p.Rows), int64(p.Of), backupSteps[p.Step]) }
 	made, err := app.BackUp(ctx, o, c.File, lock)
+	bar.end()
 	if err != nil {
 		return err
 	}
 	return c.done(env, made.Path, backupMade{made.Path, made.Bytes}, fmt.Sprintf("Backup made and read back: %s, %d "+
 		"bytes. Keep what opens it somewhere else.", made.Path, made.Bytes))
 }
+
+var backupSteps = map[backup.Step]string{backup.StepWrite: "Writing the rows", backup.StepRead: "Reading them back"}
 
 type restoreCommand struct {
 	kept

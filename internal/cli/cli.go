@@ -70,6 +70,7 @@ type commands struct {
 	Sim         simCommand         `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
 	Worker      workerCommand      `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
 	Ready       readyCommand       `cmd:"" help:"Ask whether the server can do its work, for health checks; needs no token."`
+	Completion  completionCommand  `cmd:"" help:"Print the script that has a shell complete commands, flags, labels, tags and templates."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
@@ -77,6 +78,7 @@ type commands struct {
 type environment struct {
 	Streams
 	version     string
+	quiet       bool // nothing is printed but questions and errors
 	forPrograms bool // standard output is for values; questions go to standard error
 }
 
@@ -104,6 +106,10 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		fmt.Fprintln(streams.Err, "muster:", err)
 		return exitFailed
 	}
+	if len(args) > 0 && args[0] == completeWord {
+		env.complete(ctx, parser, &commands, args[1:])
+		return exitDone
+	}
 	parsed, err := parser.Parse(args)
 	if exited { // --help has been answered
 		return code
@@ -123,7 +129,7 @@ func (env *environment) run(ctx context.Context, parsed *kong.Context) error {
 	for _, flag := range parsed.Flags() {
 		switch {
 		case flag.Name == quietFlag && flag.Target.Bool():
-			env.Out = io.Discard
+			env.quiet, env.Out = true, io.Discard
 		case flag.Name == outputFlag:
 			env.forPrograms = flag.Target.String() != "table"
 		}

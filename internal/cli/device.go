@@ -217,7 +217,7 @@ func (c *deviceTrustCommand) take(ctx context.Context, env *environment, server 
 // ask is an error unless the person says yes.
 func ask(env *environment, question string) error {
 	out := env.Out
-	if env.forPrograms || out == io.Discard {
+	if env.forPrograms || env.quiet {
 		out = env.Err
 	}
 	fmt.Fprint(out, question)

@@ -13,6 +13,7 @@ import (
 var withoutOutput = map[string]string{
 	"muster serve":                "it prints a log",
 	"muster worker":               "its output is a protocol",
+	"muster completion":           "it prints a script",
 	"muster sim":                  "it prints one JSON object for each daemon",
 	"muster agent run":            "it prints a log",
 	"muster agent status":         "it is for the person at the machine",

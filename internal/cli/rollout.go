@@ -16,6 +16,7 @@ import (
 type rolloutCommand struct {
 	List    rolloutListCommand    `cmd:"" help:"List rollouts, newest first."`
 	Show    rolloutShowCommand    `cmd:"" help:"Show how a rollout stands, and who of its devices is not through."`
+	Watch   rolloutWatchCommand   `cmd:"" help:"Follow a rollout until it has ended or was halted."`
 	Pause   rolloutPauseCommand   `cmd:"" help:"Admit no further wave until it is resumed."`
 	Resume  rolloutResumeCommand  `cmd:"" help:"Go on with a paused rollout, or with a halted one in spite of what halted it."`
 	Halt    rolloutHaltCommand    `cmd:"" help:"Halt a rollout; what was admitted stays so."`

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -29,18 +30,24 @@ func TestMain(m *testing.M) {
 // The labels of the daemons that scripts find.
 var labels = []string{"laptop", "office"}
 
-func TestScripts(t *testing.T) { runScripts(t, "testdata") }
+func TestScripts(t *testing.T) { runScripts(t, "testdata", server.Options{}) }
 
 // Files are planned against everything that there is: scripts about them have a server of their own.
-func TestScriptsOfFiles(t *testing.T) { runScripts(t, "testdata/files") }
+func TestScriptsOfFiles(t *testing.T) { runScripts(t, "testdata/files", server.Options{}) }
 
 // Daemons that restart are offline for a moment: scripts that order it have daemons of their own.
-func TestScriptsOfActions(t *testing.T) { runScripts(t, "testdata/actions") }
+func TestScriptsOfActions(t *testing.T) { runScripts(t, "testdata/actions", server.Options{}) }
+
+// A rollout that is followed ends only where no other script changes its devices.
+func TestScriptsOfRollouts(t *testing.T) {
+	runScripts(t, "testdata/rollout", server.Options{ApprovalThreshold: "1", Soak: time.Millisecond})
+}
 
 // runScripts runs the scripts of a folder against a server with the daemons.
-func runScripts(t *testing.T, dir string) {
+func runScripts(t *testing.T, dir string, o server.Options) {
 	t.Parallel()
-	muster := server.Start(t, server.Options{Mode: fleet.ModeOn})
+	o.Mode = fleet.ModeOn
+	muster := server.Start(t, o)
 	farm, err := stsim.New(stsim.Options{Count: len(labels), Folders: 1, Quiet: true, Network: 87, Seed: 7})
 	if err == nil {
 		err = farm.Start()

@@ -8,9 +8,9 @@ import { Act, done } from "../ui/act";
 import { plural, sentence } from "../ui/format";
 import { Columns, Row, Rows, Stack } from "../ui/layout";
 import { Ghosts, Note } from "../ui/page";
-import { Command, Faint, Mono, Strong, Text } from "../ui/text";
+import { Command, Faint, Mono, Strong, Text, To } from "../ui/text";
 import { agentCommand, useFingerprint } from "./agentline";
-import { readPaste, type NewDevice } from "./paste";
+import { hostAndPort, readPaste, type NewDevice } from "./paste";
 
 const NewKey = lazy(async () => ({ default: (await import("./settings/Enrolment")).NewKey }));
 
@@ -30,12 +30,14 @@ async function register(device: NewDevice, tags: string[]) {
   }
 }
 
+const isTLS = root.startsWith("https:");
+
 const empty: NewDevice = { deviceID: "", label: "", apiAddress: "", apiPort: 8384, apiKey: "", tags: [] };
 
 export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose: () => void; may: boolean }) {
   return (
     <Modal opened={opened} onClose={onClose} size="xl" title="Add devices">
-      <Tabs defaultValue="agent">
+      <Tabs defaultValue={isTLS ? "agent" : "one"}>
         <Tabs.List>
           <Tabs.Tab value="agent">By its agent</Tabs.Tab>
           <Tabs.Tab value="one">One, by address</Tabs.Tab>
@@ -56,11 +58,13 @@ export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose:
           <Stack>
             <Text>
               Type this on the machine of the daemon. It reads the daemon’s ID, API key and certificate, and registers
-              them here. Nothing has to be copied by hand.
+              them here. Nothing has to be copied by hand. Without --token it asks for none on the machine of this
+              server.
             </Text>
             <Command text={`muster enroll --server ${root} --token TOKEN`} />
             <Faint>
-              TOKEN is one of an administrator. Settings, Tokens makes one that ends by itself.
+              TOKEN is one of an administrator. <To href="/settings?tab=tokens">Settings, Tokens</To> makes one that ends
+              by itself.
             </Faint>
           </Stack>
         </Tabs.Panel>
@@ -72,7 +76,21 @@ export function AddDevices({ opened, onClose, may }: { opened: boolean; onClose:
 /** Agent is the way for a daemon that listens on its own machine only: one line to type there. */
 function Agent() {
   const fingerprint = useFingerprint();
-  const isTLS = root.startsWith("https:");
+  if (!isTLS) {
+    return (
+      <Stack>
+        <Text>
+          An agent runs beside the daemon, dials out, and proves the device with the device’s own certificate: no port is
+          opened and no API key is copied.
+        </Text>
+        <Note>
+          This server is reached by plain HTTP, which agents do not trust. Start it with another --listen address than
+          this machine’s own, or with --tls-cert: the line to type shows here then. A daemon on this machine is added by
+          its address.
+        </Note>
+      </Stack>
+    );
+  }
   return (
     <Stack>
       <Text>
@@ -81,12 +99,6 @@ function Agent() {
       </Text>
       <Command text={agentCommand(fingerprint)} />
       <Text>It then asks to be accepted: you find it on the page What waits, seconds later.</Text>
-      {!isTLS && (
-        <Note>
-          This server is reached by plain HTTP, which agents do not trust. Start it with another --listen address than
-          this machine’s own, or with --tls-cert, for other machines to reach it.
-        </Note>
-      )}
       <Strong>Or let devices in at once, by an enrol key</Strong>
       <Suspense fallback={<Ghosts rows={2} />}>
         <NewKey />
@@ -111,13 +123,19 @@ function One({ onClose }: { onClose: () => void }) {
         data-autofocus
       />
       <Columns>
-        <TextInput label="Label" value={device.label} onChange={(event) => set({ label: event.currentTarget.value })} />
+        <TextInput
+          label="Label"
+          description="What to call it here"
+          value={device.label}
+          onChange={(event) => set({ label: event.currentTarget.value })}
+        />
         <TextInput
           label="Address of its GUI"
           description="Blank: it is discovered"
           placeholder="10.0.0.7"
           value={device.apiAddress}
           onChange={(event) => set({ apiAddress: event.currentTarget.value })}
+          onBlur={() => set(hostAndPort(device.apiAddress))}
         />
         <NumberInput
           size="xs"
@@ -148,7 +166,7 @@ function One({ onClose }: { onClose: () => void }) {
           why="Device ID and API key are needed."
           says={`${device.label || "The device"} is registered`}
           run={async () => {
-            await register({ ...device, deviceID: device.deviceID.trim() }, tags);
+            await register({ ...device, deviceID: device.deviceID.trim(), ...hostAndPort(device.apiAddress) }, tags);
             setDevice(empty);
             void client.invalidateQueries();
             onClose();

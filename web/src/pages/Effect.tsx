@@ -33,14 +33,14 @@ export function Named({ devices }: { devices: { deviceID: string; label: string 
 }
 
 /** Effect says what a change of templates or tags would do to the fleet: how much, to whom, and what would wait. */
-export function Effect({ plan }: { plan: Schemas["WhatIfPlan"] }) {
+export function Effect({ plan, idle }: { plan: Schemas["WhatIfPlan"]; idle?: string | undefined }) {
   const labels = useLabels();
   const { touched } = plan;
   const changes = grouped(plan.devices.map((one) => ({ ...one, changes: one.changes })));
   const dropped = grouped(plan.devices.map((one) => ({ ...one, changes: one.dropped })));
   const broken = plan.devices.filter((one) => one.error !== "");
   if (touched.devices === 0 && plan.devices.length === 0 && plan.warnings.length === 0) {
-    return <Nothing title="No device changes">Saving this leaves every daemon as it is.</Nothing>;
+    return <Nothing title="No device changes">{idle ?? "Saving this leaves every daemon as it is."}</Nothing>;
   }
   return (
     <Stack>

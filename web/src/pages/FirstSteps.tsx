@@ -2,18 +2,20 @@ import { Button } from "@mantine/core";
 import { IconCircleCheck, IconDeviceLaptop, IconTag, IconTemplate } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "wouter";
 import { inventory } from "../api/inventory";
 import { useMay } from "../session/me";
-import { plural } from "../ui/format";
+import { plural, sentence, shortID } from "../ui/format";
 import { Columns, Panel, Row, Stack } from "../ui/layout";
 import { Page } from "../ui/page";
-import { Command, Text, To } from "../ui/text";
+import { Command, Muted, Text, To } from "../ui/text";
 import { AddDevices } from "./AddDevices";
 
 /** FirstSteps leads from nothing to the first managed device and the first template. What is done is marked so. */
 export function FirstSteps({ devices }: { devices: number }) {
   const fleet = useQuery(inventory());
   const tagged = (fleet.data?.devices ?? []).filter((device) => device.tags.length > 0).length;
+  const silent = (fleet.data?.devices ?? []).filter((device) => device.connection !== "online").slice(0, 3);
   const [adding, setAdding] = useState(false);
   const mayAdd = useMay("admin");
   return (
@@ -23,10 +25,16 @@ export function FirstSteps({ devices }: { devices: number }) {
           <Stack>
             <IconDeviceLaptop size={28} stroke={1.5} aria-hidden />
             <Text>
-              A device is one Syncthing daemon. It takes one line on its machine. Muster reads its configuration, and
+              A device is one Syncthing daemon. Muster reads its configuration, and
               writes nothing until a template applies to it.
             </Text>
             {devices > 0 && <Done>{`${plural(devices, "device is", "devices are")} managed`}</Done>}
+            {silent.map((device) => (
+              <Muted key={device.deviceID}>
+                <To href={`/devices/${device.deviceID}`}>{device.label.slice(0, 60) || shortID(device.deviceID)}</To>:{" "}
+                {sentence(device.reason || "it has not answered yet")}
+              </Muted>
+            ))}
             <Button variant={devices > 0 ? "default" : "filled"} onClick={() => setAdding(true)}>
               {devices > 0 ? "Add another device" : "Add a device"}
             </Button>
@@ -49,7 +57,13 @@ export function FirstSteps({ devices }: { devices: number }) {
             <Text>
               A template is a piece of configuration. You see what it does to every device before you save it.
             </Text>
-            <To href="/templates/new">Write the first template</To>
+            <Button
+              component={Link}
+              href="/templates/new"
+              variant={devices > 0 ? "filled" : "default"}
+            >
+              Write the first template
+            </Button>
           </Stack>
         </Panel>
       </Columns>

@@ -14,7 +14,7 @@ import { Act, done, warn } from "../ui/act";
 import { plural } from "../ui/format";
 import { Columns, Panel, Row, Split, Stack } from "../ui/layout";
 import { Ghosts, Loads, Note, Nothing, Page, Wrong } from "../ui/page";
-import { Ago, Muted, Text } from "../ui/text";
+import { Ago, Muted, Text, To } from "../ui/text";
 import { Effect } from "./Effect";
 import { completions, fieldsAt, keysOf } from "./template/complete";
 import { changesOf, draftOf, emptyDraft, isSame, mistakesOf, type Draft } from "./template/draft";
@@ -224,9 +224,11 @@ function Edit({ stored }: { stored: Stored | undefined }) {
               ) : !hasText ? (
                 <Nothing title="Nothing to plan yet">Write a text: what it does to every device shows here.</Nothing>
               ) : !dirty ? (
-                <Nothing title="As it is saved">Change something: what that does to every device shows here, before you save.</Nothing>
+                <Nothing title="As it is saved" actions={<Reach tags={draft.tags} />}>
+                  Change something: what that does to every device shows here, before you save.
+                </Nothing>
               ) : plan.data && settled ? (
-                <Effect plan={plan.data} />
+                <Effect plan={plan.data} idle={late.tags.length === 0 ? noTag : undefined} />
               ) : (
                 <Ghosts />
               )}
@@ -243,6 +245,21 @@ function Edit({ stored }: { stored: Stored | undefined }) {
         </Panel>
       </Split>
     </Page>
+  );
+}
+
+const noTag = "It has no tag yet. A template applies to the devices that have one of its tags.";
+
+/** Reach leads to the devices that a template is for, and to what goes out. */
+function Reach({ tags }: { tags: string[] }) {
+  if (tags.length === 0) return <Muted>{noTag}</Muted>;
+  return (
+    <>
+      {tags.slice(0, 5).map((tag) => (
+        <To key={tag} href={`/devices?tag=${encodeURIComponent(tag)}`}>{`Devices tagged ${tag.slice(0, 60)}`}</To>
+      ))}
+      <To href="/rollouts">Rollouts</To>
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readPaste } from "./paste";
+import { hostAndPort, readPaste } from "./paste";
 
 const id = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2";
 
@@ -32,3 +32,12 @@ test("what cannot be read is named by its line", () => {
   expect(devices).toEqual([]);
   expect(errors.map((error) => error.line)).toEqual([1, 2, 3]);
 });
+
+test.each([
+  ["127.0.0.1:8385", { apiAddress: "127.0.0.1", apiPort: 8385 }],
+  ["https://nas.example:8384/#settings", { apiAddress: "nas.example", apiPort: 8384 }],
+  [" nas.example ", { apiAddress: "nas.example" }],
+  ["[fd00::7]:8384", { apiAddress: "fd00::7", apiPort: 8384 }],
+  ["fd00::7", { apiAddress: "fd00::7" }],
+  ["", { apiAddress: "" }],
+])("the address %s of a GUI", (text, read) => expect(hostAndPort(text)).toEqual(read));

@@ -7,6 +7,13 @@ export interface NewDevice {
   tags: string[];
 }
 
+/** hostAndPort reads what people copy from the bar of their browser: https://10.0.0.7:8384/ and 10.0.0.7:8384. */
+export function hostAndPort(text: string): { apiAddress: string; apiPort?: number } {
+  const [, host = "", port] = /^(?:https?:\/\/)?(\[[^\]]*\]|[^:/]+)(?::(\d+))?(?:\/.*)?$/i.exec(text.trim()) ?? [];
+  if (host === "") return { apiAddress: text.trim() };
+  return { apiAddress: host.replace(/^\[|\]$/g, ""), ...(port ? { apiPort: Number(port) } : {}) };
+}
+
 /** readPaste reads a list of devices: ID, label, address, port, API key, tags. Blank lines and a heading are skipped. */
 export function readPaste(text: string): { devices: NewDevice[]; errors: { line: number; message: string }[] } {
   const devices: NewDevice[] = [];

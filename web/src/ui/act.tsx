@@ -2,7 +2,7 @@ import { Button, type ButtonProps, Group, Modal, Tooltip } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { asProblem } from "../api/problem";
 import { useMe } from "../session/me";
 import { includes, refusal, type Role } from "../session/roles";
@@ -21,8 +21,11 @@ export function warn(message: string) {
 
 export function failed(error: unknown) {
   const problem = asProblem(error);
-  const details = problem.errors.map((one) => sentence(one.message)).join(" ");
-  notifications.show({
+  const details = problem.errors
+    .filter((one) => one.message !== problem.message)
+    .map((one) => sentence(one.message))
+    .join(" ");
+  return notifications.show({
     title: sentence(problem.message),
     message: [details, problem.hint].filter(Boolean).join(" "),
     icon: <IconAlertTriangle size={14} />,
@@ -51,14 +54,18 @@ export function Act({
 } & Omit<ButtonProps, "onClick">) {
   const me = useMe();
   const [asking, setAsking] = useState(false);
+  const refused = useRef<string>(undefined); // the notification of the last attempt
   const act = useMutation({
-    mutationFn: run,
+    mutationFn: () => {
+      if (refused.current !== undefined) notifications.hide(refused.current);
+      return run();
+    },
     onSuccess: () => {
       setAsking(false);
       if (says) done(says);
     },
     onError: (error) => {
-      if (!asking) failed(error);
+      if (!asking) refused.current = failed(error);
     },
   });
   const may = includes(me.role, needs);

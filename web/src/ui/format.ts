@@ -43,10 +43,13 @@ export function span(ms: number): string {
   return "";
 }
 
+// The clock of the page ticks in steps: what has just happened is ahead of it by as much.
+const clockStep = 15_000;
+
 /** ago writes how long ago a moment is, or how far ahead. */
 export function ago(at: Date, now: Date): string {
   const ms = now.getTime() - at.getTime();
-  if (ms < -5000) return `in ${span(-ms)}`;
+  if (ms < -clockStep) return `in ${span(-ms)}`;
   if (ms < 5000) return "just now";
   return `${span(ms)} ago`;
 }

@@ -22,7 +22,8 @@ import (
 
 const (
 	connectTime = 30 * time.Second // until the server is reached and both ends are proven
-	firstPause  = time.Second      // before the next attempt; it doubles
+	firstPause  = time.Second      // before the next attempt, at most; it doubles
+	leastPause  = 100 * time.Millisecond
 	lastPause   = time.Minute
 	goodFor     = 30 * time.Second // a connection that lasted so long begins the pauses anew
 )
@@ -115,7 +116,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		case time.Since(began) > goodFor:
 			pause = firstPause
 		}
-		wait := pause/2 + rand.N(pause/2)
+		wait := leastPause + rand.N(pause) // the agents of a whole fleet lose their server at the same moment
 		next := time.Now().Add(wait).UTC()
 		hint := a.record.disconnected(err, next)
 		a.log.Warn("not connected to the server", logkey.Address, a.server.URL(), logkey.Err(err), logkey.Next, hint,

@@ -1,9 +1,9 @@
 package listen
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
-	"hash/maphash"
 	"net/netip"
 	"slices"
 	"sync"
@@ -12,32 +12,41 @@ import (
 	"muster/internal/tunnel"
 )
 
-// Agents serves the connection of an agent, after its handshake, until that has ended. It calls accepted when the
-// agent's device turns out to be accepted.
-type Agents func(conn *tls.Conn, accepted func())
+// Agents serves the connection of an agent, after its handshake, until that has ended. It calls known when the agent's
+// device turns out to be registered.
+type Agents func(conn *tls.Conn, known func())
 
 // gate lets agents in by the port of the API. Only a client that asks for the agents' protocol is asked for a
-// certificate. During the handshake its connection counts as one of the API's, of which agents have a quarter at most;
-// then it takes a place among the connections to daemons.
+// certificate. During the handshake its connection counts as one of the API's, of which agents have a quarter at most,
+// or all on a port of their own; then it takes a place among the connections to daemons.
+//
+// A handshake that ends without the proof of a registered device counts as an attempt of its address. The agents of a
+// site share one address, and come back at the same time. A registered device that connects in a loop does count.
 type gate struct {
 	config     *tls.Config // for agents
 	only       bool        // there are no other clients
 	place      func() (release func(), ok bool)
 	handshakes chan struct{} // holds a token for each under way
-	attempts   attempts
+	attempts   *attempts[netip.Prefix]
+	returns    *attempts[[sha256.Size]byte] // of registered devices, by the digest of the certificate
 
 	mu     sync.Mutex // guards agents
 	agents Agents
 }
 
 func newGate(o Options, shown *certificate) *gate {
+	handshakes := o.Clients
+	if !o.OnlyAgents {
+		handshakes = max(o.Clients/4, 1)
+	}
 	return &gate{
 		config: &tls.Config{
 			GetCertificate: shown.get, MinVersion: tls.VersionTLS13, NextProtos: []string{tunnel.ALPN},
 			ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true, // each connection proves the device anew
 		},
-		only: o.OnlyAgents, place: o.AgentPlace, handshakes: make(chan struct{}, max(o.Clients/4, 1)),
-		attempts: attempts{seed: maphash.MakeSeed()},
+		only: o.OnlyAgents, place: o.AgentPlace, handshakes: make(chan struct{}, handshakes),
+		attempts: newAttempts[netip.Prefix](attemptBurst, attemptRate),
+		returns:  newAttempts[[sha256.Size]byte](returnBurst, returnRate),
 	}
 }
 
@@ -58,7 +67,8 @@ func (g *gate) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		}
 		return nil, nil // the socket's own
 	}
-	if !g.attempts.charge(networkOf(hello.Conn.RemoteAddr().String())) {
+	network := networkOf(hello.Conn.RemoteAddr().String())
+	if !g.attempts.room(network) {
 		return nil, errTooOften
 	}
 	select {
@@ -67,7 +77,10 @@ func (g *gate) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		return nil, errTooMany
 	}
 	if conn, ok := hello.Conn.(*clientConn); ok {
-		conn.beginHandshake(func() { <-g.handshakes })
+		conn.beginHandshake(func() {
+			<-g.handshakes
+			g.attempts.charge(network)
+		})
 	}
 	return g.config, nil
 }
@@ -86,8 +99,12 @@ func (g *gate) handOver(conn *tls.Conn) {
 	if !ok || !client.becomeAgent(release) || agents == nil {
 		return
 	}
-	network := networkOf(conn.RemoteAddr().String())
-	agents(conn, func() { g.attempts.refund(network) })
+	network, device := networkOf(conn.RemoteAddr().String()), sha256.Sum256(conn.ConnectionState().PeerCertificates[0].Raw)
+	agents(conn, func() {
+		if g.returns.charge(device) {
+			g.attempts.refund(network)
+		}
+	})
 }
 
 // ServeAgents has the connections of agents served. Before that they are closed.
@@ -149,60 +166,4 @@ func (c *clientConn) becomeAgent(place func()) bool {
 	}
 	before()
 	return c.Conn.SetDeadline(time.Time{}) == nil
-}
-
-const (
-	attemptBurst = 200
-	attemptRate  = 10 // a second
-)
-
-// attempts bounds how often agents connect from one address, as a handshake costs a millisecond. Those of accepted
-// devices do not count in the end. Addresses share buckets, so that many of them need no more memory.
-type attempts struct {
-	seed maphash.Seed
-
-	mu      sync.Mutex // guards buckets
-	buckets [1024]bucket
-}
-
-type bucket struct {
-	used float64
-	at   time.Time
-}
-
-func (a *attempts) of(network netip.Prefix) *bucket {
-	return &a.buckets[maphash.Comparable(a.seed, network)%uint64(len(a.buckets))]
-}
-
-// charge counts an attempt. It is false where there were too many.
-func (a *attempts) charge(network netip.Prefix) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	b, now := a.of(network), time.Now()
-	b.used = max(0, b.used-now.Sub(b.at).Seconds()*attemptRate)
-	b.at = now
-	if b.used+1 > attemptBurst {
-		return false
-	}
-	b.used++
-	return true
-}
-
-func (a *attempts) refund(network netip.Prefix) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	b := a.of(network)
-	b.used = max(0, b.used-1)
-}
-
-// networkOf is what counts as one address: an IPv6 host may have any of 2^64.
-func networkOf(address string) netip.Prefix {
-	at, _ := netip.ParseAddrPort(address) // the zero address of what is no TCP
-	ip := at.Addr().Unmap().WithZone("")
-	bits := ip.BitLen()
-	if ip.Is6() {
-		bits = 64
-	}
-	network, _ := ip.Prefix(bits)
-	return network
 }

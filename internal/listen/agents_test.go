@@ -3,11 +3,14 @@ package listen
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,8 +43,8 @@ func listenForAgents(t *testing.T, change func(*Options)) *port {
 	if p.Socket, err = Listen(o); err != nil {
 		t.Fatal(err)
 	}
-	p.ServeAgents(func(conn *tls.Conn, accepted func()) {
-		accepted()
+	p.ServeAgents(func(conn *tls.Conn, known func()) {
+		known()
 		p.agents <- conn
 		_, _ = io.Copy(io.Discard, conn)
 	})
@@ -207,29 +210,114 @@ func TestAgentsOutliveTheServer(t *testing.T) {
 
 func TestAttemptsFromOneAddressAreBounded(t *testing.T) {
 	t.Parallel()
-	var a attempts
+	a := newAttempts[netip.Prefix](attemptBurst, attemptRate)
 	one, other := networkOf("192.0.2.1:1000"), networkOf("[2001:db8::1]:1000")
 	if networkOf("192.0.2.1:2000") != one || networkOf("[2001:db8::2]:1") != other || networkOf("192.0.2.2:1") == one {
 		t.Error("networks are told apart wrongly")
 	}
 	for range attemptBurst {
-		if !a.charge(one) {
+		if !a.room(one) || !a.charge(one) {
 			t.Fatal("refused within the burst")
 		}
 	}
-	refused := 0
+	allowed := 0
 	for range 1000 {
-		if !a.charge(one) {
-			refused++
+		if a.room(one) && a.charge(one) {
+			allowed++
 		}
 	}
-	if refused < 900 {
-		t.Errorf("%d of 1000 attempts were refused", refused)
+	if allowed > 100 || !a.room(other) {
+		t.Errorf("%d attempts beyond the burst are allowed, others: %v", allowed, a.room(other))
 	}
 	for range 50 {
 		a.refund(one)
 	}
-	if !a.charge(one) {
-		t.Error("accepted devices count as attempts")
+	if !a.room(one) {
+		t.Error("registered devices count as attempts")
+	}
+}
+
+// Agents that came while others were in the handshake used up what their address may begin, and waited for minutes.
+func TestAnAttemptThatFoundNoPlaceIsNotCounted(t *testing.T) {
+	t.Parallel()
+	p := listenForAgents(t, func(o *Options) { o.Clients = 8 }) // two handshakes at a time
+	p.serve()
+	for range cap(p.gate.handshakes) {
+		p.gate.handshakes <- struct{}{}
+	}
+	for range 2 * attemptBurst {
+		if _, _, err := p.dial([]string{tunnel.ALPN}, p.client); err == nil {
+			t.Fatal("it found a place")
+		}
+	}
+	for range cap(p.gate.handshakes) {
+		<-p.gate.handshakes
+	}
+	if _, _, err := p.dial([]string{tunnel.ALPN}, p.client); err != nil {
+		t.Errorf("the first agent that finds a place: %v", err)
+	}
+}
+
+// The agents of a site that were in the handshake at the same time used up what their address may begin.
+func TestHandshakesUnderWayAreNotCounted(t *testing.T) {
+	t.Parallel()
+	p := listenForAgents(t, func(o *Options) { o.Clients = 4000 })
+	p.gate.attempts = newAttempts[netip.Prefix](5, 0)
+	p.serve()
+	p.ServeAgents(func(_ *tls.Conn, known func()) { known() })
+	halfway, proofs, ended := make(chan error), make(chan struct{}), make(chan error)
+	prove := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		halfway <- nil
+		<-proofs
+		return &p.client, nil
+	}
+	for range 10 {
+		go func() {
+			conn, err := tls.Dial("tcp", p.Addr().String(), &tls.Config{InsecureSkipVerify: true,
+				NextProtos: []string{tunnel.ALPN}, MinVersion: tls.VersionTLS13, GetClientCertificate: prove})
+			if err != nil {
+				halfway <- err
+				return
+			}
+			_, err = conn.Read(make([]byte, 1)) // until it was handed over
+			_ = conn.Close()
+			ended <- err
+		}()
+	}
+	for range 10 {
+		if err := <-halfway; err != nil {
+			t.Fatalf("turned away: %v", err)
+		}
+	}
+	close(proofs)
+	for range 10 {
+		if err := <-ended; !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("not handed over: %v", err)
+		}
+	}
+}
+
+// A registered device that connected in a loop cost the server as many handshakes as it liked.
+func TestADeviceThatConnectsInALoopCounts(t *testing.T) {
+	t.Parallel()
+	p := listenForAgents(t, func(o *Options) { o.Clients = 4000 }) // there is always a place
+	p.ServeAgents(func(_ *tls.Conn, known func()) { known() })
+	p.serve()
+	for range 2 * (attemptBurst + returnBurst) {
+		conn, _, err := p.dial([]string{tunnel.ALPN}, p.client)
+		if err != nil {
+			return
+		}
+		_ = conn.Close()
+	}
+	t.Error("it is let in as often as it likes")
+}
+
+func TestAPortForAgentsHasAllItsPlacesForThem(t *testing.T) {
+	t.Parallel()
+	shared := listenForAgents(t, func(o *Options) { o.Clients = 16 })
+	own := listenForAgents(t, func(o *Options) { o.Clients, o.OnlyAgents, o.TLSCert, o.TLSKey = 16, true, "", "" })
+	if a, b := cap(shared.gate.handshakes), cap(own.gate.handshakes); a != 4 || b != 16 {
+		t.Errorf("%d handshakes at a time on a shared port and %d on their own, want 4 and 16", a, b)
 	}
 }

@@ -21,6 +21,7 @@ import (
 const (
 	agentFirstPause = time.Second
 	agentLastPause  = time.Minute
+	agentLeastPause = 100 * time.Millisecond
 )
 
 // RunAgents has an agent for each daemon connect to a server at HOST:PORT until ctx ends. They do not look who the
@@ -34,14 +35,14 @@ func (f *Farm) RunAgents(ctx context.Context, server string) error {
 	return ctx.Err()
 }
 
-// RunAgent is RunAgents for one daemon. It connects again and again. The pauses grow, and their jitter keeps the
-// daemons of a farm apart.
+// RunAgent is RunAgents for one daemon. It connects again and again. Its pauses are those of a
+// real agent: they grow, and are of any length up to that.
 func (d *Daemon) RunAgent(ctx context.Context, server string) error {
 	for pause := agentFirstPause; ; pause = min(2*pause, agentLastPause) {
 		if d.serveAgent(ctx, server) {
 			pause = agentFirstPause
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause))
+		timer := time.NewTimer(agentLeastPause + rand.N(pause))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

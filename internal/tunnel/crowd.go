@@ -60,7 +60,9 @@ func newCrowds(l Limits) crowds {
 func (h *Hub) arrive(t *Tunnel) (err error) {
 	t.known = h.o.Known(t.device)
 	if t.known {
-		t.leave, err = h.crowds.returning.enter(string(t.device))
+		if t.leave, err = h.crowds.returning.enter(string(t.device)); err == nil {
+			t.isKnown()
+		}
 	} else {
 		t.leave, err = h.crowds.arriving.enter(networkOf(t.remote).String())
 	}
@@ -72,7 +74,7 @@ func (h *Hub) settle(t *Tunnel, state State) (err error) {
 	t.leave()
 	switch state {
 	case Accepted:
-		t.isAccepted()
+		t.isKnown()
 	case Waiting:
 		t.leave, err = h.crowds.waiting.enter(networkOf(t.remote).String())
 	}

@@ -67,6 +67,21 @@ func TestARegisteredDeviceHasFewConnectionsThatAreNotAdmitted(t *testing.T) {
 	m.until("refused", func() bool { return m.Counts().Ended["crowded"] == 1 })
 }
 
+// The listener learnt that a device is registered after its agent was admitted: until then the agents of one site
+// counted as attempts of one address.
+func TestTheListenerLearnsAtOnceThatADeviceIsRegistered(t *testing.T) {
+	t.Parallel()
+	m, registered := startManager(t, accept), certificateOf(t)
+	m.know(idOf(registered))
+	m.dial(registered) // it says nothing
+	m.until("told", func() bool { return m.told.Load() == 1 })
+	m.dial(certificateOf(t))
+	m.until("a stranger has arrived", func() bool { return m.arriving() == 1 })
+	if n := m.told.Load(); n != 1 {
+		t.Errorf("%d devices are registered, want 1", n)
+	}
+}
+
 func TestStrangersHaveAnEighthOfThePlacesOfDaemons(t *testing.T) {
 	for _, test := range []struct{ most, want int }{{0, 1}, {40, 20}, {5000, 256}} {
 		if l := LimitsWithin(test.most); l.Arriving != test.want || l.Waiting != test.want {

@@ -122,8 +122,8 @@ func (h *Hub) finish(t *Tunnel) {
 }
 
 // Serve takes a connection after its TLS handshake and blocks until the tunnel has ended, and the connection is closed.
-// Accepted is called once when the device turns out to be accepted.
-func (h *Hub) Serve(conn *tls.Conn, accepted func()) {
+// Known is called once when the device turns out to be registered.
+func (h *Hub) Serve(conn *tls.Conn, known func()) {
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	t, err := h.newTunnel(conn, end)
@@ -136,7 +136,7 @@ func (h *Hub) Serve(conn *tls.Conn, accepted func()) {
 		defer h.finish(t)
 		stop := context.AfterFunc(ctx, t.close)
 		defer stop()
-		t.isAccepted = sync.OnceFunc(accepted)
+		t.isKnown = sync.OnceFunc(known)
 		err = h.attend(ctx, t)
 	}
 	t.close()

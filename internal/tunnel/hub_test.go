@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ type manager struct {
 	*Hub
 	t       testing.TB
 	address string
+	told    atomic.Int64 // how many devices are registered, as the listener learns
 
 	mu       sync.Mutex
 	admit    func(Request) (Status, error)
@@ -88,7 +90,7 @@ func startManager(t testing.TB, admit func(Request) (Status, error)) *manager {
 					_ = conn.Close()
 					return
 				}
-				m.Serve(secured, func() {})
+				m.Serve(secured, func() { m.told.Add(1) })
 			})
 		}
 	})

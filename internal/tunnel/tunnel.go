@@ -35,9 +35,9 @@ type Tunnel struct {
 	streams   chan struct{} // holds a token for each request under way
 	roundTrip atomic.Int64  // of the last PING, in nanoseconds
 
-	known      bool   // its device was registered when it connected
-	leave      func() // gives back its place in a crowd; twice is fine. It is for the goroutine of Serve alone
-	isAccepted func() // twice is fine
+	known   bool   // its device was registered when it connected
+	leave   func() // gives back its place in a crowd; twice is fine. It is for the goroutine of Serve alone
+	isKnown func() // tells the listener; twice is fine
 
 	// guarded by Hub.mu:
 	status  Status

@@ -65,7 +65,7 @@ func New(o Options) (*Agent, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Proxy == nil {
-		o.Proxy = http.ProxyFromEnvironment
+		o.Proxy = environmentProxy
 	}
 	daemon, err := newDaemon(o.Home, o.Log)
 	if err != nil {

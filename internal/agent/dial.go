@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -10,6 +11,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+
+	"golang.org/x/net/http/httpproxy"
+	"golang.org/x/net/proxy"
 
 	"muster/internal/fleet"
 )
@@ -17,41 +22,74 @@ import (
 // proxyHeaderBytes bounds a proxy's answer to CONNECT.
 const proxyHeaderBytes = 16 << 10
 
+// environmentProxy finds the proxy for the server in HTTPS_PROXY, or else ALL_PROXY. NO_PROXY goes before both.
+func environmentProxy(r *http.Request) (*url.URL, error) {
+	config := httpproxy.FromEnvironment()
+	config.HTTPSProxy = cmp.Or(config.HTTPSProxy, os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
+	return config.ProxyFunc()(r.URL)
+}
+
 // dial opens a connection to the server, through the proxy of the environment where there is one.
 func (s *server) dial(ctx context.Context, proxyOf func(*http.Request) (*url.URL, error)) (net.Conn, error) {
-	proxy, err := proxyOf(&http.Request{URL: &url.URL{Scheme: "https", Host: s.address()}})
-	if err != nil {
+	through, err := proxyOf(&http.Request{URL: &url.URL{Scheme: "https", Host: s.address()}})
+	switch {
+	case err != nil:
 		return nil, badProxy("the environment names no usable proxy", err)
-	}
-	var dialer net.Dialer
-	if proxy == nil {
+	case through == nil:
+		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, "tcp", s.address())
 		if err != nil {
 			return nil, s.unreachable(err)
 		}
 		return conn, nil
 	}
-	port := proxy.Port()
-	switch {
-	case proxy.Scheme != "http" && proxy.Scheme != "https":
-		return nil, badProxy(fmt.Sprintf("the proxy is of the kind %q", proxy.Scheme), nil)
-	case port == "" && proxy.Scheme == "https":
-		port = "443"
-	case port == "":
-		port = "80"
+	switch through.Scheme {
+	case "http", "https":
+		return dialHTTP(ctx, through, s.address())
+	case "socks5", "socks5h":
+		return dialSOCKS(ctx, through, s.address())
 	}
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(proxy.Hostname(), port))
+	return nil, badProxy(fmt.Sprintf("the proxy is of the kind %q", through.Scheme), nil)
+}
+
+// dialHTTP has an HTTP proxy connect to an address.
+func dialHTTP(ctx context.Context, through *url.URL, to string) (net.Conn, error) {
+	port := "80"
+	if through.Scheme == "https" {
+		port = "443"
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(through.Hostname(), cmp.Or(through.Port(), port)))
 	if err != nil {
 		return nil, fmt.Errorf("reach the proxy: %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	if proxy.Scheme == "https" {
-		conn = tls.Client(conn, &tls.Config{ServerName: proxy.Hostname(), MinVersion: tls.VersionTLS12})
+	if through.Scheme == "https" {
+		conn = tls.Client(conn, &tls.Config{ServerName: through.Hostname(), MinVersion: tls.VersionTLS12})
 	}
-	if err := connectThrough(conn, proxy, s.address()); err != nil {
+	if err := connectThrough(conn, through, to); err != nil {
 		_ = conn.Close()
 		return nil, err
+	}
+	return conn, nil
+}
+
+// dialSOCKS has a SOCKS 5 proxy connect to an address. The proxy looks up the server's name.
+func dialSOCKS(ctx context.Context, through *url.URL, to string) (net.Conn, error) {
+	var credentials *proxy.Auth
+	if user := through.User; user != nil {
+		password, _ := user.Password()
+		credentials = &proxy.Auth{User: user.Username(), Password: password}
+	}
+	at := net.JoinHostPort(through.Hostname(), cmp.Or(through.Port(), "1080"))
+	dialer, err := proxy.SOCKS5("tcp", at, credentials, &net.Dialer{})
+	if err != nil {
+		return nil, badProxy("the proxy cannot be used", err)
+	}
+	conn, err := dialer.(proxy.ContextDialer).DialContext(ctx, "tcp", to)
+	if err != nil {
+		return nil, badProxy(fmt.Sprintf("the proxy does not connect to %s", to), err)
 	}
 	return conn, nil
 }
@@ -109,6 +147,6 @@ func (b *bounded) Read(p []byte) (int, error) {
 
 func badProxy(why string, err error) error {
 	return &fleet.Error{Code: fleet.CodeUnavailable, Message: why, Err: err,
-		Hint: "HTTPS_PROXY names an http:// or https:// proxy that allows CONNECT to the server's port; NO_PROXY names " +
-			"what is reached without it."}
+		Hint: "HTTPS_PROXY or ALL_PROXY names an http:// or https:// proxy that allows CONNECT to the server's port, or a " +
+			"socks5:// proxy; NO_PROXY names what is reached without it."}
 }

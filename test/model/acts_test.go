@@ -205,9 +205,13 @@ func (s *sequence) sharing(doc stconfig.Value, folder string, id fleet.DeviceID,
 func (s *sequence) introduces() {
 	folder := rapid.SampledFrom([]string{"made", "docs", "hand"}).Draw(s.rt, "folder")
 	id := rapid.SampledFrom([]fleet.DeviceID{nora, olga, otto}).Draw(s.rt, "device")
-	if s.doc["folders."+folder] == "" || s.doc["devices."+string(storage)] == "" {
-		return
+	if s.doc["folders."+folder] != "" && s.doc["devices."+string(storage)] != "" {
+		s.introduced(folder, id)
 	}
+}
+
+// introduced is what an introducer does.
+func (s *sequence) introduced(folder string, id fleet.DeviceID) {
 	doc := s.value
 	if s.doc["devices."+string(id)] == "" {
 		device := doc.Get("defaults").Get("device").With("deviceID", stconfig.Text(string(id))).

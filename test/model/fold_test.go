@@ -200,7 +200,7 @@ func removes(priority int64, list string, ids ...string) kind {
 }
 
 // Places of some kinds in kinds.
-const madeByHand, removesDocs, sharesDocs = 4, 12, 14
+const madeByHand, removesNora, removesDocs, sharesDocs = 4, 11, 12, 14
 
 // kinds overlap in every way: same leaves, members and what lies in them, additions and removals.
 var kinds = []kind{

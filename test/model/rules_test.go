@@ -160,6 +160,7 @@ func (r *rules) added(member string, after flat) {
 			}
 			delete(r.took, place)
 			switch _, has := r.base[place]; {
+			case !isMember(place) && after[member] == introduced: // it changes nothing in a member that a person has
 			case !isMember(place):
 				r.set(place, value)
 			case !has:

@@ -5,6 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"muster/internal/fleet"
+	"muster/internal/stconfig"
 	"muster/internal/stsim"
 	"muster/test/server"
 )
@@ -17,6 +19,8 @@ func TestTheModelIsRight(t *testing.T) {
 	m.s.Register(olga, "switched off", "127.0.0.1", 1)
 	t.Run("sequences", func(t *testing.T) {
 		for name, acts := range map[string]func(s *sequence){
+			"an introducer names no device that a person had":             introducedAgain,
+			"an introducer names no device that waits to come back":       introducedWhileItWaits,
 			"a folder that a daemon lost was not taken away":              lostFolder,
 			"a device that waits for its folder is not asked about twice": deviceWithoutFolder,
 		} {
@@ -70,4 +74,37 @@ func deviceWithoutFolder(s *sequence) {
 		}
 		return "leave"
 	})
+}
+
+// A person has a device, and a template takes it away. An introducer adds it again, without its name.
+func introducedAgain(s *sequence) {
+	s.handMade(nora)
+	s.saves(removesNora, saved{})
+	s.accepted()
+	s.settle()
+	s.answers(consentOrKeep)
+	s.introduced("docs", nora)
+	s.deletes(removesNora)
+	s.accepted()
+	s.settle()
+}
+
+// The same after the template is gone, while the device waits for an answer.
+func introducedWhileItWaits(s *sequence) {
+	s.handMade(nora)
+	s.saves(removesNora, saved{})
+	s.accepted()
+	s.settle()
+	s.answers(consentOrKeep)
+	s.deletes(removesNora)
+	s.accepted()
+	s.settle()
+	s.introduced("docs", nora)
+}
+
+// handMade adds a device as a person does.
+func (s *sequence) handMade(id fleet.DeviceID) {
+	device := s.value.Get("defaults").Get("device").With("deviceID", stconfig.Text(string(id))).
+		With("name", stconfig.Text("hers"))
+	s.change(stconfig.Replace(s.value, keyOf("devices."+string(id)), device))
 }

@@ -21,7 +21,7 @@ import (
 )
 
 type auditCommand struct {
-	List   auditListCommand   `cmd:"" help:"Show who did what, the newest first."`
+	List   auditListCommand   `cmd:"" default:"withargs" help:"Show who did what, the newest first."`
 	Export auditExportCommand `cmd:"" help:"Print the entries as lines of JSON, the oldest first."`
 	Head   auditHeadCommand   `cmd:"" help:"Sign how the audit ends now. Keep the head elsewhere: verify --head proves with it that nothing before was changed."`
 	Verify auditVerifyCommand `cmd:"" help:"Find entries that were changed, removed or swapped in the database, and tokens and sealed values that Muster did not write."`

@@ -43,7 +43,7 @@ type commands struct {
 	Why         whyCommand         `cmd:"" help:"Show where a value in a device's configuration comes from: template, line, priority, what it replaced."`
 	Apply       applyCommand       `cmd:"" help:"Apply a device's plan, with consent to what is held; without a digest, show it."`
 	Consents    consentsCommand    `cmd:"" help:"Show what waits for an answer on any device, with the commands that answer it."`
-	Consent     consentCommand     `cmd:"" help:"Answer what waits, on all devices that have the same change."`
+	Consent     consentNoun        `cmd:"" help:"Show what waits for an answer, and answer it on all devices that have the same change."`
 	Login       loginCommand       `cmd:"" help:"Log in to a server; later commands use its token."`
 	Logout      logoutCommand      `cmd:"" help:"End the session that muster login started, and forget its token."`
 	Whoami      whoamiCommand      `cmd:"" help:"Show which user or token commands act as."`
@@ -92,12 +92,16 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 	var commands commands
 	env := &environment{Streams: streams, version: version}
 	exited, code := false, exitDone
+	vars := kong.Vars{"home": defaultHome(), "syncthingHome": agent.DefaultHome()}
+	if first(args) == manWord { // pages are read elsewhere
+		vars = kong.Vars{"home": "~/.local/share/muster", "syncthingHome": "~/.local/state/syncthing"}
+	}
 	parser, err := kong.New(&commands,
 		kong.Name("muster"),
 		kong.Description(description),
 		kong.Writers(streams.Out, streams.Err),
 		kong.DefaultEnvars("MUSTER"),
-		kong.Vars{"home": defaultHome(), "syncthingHome": agent.DefaultHome()},
+		vars,
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(c int) { exited, code = true, c }),
 		kong.Bind(env),
@@ -106,9 +110,12 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		fmt.Fprintln(streams.Err, "muster:", err)
 		return exitFailed
 	}
-	if len(args) > 0 && args[0] == completeWord {
+	switch {
+	case first(args) == completeWord:
 		env.complete(ctx, parser, &commands, args[1:])
 		return exitDone
+	case first(args) == manWord && len(args) == 4:
+		return explain(streams.Err, writeManPages(parser.Model, args[1], args[2], args[3]))
 	}
 	parsed, err := parser.Parse(args)
 	if exited { // --help has been answered
@@ -122,6 +129,14 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		return explain(streams.Err, err)
 	}
 	return explain(streams.Err, env.run(ctx, parsed))
+}
+
+// first is the first argument, if there is one.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }
 
 // run runs the command that was parsed, once or as long as it watches.

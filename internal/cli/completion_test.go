@@ -42,7 +42,7 @@ func TestWordsAreCompletedWhereTheyStand(t *testing.T) {
 		{[]string{"device", "list", "--search", "x", "--searc"}, ""},
 		{[]string{"device", "get", "-ojson", "--api-verbose", "l"}, "live DEVICE"},
 		{[]string{"device", "get", "--", "--"}, ""},
-		{[]string{"consent", ""}, "live HELD"},
+		{[]string{"consent", "give", ""}, "live HELD"},
 		{[]string{"source", "forget", ""}, "live SOURCE"},
 		{[]string{"apply", "--plan", ""}, "live DIGEST"},
 		{[]string{"completion", ""}, "fish"},

@@ -15,6 +15,12 @@ import (
 // shortDigest is how many characters of a digest are shown. More are asked for where two digests begin so.
 const shortDigest = 12
 
+// consentNoun has the commands about answers. muster consent DIGEST is muster consent give DIGEST.
+type consentNoun struct {
+	List consentsCommand `cmd:"" help:"Show what waits for an answer on any device, or with --given the answers."`
+	Give consentCommand  `cmd:"" default:"withargs" help:"Answer what waits, on all devices that have the same change."`
+}
+
 type consentsCommand struct {
 	connection
 	output

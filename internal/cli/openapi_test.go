@@ -18,7 +18,7 @@ var commandFor = map[string]string{
 	"getDeviceVersion": "device get", "getDeviceConfig": "device config", "getDeviceState": "status",
 	"getDeviceTrust": "device trust", "trustDevice": "device trust", "listStates": "status", "getDevicePlan": "apply",
 	"getDeviceWhy": "why", "listDeviceTemplates": "device get", "applyDevicePlan": "apply",
-	"listConsents": "consents", "answerConsents": "consent", "listGivenConsents": "consents", "planWhatIf": "plan",
+	"listConsents": "consent list", "answerConsents": "consent give", "listGivenConsents": "consent list", "planWhatIf": "plan",
 	"getFleet": "export", "planFleet": "plan", "applyFleet": "apply", "forgetSource": "source forget",
 	"applyChanges": "template put", "listRollouts": "rollout list", "getRollout": "rollout show",
 	"pauseRollout": "rollout pause", "resumeRollout": "rollout resume", "haltRollout": "rollout halt",

@@ -16,6 +16,7 @@ const types = [
   "agent",
   "missed",
 ] as const;
+const restAfter = 30_000; // ms, of a hidden page
 const retryAfter = 5000; // ms, where the browser does not come back by itself
 
 /**
@@ -25,7 +26,8 @@ const retryAfter = 5000; // ms, where the browser does not come back by itself
 export class Stream {
   private source: EventSource | undefined;
   private last = "";
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private resting: ReturnType<typeof setTimeout> | undefined; // of a hidden page, until the connection is closed
+  private opening: ReturnType<typeof setTimeout> | undefined; // of a lost connection, until the server is asked
   private ended = false;
 
   constructor(
@@ -43,22 +45,22 @@ export class Stream {
   }
 
   private readonly visibility = () => {
-    if (document.hidden) {
-      this.timer = setTimeout(() => this.rest(), 30_000);
-      return;
-    }
-    clearTimeout(this.timer);
-    if (!this.source) this.open();
+    clearTimeout(this.resting);
+    if (document.hidden) this.resting = setTimeout(() => this.rest(), restAfter);
+    else this.open();
   };
 
   private rest() {
-    clearTimeout(this.timer);
+    clearTimeout(this.resting);
+    clearTimeout(this.opening);
     this.source?.close();
     this.source = undefined;
   }
 
+  /** open does nothing while there is a connection: the page that shows and the server that is back both ask for it. */
   private open() {
-    if (this.ended) return;
+    if (this.ended || this.source) return;
+    clearTimeout(this.opening);
     this.onState("connecting");
     const source = new EventSource(`${root}/api/v1/events${this.last ? `?after=${this.last}` : ""}`);
     this.source = source;
@@ -78,11 +80,17 @@ export class Stream {
   /** A browser gives up after an error status: an ended session is noticed by whoami, which asks for the log-in. */
   private openLater() {
     this.rest();
-    this.timer = setTimeout(() => {
-      ask(api.GET("/api/v1/whoami")).then(
-        () => this.open(),
-        () => this.openLater(),
-      );
-    }, retryAfter);
+    if (document.hidden) return; // it opens once it shows
+    this.opening = setTimeout(() => void this.askServer(), retryAfter);
+  }
+
+  private async askServer() {
+    const isBack = await ask(api.GET("/api/v1/whoami")).then(
+      () => true,
+      () => false,
+    );
+    if (this.ended || this.source) return;
+    if (isBack && !document.hidden) this.open();
+    else this.openLater();
   }
 }

@@ -43,3 +43,8 @@ func (q InventoryQuery) query() string {
 func (c *Client) Inventory(ctx context.Context, q InventoryQuery) (api.Inventory, error) {
 	return get[api.Inventory](ctx, c, path("inventory")+q.query())
 }
+
+// Differences is what the plans of the devices that a query picks would change, equal changes together.
+func (c *Client) Differences(ctx context.Context, q InventoryQuery) (api.Differences, error) {
+	return get[api.Differences](ctx, c, path("differences")+q.query())
+}

@@ -62,6 +62,7 @@ var leftOut = map[string]string{
 	"listTemplateVersions": "the console shows earlier texts; at the command line they are in Git",
 	"getTemplateVersion":   "likewise",
 	"getTemplateSaver":     "muster why names who saved a template last",
+	"listDifferences":      "the console's one view of all differences; status and apply show them for each device",
 	"getHistory":           "curves are for the console",
 	"getMetrics":           "it is for Prometheus",
 	"getLogin":             "it tells the console how people log in",

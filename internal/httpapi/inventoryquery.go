@@ -19,13 +19,6 @@ import (
 )
 
 func (s *server) inventoryRoutes() []route {
-	states := make([]string, 0, 2*len(configurations))
-	for _, c := range fleet.Connections() {
-		states = append(states, string(c))
-	}
-	for _, c := range configurations {
-		states = append(states, string(c))
-	}
 	sorts := make([]string, 0, 2*len(inventorySorts))
 	for _, by := range inventorySorts {
 		sorts = append(sorts, by.name, "-"+by.name)
@@ -33,24 +26,36 @@ func (s *server) inventoryRoutes() []route {
 	return []route{{
 		method: http.MethodGet, path: Prefix + "/inventory", name: "getInventory", permission: auth.Read,
 		summary: "Every device with what a table of the fleet shows, and how many have each value of each filter",
-		query: []*huma.Param{
-			queryParam("q", "Only devices with this text in label, ID or address, whatever its letter case", textSchema()),
-			queryParam("tag", "Only devices with this tag; may be given several times: with all of them", listSchema(nil)),
-			queryParam("state", "Only devices with this connection or configuration; may be given several times: "+
-				"with one of the connections, and with one of the configurations", listSchema(states)),
-			queryParam("version", "Only devices with this version; may be given several times: with one of them",
-				listSchema(nil)),
-			queryParam("os", "Only devices with this system; may be given several times: with one of them", listSchema(nil)),
-			queryParam("waiting", "Only devices that wait for a person for this cause, for any, or for none; may be given "+
-				"several times: for one of them", listSchema(waitingValues())),
+		query: append(inventoryFilters(),
 			queryParam("sort", "The order; with - the other way round. What is not known comes last",
 				&huma.Schema{Type: huma.TypeString, Enum: anyOf(sorts)}),
 			limitParam,
 			queryParam("offset", "Leave out so many; the Link header leads to the next page",
-				&huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0)}),
-		},
+				&huma.Schema{Type: huma.TypeInteger, Minimum: new(0.0)})),
 		reply: reflect.TypeFor[api.Inventory](), off: s.Inventory == nil, handle: s.getInventory,
 	}}
+}
+
+// inventoryFilters are the parameters that pick devices.
+func inventoryFilters() []*huma.Param {
+	states := make([]string, 0, 2*len(configurations))
+	for _, c := range fleet.Connections() {
+		states = append(states, string(c))
+	}
+	for _, c := range configurations {
+		states = append(states, string(c))
+	}
+	return []*huma.Param{
+		queryParam("q", "Only devices with this text in label, ID or address, whatever its letter case", textSchema()),
+		queryParam("tag", "Only devices with this tag; may be given several times: with all of them", listSchema(nil)),
+		queryParam("state", "Only devices with this connection or configuration; may be given several times: "+
+			"with one of the connections, and with one of the configurations", listSchema(states)),
+		queryParam("version", "Only devices with this version; may be given several times: with one of them",
+			listSchema(nil)),
+		queryParam("os", "Only devices with this system; may be given several times: with one of them", listSchema(nil)),
+		queryParam("waiting", "Only devices that wait for a person for this cause, for any, or for none; may be given "+
+			"several times: for one of them", listSchema(waitingValues())),
+	}
 }
 
 func textSchema() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
@@ -258,7 +263,7 @@ func (q inventoryQuery) answer(rows []*inventoryRow) (*inventoryAnswer, error) {
 	head := api.Inventory{Total: len(rows), Counts: newInventoryCounts()}
 	picked := make([]*inventoryRow, 0, len(rows))
 	for _, row := range rows {
-		if q.search != "" && !strings.Contains(row.search, q.search) {
+		if !q.finds(row) {
 			continue
 		}
 		misses := q.misses(&row.wire)
@@ -280,6 +285,16 @@ func (q inventoryQuery) answer(rows []*inventoryRow) (*inventoryAnswer, error) {
 	}
 	made.next = next
 	return made, nil
+}
+
+// finds tells whether the search finds a row.
+func (q inventoryQuery) finds(row *inventoryRow) bool {
+	return q.search == "" || strings.Contains(row.search, q.search)
+}
+
+// picks tells whether the search and all filters pick a row.
+func (q inventoryQuery) picks(row *inventoryRow) bool {
+	return q.finds(row) && q.misses(&row.wire) == 0
 }
 
 func (q inventoryQuery) order(rows []*inventoryRow) {

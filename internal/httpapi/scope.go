@@ -41,8 +41,9 @@ var reaches = map[string]reach{
 	"planWhatIf": byView, "listRollouts": byView, "getRollout": byView, "pauseRollout": byView, "resumeRollout": byView,
 	"haltRollout": byView, "putRolloutWaves": byView, "listStops": byView, "evaluateTemplate": byView,
 	"listFolders": byView, "getFolder": byView, "followEvents": byView, "listAudit": byView, "listPending": byView,
-	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "applyChanges": byView, "listWaiting": byView,
-	"restartTag": byView, "rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,
+	"dismissPending": byView, "getOverview": byView, "getInventory": byView, "listDifferences": byView,
+	"applyChanges": byView, "listWaiting": byView, "restartTag": byView,
+	"rescanTag": byView, "pauseTag": byView, "resumeTag": byView, "upgradeTag": byView,
 	"listActions": byView, "getAction": byView,
 	"listFolderOverviews": byView, "listTagOverviews": byView,
 

@@ -162,7 +162,7 @@ func (s *server) allRoutes() []route {
 	var all []route
 	for _, of := range []func() []route{
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.whyRoutes, s.consentRoutes,
-		s.whatIfRoutes,
+		s.whatIfRoutes, s.differenceRoutes,
 		s.changeRoutes, s.fleetRoutes, s.rolloutRoutes, s.revisionRoutes,
 		s.settingRoutes, s.rootRoutes, s.templateRoutes, s.templateHistoryRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.shareRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes,

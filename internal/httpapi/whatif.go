@@ -37,6 +37,10 @@ type WhatIf interface {
 	// never read are left out. each is called by one goroutine at a time, in any order.
 	Desired(ctx context.Context, then *fleet.Registry, devices []fleet.DeviceID,
 		each func(id fleet.DeviceID, desired stconfig.Value, failed error)) error
+	// Planned gives the changes that the plans of devices have under the present registry, or why there is no plan;
+	// devices that were never read are left out. each is called by one goroutine at a time, in any order.
+	Planned(ctx context.Context, now *fleet.Registry, devices []fleet.DeviceID,
+		each func(id fleet.DeviceID, changes []plan.Change, failed error)) error
 }
 
 func (s *server) whatIfRoutes() []route {

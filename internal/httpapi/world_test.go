@@ -240,6 +240,7 @@ type fakes struct {
 	summaries      map[string][]fleet.FolderSummary
 	states         map[fleet.DeviceID]fleet.State
 	plans          map[fleet.DeviceID]plan.Plan
+	planErr        error // of devices without a plan
 	effects        func(now, then *fleet.Registry) ([]plan.Effect, error)
 	approval       string
 	applied        []applied
@@ -320,6 +321,17 @@ func (f *fakes) Desired(_ context.Context, _ *fleet.Registry, devices []fleet.De
 	for _, id := range devices {
 		if config, known := f.config[id]; known {
 			each(id, config, nil)
+		}
+	}
+	return nil
+}
+func (f *fakes) Planned(_ context.Context, _ *fleet.Registry, devices []fleet.DeviceID,
+	each func(fleet.DeviceID, []plan.Change, error)) error {
+	for _, id := range devices {
+		if made, known := f.plans[id]; known {
+			each(id, made.Changes, nil)
+		} else if f.planErr != nil {
+			each(id, nil, f.planErr)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"muster/internal/fleet"
+	"muster/internal/plan"
 	"muster/internal/stconfig"
 )
 
@@ -13,7 +14,23 @@ import (
 // why a device would have none. Devices that were never read are left out. each is called by one goroutine at a time.
 func (e *Engine) Desired(ctx context.Context, then *fleet.Registry, devices []fleet.DeviceID,
 	each func(id fleet.DeviceID, desired stconfig.Value, failed error)) error {
-	v := e.newView(then)
+	return e.planEach(ctx, then, devices, func(id fleet.DeviceID, j *job, failed error) {
+		each(id, j.result.Desired, failed)
+	})
+}
+
+// Planned gives the changes that the plans of devices have now, from what was last read of the daemons, or why a device
+// has no plan. Devices that were never read are left out. each is called by one goroutine at a time, in any order.
+func (e *Engine) Planned(ctx context.Context, now *fleet.Registry, devices []fleet.DeviceID,
+	each func(id fleet.DeviceID, changes []plan.Change, failed error)) error {
+	return e.planEach(ctx, now, devices, func(id fleet.DeviceID, j *job, failed error) {
+		each(id, j.plan.Changes, failed)
+	})
+}
+
+func (e *Engine) planEach(ctx context.Context, registry *fleet.Registry, devices []fleet.DeviceID,
+	each func(id fleet.DeviceID, j *job, failed error)) error {
+	v := e.newView(registry)
 	w := whatIf{Engine: e, now: v, then: v, asking: &asking{Engine: e}}
 	var mu sync.Mutex
 	return forAll(ctx, len(devices), func(ctx context.Context, i int) error {
@@ -27,7 +44,7 @@ func (e *Engine) Desired(ctx context.Context, then *fleet.Registry, devices []fl
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			each(devices[i], j.result.Desired, err)
+			each(devices[i], j, err)
 			return nil
 		})
 	})

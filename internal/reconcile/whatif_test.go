@@ -106,3 +106,30 @@ func TestWhatIfEndsWithItsContextAndWithTheWorkersTrouble(t *testing.T) {
 		}
 	})
 }
+
+func TestPlannedGivesTheChangesOfThePlan(t *testing.T) {
+	in(t, func(t *testing.T) {
+		b := newBench(t, tmpl(5, fleet.OpSet, "gui.user", `"somebody"`))
+		b.store.registry.Devices[nora].Tags = []fleet.Tag{"all"}
+		b.start()
+		defer b.stop()
+		made, err := b.engine.Plan(t.Context(), b.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads, got := b.daemon.reads, map[fleet.DeviceID]string{}
+		err = b.engine.Planned(t.Context(), b.store.registry, []fleet.DeviceID{b.id, nora},
+			func(id fleet.DeviceID, changes []plan.Change, failed error) {
+				if failed != nil {
+					t.Errorf("%s: %v", id, failed)
+				}
+				got[id] = keysOf(changes)
+			})
+		if want := keysOf(made.Changes); err != nil || len(got) != 1 || want == "" || got[b.id] != want {
+			t.Errorf("got %v, %v, want %q of the device that was read", got, err, want)
+		}
+		if b.daemon.reads != reads {
+			t.Error("the daemon was asked")
+		}
+	})
+}

@@ -54,6 +54,15 @@ export const queries = {
         ask(api.GET("/api/v1/devices/{deviceID}/plan", { signal, params: { path: { deviceID } } })),
       retry: false,
     }),
+  /** differences are what the plans of the devices of a filter would change, equal changes together. */
+  differences: (query: { tag: string[]; version: string[]; os: string[] }) =>
+    queryOptions({
+      queryKey: ["differences", query],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/differences", { signal, params: { query } })),
+      retry: false,
+      refetchInterval: 15_000, // events do not read it again: each answer plans many devices
+      placeholderData: (before) => before,
+    }),
   config: (deviceID: string) =>
     queryOptions({
       queryKey: ["device", deviceID, "config"],

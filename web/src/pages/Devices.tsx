@@ -166,7 +166,7 @@ export function Devices() {
               </Nothing>
             </Panel>
           ) : view === "differences" ? (
-            <Differences devices={chosen.length > 0 ? chosen : rows} />
+            <Differences devices={chosen.length > 0 ? chosen : rows} filter={late} />
           ) : rows.length === 0 ? (
             <Panel>
               <Nothing

@@ -1,76 +1,70 @@
 import { IconCircleCheck } from "@tabler/icons-react";
-import { useQueries } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import type { InventoryDevice } from "../api/inventory";
 import { useLabels } from "../api/labels";
 import { queries } from "../api/queries";
-import { asProblem } from "../api/problem";
 import { Change } from "../ui/change";
-import { grouped } from "../ui/difference";
-import { plural, sentence } from "../ui/format";
+import { count, plural, sentence } from "../ui/format";
 import { Panel, Rows, Stack } from "../ui/layout";
-import { Ghosts, Note, Nothing } from "../ui/page";
+import { Loads, Note, Nothing } from "../ui/page";
 import { Faint } from "../ui/text";
+import { among } from "./among";
 import { Named } from "./Effect";
+import type { Filter } from "./filter";
 
-const settled = new Set(["inSync", "unmanaged", "unknown"]);
-const most = 100; // devices whose plans are read for one page
-
-/** Differences is one view of all differences of the devices that are filtered: equal changes are one line. */
-export function Differences({ devices }: { devices: InventoryDevice[] }) {
+/**
+ * Differences is one view of all differences of the devices that are filtered: equal changes are one line. The server
+ * compares what the filter picks; of that, what is searched and selected here is shown.
+ */
+export function Differences({ devices, filter }: { devices: InventoryDevice[]; filter: Filter }) {
   const labels = useLabels();
-  const differing = devices.filter((device) => !settled.has(device.configuration));
-  const asked = differing.slice(0, most);
-  const plans = useQueries({ queries: asked.map((device) => queries.plan(device.deviceID)) });
-  const unknown = devices.filter((device) => device.configuration === "unknown");
-  const withChanges = asked.map((device, i) => ({
-    deviceID: device.deviceID,
-    label: device.label,
-    changes: plans[i]?.data?.changes ?? [],
-  }));
-  const groups = grouped(withChanges);
-  const failing = asked.flatMap((device, i) => {
-    const error = plans[i]?.error;
-    return error ? [{ device, reason: asProblem(error).message }] : [];
-  });
-  const reading = plans.some((plan) => plan.isPending);
-  if (differing.length === 0) {
-    return (
-      <Panel>
-        <Nothing icon={IconCircleCheck} title="No differences">
-          {unknown.length > 0
-            ? `Every device whose configuration is known is as its templates say; of ${plural(unknown.length, "device")} it is not known.`
-            : "Every one of these devices is as its templates say."}
-        </Nothing>
-      </Panel>
-    );
-  }
+  const answer = useQuery(queries.differences({ tag: filter.tags, version: filter.versions, os: filter.systems }));
+  const unknown = devices.filter((device) => device.configuration === "unknown").length;
   return (
-    <Stack>
-      {differing.length > most && (
-        <Note>
-          Only the first {most} of {differing.length} devices that differ are compared here. Narrow the filter to see
-          others.
-        </Note>
-      )}
-      {unknown.length > 0 && <Faint>Of {plural(unknown.length, "device")} the configuration is not known.</Faint>}
-      <Panel flush title={`${plural(groups.length, "difference")} on ${plural(asked.length, "device")}`}>
-        {reading && <Ghosts rows={3} />}
-        <Rows>
-          {groups.map(({ change, devices: who }, i) => (
-            <li key={i}>
-              <Change change={change} labels={labels}>
-                <Named devices={who} />
-              </Change>
-            </li>
-          ))}
-          {failing.map(({ device, reason }) => (
-            <li key={device.deviceID}>
-              <Named devices={[device]} />
-              <Faint>{sentence(reason)}</Faint>
-            </li>
-          ))}
-        </Rows>
-      </Panel>
-    </Stack>
+    <Loads query={answer} rows={5}>
+      {(all) => {
+        const { differences, failed, differing } = among(all, devices);
+        if (differences.length + failed.length === 0 && all.left === 0) {
+          return (
+            <Panel>
+              <Nothing icon={IconCircleCheck} title="No differences">
+                {unknown > 0
+                  ? `Every device whose configuration is known is as its templates say; of ${plural(unknown, "device")} it is not known.`
+                  : "Every one of these devices is as its templates say."}
+              </Nothing>
+            </Panel>
+          );
+        }
+        return (
+          <Stack>
+            {all.left > 0 && (
+              <Note>
+                The first {count(all.compared)} devices that differ are compared; {count(all.left)} more differ too.
+                Filter by tag, version or system to see others.
+              </Note>
+            )}
+            {all.truncated && <Note>There are too many changes to show: some devices are compared in part.</Note>}
+            {unknown > 0 && <Faint>Of {plural(unknown, "device")} the configuration is not known.</Faint>}
+            <Panel flush title={`${plural(differences.length, "difference")} on ${plural(differing, "device")}`}>
+              <Rows>
+                {differences.map((one, i) => (
+                  <li key={i}>
+                    <Change change={one} labels={labels}>
+                      <Named devices={one.who} />
+                    </Change>
+                  </li>
+                ))}
+                {failed.map(({ device, error }) => (
+                  <li key={device.deviceID}>
+                    <Named devices={[device]} />
+                    <Faint>{sentence(error)}</Faint>
+                  </li>
+                ))}
+              </Rows>
+            </Panel>
+          </Stack>
+        );
+      }}
+    </Loads>
   );
 }

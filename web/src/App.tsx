@@ -12,6 +12,7 @@ import { Waiting } from "./pages/Waiting";
 import { Session } from "./session/Session";
 import { Boundary } from "./ui/boundary";
 import { decoded } from "./ui/format";
+import { Hints } from "./ui/hint";
 import { nonce } from "./ui/nonce";
 import { Ghosts, Nothing, Page } from "./ui/page";
 import { To } from "./ui/text";
@@ -48,6 +49,7 @@ export function App() {
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
       <QueryClientProvider client={client}>
         <Notifications position="bottom-right" />
+        <Hints />
         <Session>
           <Live>
             <Router base={prefix}>

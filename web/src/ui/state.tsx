@@ -1,4 +1,3 @@
-import { Tooltip } from "@mantine/core";
 import {
   IconAlertTriangle,
   IconCircleCheck,
@@ -147,18 +146,11 @@ export function State({
   hint?: string;
 }) {
   const { word, tone, icon: Sign } = badgeOf(badges, state);
-  const badge = (
-    <span className="u-state" data-tone={tone} data-filled={filled || undefined}>
+  return (
+    <span className="u-state" data-tone={tone} data-filled={filled || undefined} data-hint={hint ? hint.slice(0, 400) : undefined}>
       <Sign size={14} stroke={2} aria-hidden />
       {word}
     </span>
-  );
-  return hint ? (
-    <Tooltip label={hint.slice(0, 400)} maw={360}>
-      {badge}
-    </Tooltip>
-  ) : (
-    badge
   );
 }
 
@@ -166,12 +158,10 @@ export function State({
 export function Share({ badge, text, hint }: { badge: Badge; text: string; hint: string }) {
   const { word, tone, icon: Sign } = badge;
   return (
-    <Tooltip label={[word, hint].filter(Boolean).join(", ")}>
-      <span className="u-state" data-tone={tone}>
-        <Sign size={14} stroke={2} aria-hidden />
-        <span className="u-skip">{word}</span>
-        {text}
-      </span>
-    </Tooltip>
+    <span className="u-state" data-tone={tone} data-hint={[word, hint].filter(Boolean).join(", ")}>
+      <Sign size={14} stroke={2} aria-hidden />
+      <span className="u-skip">{word}</span>
+      {text}
+    </span>
   );
 }

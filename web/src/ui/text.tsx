@@ -1,48 +1,46 @@
-import { CopyButton, Tooltip } from "@mantine/core";
+import { CopyButton } from "@mantine/core";
+import { useClipboard } from "@mantine/hooks";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
-import { ago, exactly, shortID, timeOfDay } from "./format";
+import { ago, shortID, timeOfDay } from "./format";
 import { useNow } from "./now";
 
 /** Ago is a relative time; the exact one shows on hover and on focus. */
 export function Ago({ at, before = "" }: { at: string | null | undefined; before?: string }) {
   const now = useNow();
   if (!at) return <span className="u-muted">never</span>;
-  const moment = new Date(at);
   return (
-    <Tooltip label={exactly(moment)}>
-      <time dateTime={at}>
-        {before}
-        {ago(moment, now)}
-      </time>
-    </Tooltip>
+    <time dateTime={at} data-at={at}>
+      {before}
+      {ago(new Date(at), now)}
+    </time>
   );
 }
 
 /** Moment is the time of day; the whole one shows on hover. */
 export function Moment({ at }: { at: string }) {
-  const moment = new Date(at);
   return (
-    <Tooltip label={exactly(moment)}>
-      <time dateTime={at}>{timeOfDay(moment)}</time>
-    </Tooltip>
+    <time dateTime={at} data-at={at}>
+      {timeOfDay(new Date(at))}
+    </time>
   );
 }
 
 /** ShortID shows the first group of a device ID, and copies all of it. */
 export function ShortID({ id }: { id: string }) {
+  const { copied, copy } = useClipboard({ timeout: 1500 });
   return (
-    <CopyButton value={id} timeout={1500}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? "Copied" : `${id} · click to copy`}>
-          <button type="button" className="u-id" onClick={copy} aria-label={`Copy device ID ${id}`}>
-            {shortID(id)}
-            {copied ? <IconCheck size={12} aria-hidden /> : <IconCopy size={12} aria-hidden />}
-          </button>
-        </Tooltip>
-      )}
-    </CopyButton>
+    <button
+      type="button"
+      className="u-id"
+      data-copied={copied || undefined}
+      data-hint={copied ? "Copied" : `${id} · click to copy`}
+      onClick={() => copy(id)}
+      aria-label={`Copy device ID ${id}`}
+    >
+      {shortID(id)}
+    </button>
   );
 }
 

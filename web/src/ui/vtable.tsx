@@ -198,7 +198,7 @@ const VRow = memo(function VRow<T>({
       aria-rowindex={index + 2}
       aria-selected={selects ? isSelected : undefined}
       data-current={isCurrent || undefined}
-      style={{ gridTemplateColumns: template, transform: `translateY(${start}px)` }}
+      style={{ gridTemplateColumns: template, top: start }}
       onDoubleClick={() => open(row)}
     >
       {selects && (

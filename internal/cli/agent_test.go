@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/xml"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,14 +74,6 @@ func TestCommandLinesOfServicesAreQuoted(t *testing.T) {
 	if got, want := quotedForSystemd([]string{"/bin/x", "a b", "50%", "$HOME", `q"\`, "", "--x"}),
 		`/bin/x "a b" "50%%" "$$HOME" "q\"\\" "" --x`; got != want {
 		t.Errorf("got %s, want %s", got, want)
-	}
-	plist := launchdPlist([]string{"/bin/muster", "--home", "a & <b>"})
-	if err := xml.Unmarshal([]byte(plist), new(struct{})); err != nil || !strings.Contains(plist, "a &amp; &lt;b&gt;") {
-		t.Errorf("got %v:\n%s", err, plist)
-	}
-	if got := windowsCommand([]string{`C:\Program Files\muster.exe`, "agent"}); !strings.Contains(got,
-		`/TR "\"C:\Program Files\muster.exe\" agent"`) {
-		t.Errorf("got %s", got)
 	}
 }
 

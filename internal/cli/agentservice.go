@@ -36,10 +36,10 @@ func (c *agentInstallCommand) Run(ctx context.Context, env *environment) error {
 	}
 	switch runtime.GOOS {
 	case "darwin":
-		fmt.Fprintf(env.Out, launchdText, launchdPlist(service.command))
+		fmt.Fprintf(env.Out, launchdText, launchdPlist(service.printed()))
 		return nil
 	case "windows":
-		fmt.Fprintf(env.Out, windowsText, windowsCommand(service.command))
+		fmt.Fprintf(env.Out, windowsText, windowsTask(service.printed()))
 		return nil
 	}
 	text, err := service.systemd()

@@ -35,7 +35,7 @@ type gate struct {
 }
 
 func newGate(o Options, shown *certificate) *gate {
-	handshakes := o.Clients
+	handshakes := o.Clients + o.Reserve
 	if !o.OnlyAgents {
 		handshakes = max(o.Clients/4, 1)
 	}

@@ -182,7 +182,8 @@ func TestADeviceThatDoesNotComeBackEndsTheOrderOfItsTag(t *testing.T) {
 	if end.Status != fleet.ActionFailed || end.Done != 1 {
 		t.Errorf("got %+v", end)
 	}
-	for _, part := range []string{string(second), "after 1 of 3", "it does not answer again", "were not touched", "Look at it."} {
+	for _, part := range []string{string(second), "after 1 of 3", "it does not answer again", "were not touched",
+		"Look at it."} {
 		if !strings.Contains(end.Reason, part) {
 			t.Errorf("%q does not say %q", end.Reason, part)
 		}

@@ -33,7 +33,7 @@ func TestAResumedSessionDoesWithoutThePostQuantumExchange(t *testing.T) {
 		t.Errorf("the first connection resumed a session: %t; its exchange is %v", s.DidResume, s.CurveID)
 	}
 	for _, s := range states[1:] {
-		if !s.DidResume || s.CurveID != tls.X25519 {
+		if !s.DidResume || s.CurveID != tls.CurveP256 {
 			t.Errorf("a later connection resumed a session: %t; its exchange is %v", s.DidResume, s.CurveID)
 		}
 	}
@@ -56,7 +56,7 @@ func TestASessionThatIsNotResumedIsBegunAnew(t *testing.T) {
 	if got := len(f.requests()) - before; got != 1 {
 		t.Errorf("%d requests, want the one of the full handshake", got)
 	}
-	if s := handshakes(t, c, 1)[0]; !s.DidResume || s.CurveID != tls.X25519 {
+	if s := handshakes(t, c, 1)[0]; !s.DidResume || s.CurveID != tls.CurveP256 {
 		t.Errorf("then resumed a session: %t; the exchange is %v", s.DidResume, s.CurveID)
 	}
 }
@@ -85,9 +85,9 @@ func TestASecondSessionThatIsOverDoesNotFailTheConnection(t *testing.T) {
 }
 
 func TestADaemonWithoutTheClassicExchangeIsReached(t *testing.T) {
-	f := newFake(t, fakeOptions{curves: []tls.CurveID{tls.CurveP256}})
+	f := newFake(t, fakeOptions{curves: []tls.CurveID{tls.X25519}})
 	for i, s := range handshakes(t, newClient(t, f.target(), Limits{}), 3) {
-		if s.CurveID != tls.CurveP256 {
+		if s.CurveID != tls.X25519 {
 			t.Errorf("the exchange of connection %d is %v", i, s.CurveID)
 		}
 	}

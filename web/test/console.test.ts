@@ -266,9 +266,33 @@ test("a session that ends asks for the log-in in place, and what was sent goes o
 
 const hostile = `<img src=x onerror="window.owned=1"><script>window.owned=1</script>\u202Egnp.exe\u200B🙂`;
 
+const stranger = "MZJU2GB-JPBSY6I-2WWYNIG-ZDKYMZL-KNT4YIZ-7JJE4HC-4HK3LAI-STXZRAA";
+
+/** asks is what waits when a device with a name of 10 KB asks to be let in, as a server without bounds would tell it. */
+const asks = () => ({
+  ...{ id: "hostile", cause: "pendingDevice", severity: "warning", subject: hostile + "p".repeat(10 << 10) },
+  ...{ reason: hostile + "q".repeat(10 << 10), next: "Let it in, or dismiss it.", since: null, from: null, to: null },
+  ...{ rollout: 0, templates: [], deviceCount: 1, actions: [] },
+  devices: [{ deviceID: daemon.id, label: hostile + "r".repeat(10 << 10), detail: hostile + "s".repeat(10 << 10), values: {} }],
+});
+
+/** broken tells where a page is wider than its window, or a text is not cut: the highest ones may scroll. */
+function broken(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = [];
+    if (document.documentElement.scrollWidth > window.innerWidth) found.push("the page is wider than its window");
+    for (const element of document.querySelectorAll("main :not(:has(*)):not(.cm-editor *)")) {
+      const { height } = element.getBoundingClientRect();
+      const isText = element.textContent.length > 1000 && !(element instanceof HTMLTextAreaElement);
+      if (isText && height > 330) found.push(`${element.outerHTML.slice(0, 60)} is ${height} high`);
+    }
+    return found;
+  });
+}
+
 test("strings of hostile daemons are text on every page, break no layout and pass the check of accessibility", async () => {
   const device = await muster.call<Record<string, unknown>>("GET", `/devices/${daemon.id}`);
-  await muster.call("PUT", `/devices/${daemon.id}`, { ...device, label: hostile + "A".repeat(3000) });
+  await muster.call("PUT", `/devices/${daemon.id}`, { ...device, label: hostile + "A".repeat(3900) });
   await muster.call("PUT", `/devices/${daemon.id}/tags/${encodeURIComponent(hostile.slice(0, 60))}`);
   const { id } = await muster.call<{ id: number }>("POST", "/templates", {
     ...{ label: hostile + "A".repeat(3000), priority: 1, op: "set", key: "options.natEnabled", template: "true" },
@@ -280,18 +304,26 @@ test("strings of hostile daemons are text on every page, break no layout and pas
       ...{ id: name, label: hostile + "c".repeat(10 << 10), path: `${daemon.home}/${path}` },
     });
   }
+  await daemon.call("POST", "/config/devices", { deviceID: stranger, name: hostile + "n".repeat(10 << 10) });
   await until("the hostile folder is known", async () => {
     const folders = await muster.call<{ folder: string }[]>("GET", "/folders");
     return folders.some((one) => one.folder === folder);
   });
   const page = await open("anna");
+  await page.route("**/api/v1/waiting", async (route) => {
+    const answer = await route.fetch();
+    const waiting = (await answer.json()) as { groups: unknown[] };
+    await route.fulfill({ response: answer, json: { ...waiting, groups: [...waiting.groups, asks()] } });
+  });
   await page.goto(`${muster.url}/ui/devices/${daemon.id}/history`);
   await page.getByText("dddddddd").first().waitFor();
   const wrong: string[] = [];
   const check = async (name: string) => {
     if (await page.evaluate(() => "owned" in window)) wrong.push(`${name}: a script ran`);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
-    if (wide) wrong.push(`${name}: the page is wider than its window`);
+    for (const width of [390, 1280]) {
+      await page.setViewportSize({ width, height: 720 });
+      wrong.push(...(await broken(page)).map((fault) => `${name}, ${width} wide: ${fault}`));
+    }
     wrong.push(...(await serious(page)).map((fault) => `${name}: ${fault}`));
     await page.emulateMedia({ colorScheme: "dark" });
     wrong.push(...(await serious(page, "colours")).map((fault) => `${name}, dark: ${fault}`));

@@ -102,6 +102,10 @@ test("shots", async () => {
           await muster.call("DELETE", `/devices/${id}/tags/shown`);
           await page.getByRole("grid", { name: "Events" }).waitFor();
         }
+        if (name === "differences") {
+          await page.getByRole("button", { name: "Show differences" }).click();
+          await page.getByRole("heading", { name: /difference/ }).first().waitFor();
+        }
         await page.waitForTimeout(400); // tooltips and fades come to rest; a picture needs no more
         await shot(name);
       }

@@ -4,12 +4,13 @@ import { IconHistory } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../api/client";
-import { useLabels } from "../api/labels";
+import { useLabels, useTemplateNames } from "../api/labels";
 import { problemOf } from "../api/problem";
 import { useMay } from "../session/me";
 import { List, Panel, Row } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
 import { Ago, Mono, Strong, Text, To } from "../ui/text";
+import { isTemplate, subjectOf } from "./audit";
 import { AuditDetail } from "./AuditDetail";
 
 const page = 100;
@@ -36,6 +37,7 @@ function startOf(day: string, later = 0): string {
 export default function Audit() {
   const may = useMay("operator");
   const labels = useLabels();
+  const names = useTemplateNames();
   const [who, setWho] = useState("");
   const [what, setWhat] = useState("");
   const [subject, setSubject] = useState("");
@@ -101,14 +103,18 @@ export default function Audit() {
         />
         <TextInput
           type="date"
-          w={140}
+          w={170}
+          leftSection="From"
+          leftSectionWidth={46}
           aria-label="From this day on"
           value={since}
           onChange={(event) => setSince(event.currentTarget.value)}
         />
         <TextInput
           type="date"
-          w={140}
+          w={170}
+          leftSection="Until"
+          leftSectionWidth={46}
           aria-label="Until this day"
           value={until}
           onChange={(event) => setUntil(event.currentTarget.value)}
@@ -140,8 +146,10 @@ export default function Audit() {
                     cell: (entry) =>
                       labels.has(entry.subject) ? (
                         <To href={`/devices/${entry.subject}`}>{labels.get(entry.subject) || entry.subject}</To>
+                      ) : isTemplate(entry) && names.has(Number(entry.subject)) ? (
+                        <To href={`/templates/${entry.subject}`}>{subjectOf(entry, labels, names)}</To>
                       ) : (
-                        <Text>{entry.subject.slice(0, 200)}</Text>
+                        <Text>{subjectOf(entry, labels, names)}</Text>
                       ),
                   },
                   {

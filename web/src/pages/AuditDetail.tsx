@@ -1,4 +1,4 @@
-import { Button, Modal } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Schemas } from "../api/client";
@@ -24,9 +24,11 @@ export function AuditDetail({ entry, isDevice }: { entry: Entry; isDevice: boole
       )}
       {template > 0 && (
         <>
-          <Button variant="subtle" size="compact-xs" w="fit-content" onClick={() => setOpened(true)}>
-            Before and after
-          </Button>
+          <div>
+            <button type="button" className="u-link" onClick={() => setOpened(true)}>
+              Before and after
+            </button>
+          </div>
           <Modal opened={opened} onClose={() => setOpened(false)} title={`Template ${template}`} size="xl">
             {opened && <Texts template={template} at={entry.at} />}
           </Modal>

@@ -7,7 +7,7 @@ import { useLabels } from "../api/labels";
 import { queries } from "../api/queries";
 import { Act, done } from "../ui/act";
 import { Change } from "../ui/change";
-import { plural, sentence, shortID } from "../ui/format";
+import { brief, plural, sentence, shortID } from "../ui/format";
 import { Panel, Row, Stack } from "../ui/layout";
 import type { Tone } from "../ui/state";
 import { Ago, Chip, Command, Faint, Muted, Strong, Text, To } from "../ui/text";
@@ -39,8 +39,8 @@ export function Group({ group }: { group: WaitingGroup }) {
     >
       <Stack>
         <Difference group={group} labels={labels} />
-        <Text>{sentence(group.reason)}</Text>
-        {group.next && <Muted>{sentence(group.next)}</Muted>}
+        <Text>{brief(sentence(group.reason), 500)}</Text>
+        {group.next && <Muted>{brief(sentence(group.next), 500)}</Muted>}
         <Devices group={group} />
         {(group.templates.length > 0 || group.since) && (
           <Faint>
@@ -66,7 +66,7 @@ export function Group({ group }: { group: WaitingGroup }) {
 
 function Difference({ group, labels }: { group: WaitingGroup; labels: ReadonlyMap<string, string> }) {
   if (group.from === null && group.to === null) {
-    return group.subject ? <Strong>{group.subject.slice(0, 300)}</Strong> : null;
+    return group.subject ? <Strong>{brief(group.subject)}</Strong> : null;
   }
   return <Change change={{ key: group.subject, from: group.from, to: group.to }} labels={labels} />;
 }
@@ -91,7 +91,7 @@ function Devices({ group }: { group: WaitingGroup }) {
       {names}
       {detailed.map((device) => (
         <Faint key={device.deviceID}>
-          {device.label || shortID(device.deviceID)}: {device.detail.slice(0, 400)}
+          {brief(device.label || shortID(device.deviceID), 60)}: {brief(device.detail, 400)}
         </Faint>
       ))}
     </Stack>
@@ -150,7 +150,7 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
         body: (
           <Stack>
             <Difference group={group} labels={labels} />
-            <Text>{sentence(group.reason)}</Text>
+            <Text>{brief(sentence(group.reason), 500)}</Text>
             <Devices group={group} />
             {asked.map((name) => (
               <TextInput

@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, ask, type Schemas } from "../api/client";
-import { useLabels } from "../api/labels";
+import { useLabels, useTemplateNames } from "../api/labels";
 import { queries } from "../api/queries";
 import { Act } from "../ui/act";
+import { withTemplates } from "../ui/difference";
 import { plural, sentence, shortID } from "../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../ui/layout";
 import { Loads, Page } from "../ui/page";
@@ -11,6 +12,7 @@ import { TextDifference } from "../ui/textdiff";
 import { Ago, Chip, Faint, Muted, Strong, Text, To } from "../ui/text";
 
 type Detail = Schemas["RolloutDetail"];
+type Member = Detail["members"][number];
 type Verb = "approve" | "pause" | "resume" | "halt" | "undo";
 
 const mostMembers = 300;
@@ -19,6 +21,7 @@ const mostMembers = 300;
 export default function Rollout({ id }: { id: number }) {
   const rollout = useQuery({ ...queries.rollout(id), refetchInterval: 30_000 });
   const data = rollout.data;
+  const names = useTemplateNames();
   return (
     <Page
       title={`Rollout ${id}`}
@@ -28,7 +31,7 @@ export default function Rollout({ id }: { id: number }) {
         data && (
           <>
             <State badges={rollouts} state={data.status} filled />
-            <span className="u-text">{sentence(data.cause)}</span>
+            <span className="u-text">{sentence(withTemplates(data.cause, names))}</span>
           </>
         )
       }
@@ -223,7 +226,9 @@ function Members({ rollout }: { rollout: Detail }) {
           },
           { title: "Wave", right: true, cell: (member) => member.wave || <Muted>none</Muted> },
           { title: "State", cell: (member) => <State badges={members} state={member.state} /> },
-          { title: "Why", cell: (member) => <Faint>{sentence(member.reason)}</Faint> },
+          ...(rollout.members.some((member) => member.reason)
+            ? [{ title: "Why", cell: (member: Member) => <Faint>{sentence(member.reason)}</Faint> }]
+            : []),
         ]}
       />
       {rollout.members.length > mostMembers && (
@@ -237,6 +242,7 @@ function Members({ rollout }: { rollout: Detail }) {
 
 function Difference({ rollout }: { rollout: Detail }) {
   const labels = useLabels();
+  const names = useTemplateNames();
   return (
     <Panel flush title="What goes out">
       <Rows>
@@ -259,7 +265,9 @@ function Difference({ rollout }: { rollout: Detail }) {
           <li key={`tag-${i}`}>
             <Text>
               <Chip>{tag.tag}</Chip> {tag.carried ? "on" : "off"}{" "}
-              {tag.deviceID ? labels.get(tag.deviceID) || shortID(tag.deviceID) : `template ${tag.template ?? 0}`}
+              {tag.deviceID
+                ? labels.get(tag.deviceID) || shortID(tag.deviceID)
+                : names.get(tag.template ?? 0) || `template ${tag.template ?? 0}`}
             </Text>
           </li>
         ))}

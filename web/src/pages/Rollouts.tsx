@@ -1,7 +1,9 @@
 import { IconRocket } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { useTemplateNames } from "../api/labels";
 import { queries } from "../api/queries";
-import { plural } from "../ui/format";
+import { withTemplates } from "../ui/difference";
+import { brief, plural } from "../ui/format";
 import { List, Panel } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
 import { rollouts, State } from "../ui/state";
@@ -10,6 +12,7 @@ import { Ago, Faint, Muted, Stacked, Text, To } from "../ui/text";
 /** Rollouts are changes that affect more than ten devices, newest first. */
 export default function Rollouts() {
   const all = useQuery(queries.rollouts());
+  const names = useTemplateNames();
   return (
     <Page
       title="Rollouts"
@@ -36,7 +39,7 @@ export default function Rollouts() {
                     title: "Change",
                     cell: (one) => (
                       <Stacked>
-                        <Text>{one.cause}</Text>
+                        <Text>{brief(withTemplates(one.cause, names))}</Text>
                         <Faint>{one.reason}</Faint>
                       </Stacked>
                     ),

@@ -1,13 +1,14 @@
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useLabels } from "../api/labels";
+import { useLabels, useTemplateNames } from "../api/labels";
 import { queries } from "../api/queries";
 import { useMay } from "../session/me";
-import { plural } from "../ui/format";
+import { brief, plural } from "../ui/format";
 import { Grow, Panel, Rows, Split, Stack } from "../ui/layout";
 import { useNow } from "../ui/now";
 import { Loads, Nothing, Page } from "../ui/page";
 import { Ago, Faint, Muted, Strong, Text, To } from "../ui/text";
+import { subjectOf } from "./audit";
 import { FirstSteps } from "./FirstSteps";
 import { Group } from "./Group";
 import { Numbers } from "./Numbers";
@@ -65,6 +66,7 @@ const hour = 3_600_000;
 function Recent() {
   const may = useMay("operator");
   const labels = useLabels();
+  const names = useTemplateNames();
   const now = useNow();
   const audit = useQuery({ ...queries.audit({ limit: 12 }), enabled: may, refetchInterval: 30_000 });
   if (!may) return null;
@@ -82,7 +84,7 @@ function Recent() {
                   <Grow>
                     <Text>
                       <Strong>{entry.who}</Strong> {entry.what.replace(".", " ")}{" "}
-                      <Muted>{(labels.get(entry.subject) ?? entry.subject).slice(0, 60)}</Muted>
+                      <Muted>{brief(subjectOf(entry, labels, names), 60)}</Muted>
                     </Text>
                   </Grow>
                   <Faint>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { templateOf, versionsAt } from "./audit";
+import { templateOf, versionsAt, subjectOf } from "./audit";
 
 const at = "2026-01-02T03:04:05.678Z";
 
@@ -10,4 +10,17 @@ test("an entry about a template has the text that it made and the one before", (
   const versions = [{ at: "2026-01-03T00:00:00Z" }, { at }, { at: "2026-01-01T00:00:00Z" }];
   expect(versionsAt(versions, at)).toEqual({ made: versions[1], before: versions[2] });
   expect(versionsAt(versions, "2026-02-01T00:00:00Z").made).toBeUndefined();
+});
+
+test("an entry names devices and templates by label, and rollouts as such", () => {
+  const labels = new Map([["ID", "nas"]]);
+  const names = new Map([[5, "Fewer relays"]]);
+  const of = (what: string, subject: string) => subjectOf({ what, subject }, labels, names);
+  expect([
+    of("device.tag", "ID"),
+    of("template.tag", "5"),
+    of("template.delete", "6"),
+    of("rollout.begin", "1"),
+    of("user.create", "5"),
+  ]).toEqual(["nas", "Fewer relays", "template 6", "rollout 1", "5"]);
 });

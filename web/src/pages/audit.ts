@@ -1,4 +1,5 @@
 import type { Schemas } from "../api/client";
+import { brief } from "../ui/format";
 
 type Entry = Pick<Schemas["AuditEntry"], "what" | "subject" | "at">;
 
@@ -15,4 +16,20 @@ export function versionsAt<V extends { at: string }>(versions: V[], at: string):
   const moment = new Date(at).getTime();
   const i = versions.findIndex((one) => new Date(one.at).getTime() === moment);
   return i < 0 ? { made: undefined, before: undefined } : { made: versions[i], before: versions[i + 1] };
+}
+
+/** isTemplate tells whether the subject of an entry is the number of a template. */
+export function isTemplate({ what, subject }: Pick<Entry, "what" | "subject">): boolean {
+  return what.startsWith("template.") && /^\d+$/.test(subject);
+}
+
+/** subjectOf names what an entry is about: devices and templates by label. */
+export function subjectOf(
+  entry: Pick<Entry, "what" | "subject">,
+  labels: ReadonlyMap<string, string>,
+  names: ReadonlyMap<number, string>,
+): string {
+  if (isTemplate(entry)) return names.get(Number(entry.subject)) || `template ${entry.subject}`;
+  if (entry.what.startsWith("rollout.")) return `rollout ${entry.subject}`;
+  return labels.get(entry.subject) || brief(entry.subject);
 }

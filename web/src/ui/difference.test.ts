@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { action, grouped, isLarge, valueText, withLabels } from "./difference";
+import { action, grouped, isLarge, valueText, withLabels, withTemplates } from "./difference";
 
 const id = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2";
 const other = "BG2C5ZA-W7XPFDO-LH222Z6-65F3HJX-ADFTGRT-3SBFIGM-KV26O2Q-E5RMRQ2";
@@ -44,4 +44,11 @@ test("equal changes are one group, those of most devices first", () => {
     [7, ["b"]],
     ["5", ["c"]],
   ]);
+});
+
+test("templates are named in a text where they are known", () => {
+  const names = new Map([[5, "Fewer relays"]]);
+  expect(withTemplates('template 5: tag "demo", template 51, templates 5', names)).toBe(
+    'template “Fewer relays”: tag "demo", template 51, templates 5',
+  );
 });

@@ -31,6 +31,14 @@ export function withLabels(text: string, labels: ReadonlyMap<string, string>): s
   return text.replace(deviceID, (id) => labels.get(id) || id.slice(0, 7));
 }
 
+/** withTemplates puts labels in the place of the numbers of templates. */
+export function withTemplates(text: string, names: ReadonlyMap<number, string>): string {
+  return text.replace(/\btemplate (\d+)\b/g, (as, id) => {
+    const name = names.get(Number(id));
+    return name ? `template “${name}”` : as;
+  });
+}
+
 /** action says in a word what a change does. */
 export function action(change: ChangeLike): "add" | "remove" | "change" {
   if (change.from === null || change.from === undefined) return "add";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, percent, plural, sentence, shortID, size, span } from "./format";
+import { ago, percent, plural, sentence, shortID, size, span, roomAfter } from "./format";
 
 test.each([
   [0, "0 B"],
@@ -48,4 +48,16 @@ test("words", () => {
   expect(sentence("Done!")).toBe("Done!");
   expect(sentence(" ")).toBe("");
   expect(shortID("P56IOI7-MZJNU2Y-IQGDREY")).toBe("P56IOI7");
+});
+
+test("a longer time has more room on a line, and seconds are not lost beside months", () => {
+  const [second = 0, month = 0, last] = roomAfter([
+    "2026-01-01T00:00:00.000Z",
+    "2026-01-01T00:00:01.000Z",
+    "2026-02-01T00:00:00.000Z",
+  ]);
+  expect(month).toBeGreaterThan(second * 4);
+  expect(month).toBeLessThan(second * 8);
+  expect(last).toBe(0);
+  expect(roomAfter(["2026-01-01T00:00:01.000Z", "2026-01-01T00:00:00.000Z"])).toEqual([1, 0]);
 });

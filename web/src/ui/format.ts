@@ -96,3 +96,15 @@ export function decoded(id: string): string {
 export function brief(text: string, most = 200): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
+
+/**
+ * roomAfter gives each of some moments, the oldest first, its share of a line: more for a longer time until the next
+ * one, by order of magnitude, so that seconds and months fit one line. The last one needs none.
+ */
+export function roomAfter(moments: string[]): number[] {
+  const at = moments.map((moment) => new Date(moment).getTime());
+  return at.map((time, i) => {
+    const next = at[i + 1];
+    return next === undefined ? 0 : 1 + Math.log10(1 + Math.max(0, next - time) / 1000);
+  });
+}

@@ -6,9 +6,10 @@ import type { Schemas } from "../../api/client";
 import { useLabels } from "../../api/labels";
 import { queries } from "../../api/queries";
 import { Change } from "../../ui/change";
-import { plural } from "../../ui/format";
+import { exactly, plural, roomAfter } from "../../ui/format";
 import { Panel, Row, Rows, Split, Stack } from "../../ui/layout";
 import { Loads, Nothing } from "../../ui/page";
+import type { Tone } from "../../ui/state";
 import { Ago, Chip, Faint, Text } from "../../ui/text";
 import { Restore } from "./Restore";
 import { sectionsOf } from "./sections";
@@ -21,6 +22,11 @@ const causes: Record<string, string> = {
   restore: "Restored",
   accept: "Something was let in",
 };
+
+const tones: Record<string, Tone> = { template: "good", daemon: "wait", restore: "busy", accept: "busy" };
+const mostDots = 60;
+
+const causeOf = ({ cause }: Revision) => causes[cause] ?? "First contact, or the cause is not known";
 
 /** History is every configuration that the device was seen with: compare any two, restore any one. */
 export default function History({ id }: { id: string }) {
@@ -47,12 +53,19 @@ export default function History({ id }: { id: string }) {
 function Compare({ id, revisions, newest }: { id: string; revisions: Revision[]; newest: Revision }) {
   const [from, setFrom] = useState(revisions[1]?.number ?? newest.number);
   const [to, setTo] = useState(newest.number);
+  const show = (number: number) => {
+    setTo(number);
+    setFrom(revisions[revisions.findIndex((one) => one.number === number) + 1]?.number ?? number);
+  };
   return (
     <Split>
-      <Difference id={id} from={from} to={to} revisions={revisions} setFrom={setFrom} setTo={setTo} />
+      <Stack>
+        <Line revisions={revisions} from={from} to={to} show={show} />
+        <Difference id={id} from={from} to={to} revisions={revisions} setFrom={setFrom} setTo={setTo} />
+      </Stack>
       <Panel title={plural(revisions.length, "revision")} flush>
         <Rows>
-          {revisions.map((revision, i) => (
+          {revisions.map((revision) => (
             <li key={revision.number}>
               <Stack tight>
                 <Row>
@@ -60,17 +73,14 @@ function Compare({ id, revisions, newest }: { id: string; revisions: Revision[];
                     type="button"
                     className="u-link"
                     aria-pressed={to === revision.number}
-                    onClick={() => {
-                      setTo(revision.number);
-                      setFrom(revisions[i + 1]?.number ?? revision.number);
-                    }}
+                    onClick={() => show(revision.number)}
                   >
                     Revision {revision.number}
                   </button>
                   {revision.number === newest.number && <Chip>now</Chip>}
                 </Row>
                 <Faint>
-                  {causes[revision.cause] ?? "First contact, or the cause is not known"} · <Ago at={revision.seenAt} />
+                  {causeOf(revision)} · <Ago at={revision.seenAt} />
                 </Faint>
               </Stack>
             </li>
@@ -78,6 +88,42 @@ function Compare({ id, revisions, newest }: { id: string; revisions: Revision[];
         </Rows>
       </Panel>
     </Split>
+  );
+}
+
+/** Line is the revisions in time, the oldest first: how long each one was in force is the room after its dot. */
+function Line({
+  revisions,
+  from,
+  to,
+  show,
+}: {
+  revisions: Revision[]; // newest first
+  from: number;
+  to: number;
+  show: (number: number) => void;
+}) {
+  const shown = revisions.slice(0, mostDots).reverse();
+  const room = roomAfter(shown.map((one) => one.seenAt));
+  return (
+    <Panel title="In time">
+      <ol className="u-line-of-time" tabIndex={0} aria-label="Revisions in time">
+        {shown.map((one, i) => (
+          <li key={one.number} style={{ flexGrow: room[i] }}>
+            <button
+              type="button"
+              className="u-dot"
+              data-tone={tones[one.cause] ?? "quiet"}
+              data-from={one.number === from || undefined}
+              aria-pressed={one.number === to}
+              aria-label={`Revision ${one.number}: ${causeOf(one)}`}
+              data-hint={`Revision ${one.number}: ${causeOf(one)}, ${exactly(new Date(one.seenAt))}`}
+              onClick={() => show(one.number)}
+            />
+          </li>
+        ))}
+      </ol>
+    </Panel>
   );
 }
 

@@ -116,12 +116,13 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
         {tags.length === 0 && <Muted>None: no template applies to this device.</Muted>}
         <Row>
           {tags.map((one) => (
-            <Row key={one} nowrap>
+            <span key={one} className="u-joined">
               <Chip href={`/tags/${encodeURIComponent(one)}`}>{one}</Chip>
               <Act
                 needs="operator"
                 size="compact-xs"
                 variant="subtle"
+                color="gray"
                 says={`The tag ${one} is off this device`}
                 run={async () => {
                   await ask(api.DELETE("/api/v1/devices/{deviceID}/tags/{tag}", path(one)));
@@ -136,7 +137,7 @@ function Tags({ id, tags }: { id: string; tags: string[] }) {
                 <IconX size={12} aria-hidden />
                 <span className="u-skip">Remove the tag {one.slice(0, 60)}</span>
               </Act>
-            </Row>
+            </span>
           ))}
         </Row>
         <Row nowrap>

@@ -50,13 +50,14 @@ export default function Server() {
               </Stack>
             ) : (
               <Nothing title="No backups are made by themselves">
-                Start the server with --backup-every 24h --backup-to DIR, and what they are encrypted to.
+                Start the server with <Mono>--backup-every 24h</Mono> <Mono>--backup-to DIR</Mono>, and what they are
+                encrypted to.
               </Nothing>
             )}
           </Panel>
           <Panel title="Who is told of problems" flush>
             {data.receivers.length === 0 ? (
-              <Nothing title="Nobody">Start the server with --notify-url or --notify-mail-to.</Nothing>
+              <Nothing title="Nobody">Start the server with <Mono>--notify-url</Mono> or <Mono>--notify-mail-to</Mono>.</Nothing>
             ) : (
               <Rows>
                 {data.receivers.map((receiver) => (

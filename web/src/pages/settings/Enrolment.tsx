@@ -293,7 +293,7 @@ export function NewKey() {
           allowDeselect={false}
           onChange={(value) => setLife(value ?? "a day")}
         />
-        <Act needs="admin" mt="lg" run={create}>
+        <Act needs="admin" run={create}>
           Make an enrol key
         </Act>
       </Row>

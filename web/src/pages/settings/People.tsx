@@ -165,7 +165,6 @@ function NewUser({ onMade }: { onMade: (name: string) => void }) {
       />
       <Act
         needs="admin"
-        mt="lg"
         disabled={name.trim() === ""}
         why="Give a name."
         run={async () => {

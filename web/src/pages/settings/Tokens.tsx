@@ -127,7 +127,7 @@ export default function Tokens() {
             allowDeselect={false}
             onChange={(value) => setLife(value ?? "30 days")}
           />
-          <Act needs="admin" mt="lg" disabled={name.trim() === ""} why="Give a name." run={create}>
+          <Act needs="admin" disabled={name.trim() === ""} why="Give a name." run={create}>
             Make a token
           </Act>
         </Row>

@@ -9,7 +9,7 @@ import { problemOf } from "../api/problem";
 import { useMay } from "../session/me";
 import { List, Panel, Row } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
-import { Ago, Mono, Strong, Text, To } from "../ui/text";
+import { Ago, Faint, Mono, Strong, Text, To } from "../ui/text";
 import { isTemplate, subjectOf } from "./audit";
 import { AuditDetail } from "./AuditDetail";
 
@@ -104,7 +104,7 @@ export default function Audit() {
         <TextInput
           type="date"
           w={170}
-          leftSection="From"
+          leftSection={<Faint>From</Faint>}
           leftSectionWidth={46}
           aria-label="From this day on"
           value={since}
@@ -113,7 +113,7 @@ export default function Audit() {
         <TextInput
           type="date"
           w={170}
-          leftSection="Until"
+          leftSection={<Faint>Until</Faint>}
           leftSectionWidth={46}
           aria-label="Until this day"
           value={until}

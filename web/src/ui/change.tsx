@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { action, isLarge, valueText, withLabels, type ChangeLike } from "./difference";
-import { sentence } from "./format";
+import { brief, sentence } from "./format";
 import { classes, State } from "./state";
 
 const mostText = 4000; // characters of a value: the rest is cut, and said so
@@ -30,7 +30,7 @@ export function Change({
   return (
     <div className="u-change">
       <div className="u-row">
-        <span className="u-change-key">{withLabels(change.key || "(whole configuration)", labels)}</span>
+        <span className="u-change-key">{brief(withLabels(change.key || "(whole configuration)", labels), 300)}</span>
         {change.class && change.class !== "free" && <State badges={classes} state={change.class} />}
       </div>
       <div className="u-values">

@@ -82,13 +82,14 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 	}
 	schemas := spec.Components.Schemas
 	if rt.body != nil {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: jsonContent(schemas.Schema(rt.body, true, rt.name))}
+		op.RequestBody = &huma.RequestBody{Required: true,
+			Content: jsonContent(schemas.Schema(rt.body, true, rt.name), exampler{schemas, true})}
 	}
 	headers := rt.headers(op)
 	for _, status := range rt.statuses() {
 		response := &huma.Response{Description: http.StatusText(status), Headers: headers[status]}
 		if status != http.StatusNoContent && status != http.StatusNotModified {
-			response.Content = jsonContent(schemas.Schema(rt.reply, true, rt.name))
+			response.Content = jsonContent(schemas.Schema(rt.reply, true, rt.name), exampler{types: schemas})
 			if rt.media != "" {
 				response.Content = map[string]*huma.MediaType{rt.media: response.Content["application/json"]}
 			}
@@ -103,11 +104,11 @@ func operation(spec *huma.OpenAPI, rt route) *huma.Operation {
 	return op
 }
 
-func jsonContent(schema *huma.Schema) map[string]*huma.MediaType {
+func jsonContent(schema *huma.Schema, examples exampler) map[string]*huma.MediaType {
 	if schema.Type == huma.TypeArray {
 		schema.Nullable = false // huma's default, because a nil slice could be sent; here none can
 	}
-	return map[string]*huma.MediaType{"application/json": {Schema: schema}}
+	return map[string]*huma.MediaType{"application/json": {Schema: schema, Example: examples.of("", schema, 0)}}
 }
 
 // statuses are those of success.

@@ -213,6 +213,15 @@ func TestAPageThatIsUnchangedIsNotSentAgain(t *testing.T) {
 	}
 }
 
+func TestAnExampleIsShownAsItIsSent(t *testing.T) {
+	if text := get(t, "api/devices").Body.String(); !strings.Contains(text, "&#34;&lt;API_KEY&gt;&#34;") {
+		t.Error("the example of a device shows no <API_KEY>")
+	}
+	if text := get(t, "api/types").Body.String(); !strings.Contains(text, ". One of: ") {
+		t.Error("a description and the values that a field can have are not set apart")
+	}
+}
+
 // The manual has the colours of the console, light and dark.
 func TestTheColoursAreThoseOfTheConsole(t *testing.T) {
 	console, err := os.ReadFile("../../web/src/ui/ui.css")

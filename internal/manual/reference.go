@@ -150,11 +150,18 @@ func only(all map[string]content) *content {
 
 // Indented is the example as a person reads it.
 func (c *content) Indented() string {
-	var text bytes.Buffer
-	if len(c.Example) == 0 || json.Indent(&text, c.Example, "", "  ") != nil {
+	var example any
+	if len(c.Example) == 0 || json.Unmarshal(c.Example, &example) != nil {
 		return ""
 	}
-	return text.String()
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if encoder.Encode(example) != nil {
+		return ""
+	}
+	return strings.TrimSuffix(text.String(), "\n")
 }
 
 func (doc *openAPI) typesPage() (*page, error) {

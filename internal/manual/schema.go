@@ -100,6 +100,25 @@ func (s *schema) Plain() string {
 	return text
 }
 
+// Means is the description with the notes.
+func (f field) Means() string { return joined(f.Schema.Description, f.Schema.Notes()) }
+
+// Means is the description with the notes.
+func (p parameter) Means() string {
+	if p.Schema == nil {
+		return p.Description
+	}
+	return joined(p.Description, p.Schema.Notes())
+}
+
+// joined puts sentences together; descriptions of the document end without a full stop.
+func joined(description, notes string) string {
+	if description == "" || notes == "" {
+		return description + notes
+	}
+	return strings.TrimSuffix(description, ".") + ". " + notes
+}
+
 // Notes are what a person who sends the value has to know.
 func (s *schema) Notes() string {
 	var notes []string

@@ -25,6 +25,9 @@ var pageFiles embed.FS
 //go:embed pages/style.css
 var style []byte
 
+//go:embed pages/icon.svg
+var icon []byte
+
 var pageTemplate = template.Must(template.ParseFS(pageFiles, "pages/*.html"))
 
 // shown is what the frame of a page needs.

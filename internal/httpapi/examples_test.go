@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// A client that is made from the document sends what its examples show.
+func TestTheExamplesOfTheDocumentAreOfTheirTypes(t *testing.T) {
+	var doc struct {
+		Paths map[string]map[string]struct {
+			ID          string `json:"operationId"`
+			RequestBody struct {
+				Content map[string]struct {
+					Example json.RawMessage `json:"example"`
+				} `json:"content"`
+			} `json:"requestBody"`
+			Responses map[string]struct {
+				Content map[string]struct {
+					Example json.RawMessage `json:"example"`
+				} `json:"content"`
+			} `json:"responses"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(OpenAPIDocument(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]route{}
+	for _, rt := range newWorld(t).api.routes {
+		types[rt.name] = rt
+	}
+	checked := 0
+	check := func(id string, example json.RawMessage, of reflect.Type) {
+		checked++
+		decoder := json.NewDecoder(bytes.NewReader(example))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(reflect.New(of).Interface()); err != nil {
+			t.Errorf("%s: the example %s is no %v: %v", id, example, of, err)
+		}
+	}
+	for _, methods := range doc.Paths {
+		for _, op := range methods {
+			if body, ok := op.RequestBody.Content["application/json"]; ok {
+				check(op.ID, body.Example, types[op.ID].body)
+			}
+			for status, response := range op.Responses {
+				if body, ok := response.Content["application/json"]; ok && status < "300" {
+					check(op.ID, body.Example, types[op.ID].reply)
+				}
+			}
+		}
+	}
+	if checked < 120 {
+		t.Errorf("only %d examples", checked)
+	}
+}
+
+// An example of a type that holds itself would have no end.
+func TestAnExampleOfATypeThatHoldsItselfEnds(t *testing.T) {
+	type tree struct {
+		Label    string `json:"label"`
+		Children []tree `json:"children"`
+	}
+	types := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	schema := types.Schema(reflect.TypeFor[tree](), true, "")
+	if text, err := json.Marshal(exampler{types: types}.of("", schema, 0)); err != nil || len(text) > 1000 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
+func TestTheManualIsOpenAndItsOtherPathsAreUnknown(t *testing.T) {
+	w := newWorld(t).with(func(o *Options) { o.Manual = oneChapter{} })
+	if rec := get(t, w.api, "/docs/", nil); rec.Code != 200 || rec.Body.String() != "chapter" {
+		t.Errorf("status %d, %s", rec.Code, rec.Body)
+	}
+	if rec := get(t, w.api, "/docs/other", nil); rec.Code != 404 {
+		t.Errorf("another page: status %d", rec.Code)
+	}
+	if rec := get(t, w.api, "/docs", nil); rec.Code != 303 || rec.Header().Get("Location") != "./docs/" {
+		t.Errorf("status %d, Location %q", rec.Code, rec.Header().Get("Location"))
+	}
+	if rec := get(t, w.api, "/ui/login", nil); !bytes.Contains(rec.Body.Bytes(), []byte(`href="../docs/"`)) {
+		t.Error("the log-in page does not link to the manual")
+	}
+}
+
+// oneChapter is a manual with its first page alone.
+type oneChapter struct{}
+
+func (oneChapter) ServePage(w http.ResponseWriter, r *http.Request) (bool, error) {
+	if r.URL.Path != manualPage {
+		return false, nil
+	}
+	_, err := w.Write([]byte("chapter"))
+	return true, err
+}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"muster/internal/fleet"
+	"muster/test/server"
 )
 
 var (
@@ -51,5 +54,5 @@ func TestTheCommandsOfTheFirstTemplate(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "page.txtar"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runScripts(t, dir)
+	runScripts(t, dir, server.Options{Mode: fleet.ModeOn})
 }

@@ -20,7 +20,7 @@ var apiTags = []apiTag{
 	{"Revisions", "Every configuration that was seen of a device: compare and restore.",
 		`/devices/\{deviceID\}/revisions.*`},
 	{"Plans and consent", "What Muster would write, why, and what waits for a person.",
-		`/plan|/changes|/consents.*|/waiting|/devices/\{deviceID\}/(plan|apply|why)`},
+		`/plan|/changes|/differences.*|/consents.*|/waiting|/devices/\{deviceID\}/(plan|apply|why)`},
 	{"Devices", "Registered Syncthing daemons: record, state, settings, tags.", `/devices.*|/inventory|/states`},
 	{"Templates", "Fragments of configuration, picked for a device by tag.", `/templates.*`},
 	{"Tags", "What ties devices and templates together.", `/tags.*`},

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -66,6 +67,7 @@ func (l *clientListener) crowded() bool { return len(l.regular) > cap(l.regular)
 type clientConn struct {
 	net.Conn
 	listener *clientListener
+	turn     atomic.Pointer[func()] // ends that of a handshake
 
 	mu        sync.Mutex // guards what follows
 	place     func()     // gives it back; nil once the connection is closed
@@ -75,6 +77,7 @@ type clientConn struct {
 
 func (c *clientConn) Close() error {
 	err := c.Conn.Close()
+	c.endTurn()
 	c.endHandshake()
 	c.mu.Lock()
 	place := c.place

@@ -13,7 +13,7 @@ import (
 
 // What an agent may send beside the bodies that are read: frames that nobody asked for cost time.
 const (
-	spareBytes   = 512 << 10                  // at once
+	spareBytes   = 128 << 10                  // at once
 	spareRate    = 4 << 10                    // bytes a second
 	requestBytes = headerBytes + streamWindow // for each request: its header, and what is not read of its body
 	mostCredit   = maxStreams * requestBytes
@@ -27,8 +27,9 @@ type meter struct {
 	failed   context.CancelCauseFunc // is told why nothing more can be read
 	spare    *rate.Limiter
 
-	mu     sync.Mutex // guards credit
+	mu     sync.Mutex // guards what follows
 	credit int64      // bytes that were asked for
+	open   int64      // requests whose answers did not come to their end
 }
 
 func newMeter(conn *tls.Conn, hub *Hub, failed context.CancelCauseFunc) *meter {
@@ -36,7 +37,23 @@ func newMeter(conn *tls.Conn, hub *Hub, failed context.CancelCauseFunc) *meter {
 		spare: rate.NewLimiter(spareRate, spareBytes)}
 }
 
-// allow says that so many bytes more were asked for.
+// begin says that one more answer was asked for.
+func (m *meter) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open = min(m.open+1, maxStreams)
+	m.credit = min(m.credit+requestBytes, mostCredit)
+}
+
+// finish says that an answer came to its end: nothing more of it is awaited. Of one that was given up some may come.
+func (m *meter) finish() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open = max(m.open-1, 0)
+	m.credit = min(m.credit, m.open*requestBytes)
+}
+
+// allow says that there is room for so many bytes more of an answer.
 func (m *meter) allow(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

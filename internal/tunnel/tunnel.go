@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -169,7 +170,7 @@ func (t *Tunnel) send(request *http.Request) (*http.Response, error) {
 	case <-request.Context().Done():
 		return nil, context.Cause(request.Context())
 	}
-	t.conn.allow(requestBytes)
+	t.conn.begin()
 	response, err := t.client.RoundTrip(request)
 	if err != nil {
 		<-t.streams
@@ -182,18 +183,22 @@ func (t *Tunnel) send(request *http.Request) (*http.Response, error) {
 // body is that of an answer. It has a place among the streams until it is closed.
 type body struct {
 	io.ReadCloser
-	tunnel *Tunnel
-	once   sync.Once
+	tunnel   *Tunnel
+	finished sync.Once
+	closed   sync.Once
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.tunnel.conn.allow(int64(n))
+	if errors.Is(err, io.EOF) {
+		b.finished.Do(b.tunnel.conn.finish)
+	}
 	return n, err
 }
 
 func (b *body) Close() error {
 	err := b.ReadCloser.Close()
-	b.once.Do(func() { <-b.tunnel.streams })
+	b.closed.Do(func() { <-b.tunnel.streams })
 	return err
 }

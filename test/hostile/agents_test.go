@@ -45,7 +45,7 @@ func TestHostileAgents(t *testing.T) {
 	t.Setenv("GOGC", "50") // little garbage: what grows is what the server holds
 	corpus := throughAgents
 	if soak {
-		corpus = append(append([]answer{}, everywhere...), inPlaces...)
+		corpus = append(behindAgents(everywhere), inPlaces...)
 	}
 	const healthy = 3
 	farm, err := stsim.New(stsim.Options{Count: healthy + len(corpus), Folders: 2, Group: 1, Quiet: true, Network: 72})
@@ -83,6 +83,20 @@ func TestHostileAgents(t *testing.T) {
 	b.staysSmall(before)
 }
 
+// behindAgents are the answers that an agent can hand on. How its daemon closes connections is hidden by the one that
+// the agent has to the server, on which an answer breaks off by itself.
+func behindAgents(answers []answer) (passed []answer) {
+	for _, a := range answers {
+		if a.faults.Cut > 0 {
+			a.reason = "connection to the daemon failed"
+		}
+		if !a.faults.Refuse {
+			passed = append(passed, a)
+		}
+	}
+	return passed
+}
+
 // crowd begins a thousand connections a second without a certificate, for a few seconds or as long as it may, and gives
 // what ends them.
 func (b *besieged) crowd(ctx context.Context) (stop func()) {
@@ -105,7 +119,7 @@ func (b *besieged) crowd(ctx context.Context) (stop func()) {
 func (b *besieged) deeds(ctx context.Context) {
 	deeds := rogue.Deeds()
 	if soak {
-		deeds = append(deeds, rogue.Slow(b.end))
+		deeds = append(deeds, rogue.SlowDeeds(b.end)...)
 	}
 	devices := make([]rogue.Identity, len(deeds))
 	for i, deed := range deeds {

@@ -116,9 +116,27 @@ func (a *agent) serve() error {
 			case a.deed.reads == nothing:
 				<-a.deed.end
 				return nil
+			case a.deed.reads == slowly:
+				return a.drip()
 			default:
 				deeds.Go(func() { a.deed.do(a, f.StreamID) })
 			}
+		}
+	}
+}
+
+// drip reads a byte a second until the connection is closed.
+func (a *agent) drip() error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for one := make([]byte, 1); ; {
+		select {
+		case <-tick.C:
+			if _, err := a.conn.Read(one); err != nil {
+				return err
+			}
+		case <-a.deed.end:
+			return nil
 		}
 	}
 }

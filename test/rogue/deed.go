@@ -12,7 +12,7 @@ type Deed struct {
 	Reason string // part of what the state of the device says then
 	do     func(a *agent, stream uint32)
 	reads  reading
-	end    <-chan struct{} // of an agent that reads nothing
+	end    <-chan struct{} // of an agent that does not read everything
 }
 
 type reading int
@@ -20,6 +20,7 @@ type reading int
 const (
 	everything reading = iota
 	nothing            // from the first request on
+	slowly             // likewise, a byte a second
 )
 
 const (
@@ -82,8 +83,11 @@ func Deeds() []Deed {
 	}
 }
 
-// Slow is an agent that reads nothing any more from the first request on, until end is closed. Half a minute goes by
-// until its device is given up.
-func Slow(end <-chan struct{}) Deed {
-	return Deed{Name: "nothing is read any more", Reason: "", reads: nothing, end: end}
+// SlowDeeds are those of agents that hardly read from the first request on, until end is closed. Half a minute goes by
+// until their devices are given up.
+func SlowDeeds(end <-chan struct{}) []Deed {
+	return []Deed{
+		{Name: "nothing is read any more", Reason: "", reads: nothing, end: end},
+		{Name: "a byte a second is read", Reason: "", reads: slowly, end: end},
+	}
 }

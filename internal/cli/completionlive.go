@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -13,8 +14,18 @@ import (
 	"muster/client"
 )
 
-// completeTime is how long a person who presses the tab key waits for the server.
-const completeTime = time.Second
+const (
+	// completeTime is how long a person who presses the tab key waits for the server, and the variable that changes it.
+	completeTime     = time.Second
+	completeVariable = "MUSTER_COMPLETION_TIMEOUT"
+)
+
+func completionTime() time.Duration {
+	if given, err := time.ParseDuration(os.Getenv(completeVariable)); err == nil && given > 0 {
+		return given
+	}
+	return completeTime
+}
 
 // liveValues asks the server for the values of a kind. Whatever keeps it from answering, there are none.
 func liveValues(ctx context.Context, parser *kong.Kong, all *commands, given map[string][]string,
@@ -28,7 +39,7 @@ func liveValues(ctx context.Context, parser *kong.Kong, all *commands, given map
 		if err != nil {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, completeTime)
+		ctx, cancel := context.WithTimeout(ctx, completionTime())
 		defer cancel()
 		found, err := ask(ctx, server)
 		if err != nil {

@@ -31,7 +31,8 @@ For every shell from now on, as the package does for all users:
   muster completion zsh > "${fpath[1]}/_muster"
   muster completion fish > ~/.config/fish/completions/muster.fish
 
-Labels, tags, templates and others come from the server that commands use, within a second, or not at all.`
+Labels, tags, templates and others come from the server that commands use, within a second, or not at all. The variable
+MUSTER_COMPLETION_TIMEOUT sets another time, as 3s.`
 }
 
 // Run prints the script of a shell.

@@ -1,12 +1,10 @@
 package listen
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"net/netip"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -29,7 +27,6 @@ type gate struct {
 	only       bool        // there are no other clients
 	place      func() (release func(), ok bool)
 	handshakes chan struct{} // holds a token for each under way
-	turns      chan struct{} // holds a token for each that computes the server's part
 	attempts   *attempts[netip.Prefix]
 	returns    *attempts[[sha256.Size]byte] // of registered devices, by the digest of the certificate
 
@@ -48,7 +45,6 @@ func newGate(o Options, shown *certificate) *gate {
 			ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true, // each connection proves the device anew
 		},
 		only: o.OnlyAgents, place: o.AgentPlace, handshakes: make(chan struct{}, handshakes),
-		turns:    make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)),
 		attempts: newAttempts[netip.Prefix](attemptBurst, attemptRate),
 		returns:  newAttempts[[sha256.Size]byte](returnBurst, returnRate),
 	}
@@ -85,9 +81,6 @@ func (g *gate) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			<-g.handshakes
 			g.attempts.charge(network)
 		})
-		if !conn.awaitTurn(hello.Context(), g.turns) {
-			return nil, errTooMany
-		}
 	}
 	return g.config, nil
 }
@@ -156,30 +149,6 @@ func (c *clientConn) endHandshake() {
 	if end != nil {
 		end()
 	}
-}
-
-// awaitTurn has few handshakes computed at the same time: half of the processors are left for what has come in already.
-// The turn ends with the first byte that is sent, so that no client holds it.
-func (c *clientConn) awaitTurn(ctx context.Context, turns chan struct{}) bool {
-	select {
-	case turns <- struct{}{}:
-	case <-ctx.Done():
-		return false
-	}
-	end := sync.OnceFunc(func() { <-turns })
-	c.turn.Store(&end)
-	return true
-}
-
-func (c *clientConn) endTurn() {
-	if end := c.turn.Load(); end != nil {
-		(*end)()
-	}
-}
-
-func (c *clientConn) Write(p []byte) (int, error) {
-	c.endTurn()
-	return c.Conn.Write(p)
 }
 
 // becomeAgent has the connection take another place, and last. It is false where it is closed already.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -67,7 +66,6 @@ func (l *clientListener) crowded() bool { return len(l.regular) > cap(l.regular)
 type clientConn struct {
 	net.Conn
 	listener *clientListener
-	turn     atomic.Pointer[func()] // ends that of a handshake
 
 	mu        sync.Mutex // guards what follows
 	place     func()     // gives it back; nil once the connection is closed
@@ -77,7 +75,6 @@ type clientConn struct {
 
 func (c *clientConn) Close() error {
 	err := c.Conn.Close()
-	c.endTurn()
 	c.endHandshake()
 	c.mu.Lock()
 	place := c.place

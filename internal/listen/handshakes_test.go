@@ -3,7 +3,6 @@ package listen
 import (
 	"crypto/tls"
 	"net"
-	"runtime"
 	"testing"
 	"time"
 
@@ -135,36 +134,5 @@ func TestHandshakesEnd(t *testing.T) {
 	}
 	if _, ok := h.begin(one); !ok || len(h.of) != 2 {
 		t.Errorf("places are not given back: %v", h.of)
-	}
-}
-
-// Hundreds of handshakes at a time had all processors, and what agents sent that were there already waited.
-func TestFewHandshakesAreComputedAtATime(t *testing.T) {
-	t.Parallel()
-	p := listenForAgents(t, func(*Options) {})
-	p.serve()
-	for range cap(p.gate.turns) {
-		p.gate.turns <- struct{}{}
-	}
-	dialled := make(chan error, 1)
-	go func() {
-		_, _, err := p.dial([]string{tunnel.ALPN}, p.client)
-		dialled <- err
-	}()
-	for len(p.gate.handshakes) == 0 { // it waits for its turn
-		runtime.Gosched()
-	}
-	select {
-	case err := <-dialled:
-		t.Fatalf("it is computed beside all others: %v", err)
-	default:
-	}
-	<-p.gate.turns
-	if err := <-dialled; err != nil {
-		t.Fatal(err)
-	}
-	conn := <-p.agents
-	if n := len(p.gate.turns); n != cap(p.gate.turns)-1 {
-		t.Errorf("%d turns are taken after the handshake of %v", n, conn.RemoteAddr())
 	}
 }

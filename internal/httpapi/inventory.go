@@ -107,6 +107,15 @@ func (v *Inventory) takeMarks(p *inventoryPart) map[fleet.DeviceID]bool {
 	return marked
 }
 
+// takeMark tells whether a device is marked, and takes its mark.
+func (v *Inventory) takeMark(p *inventoryPart, id fleet.DeviceID) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	marked := p.marked[id]
+	delete(p.marked, id)
+	return marked
+}
+
 // putBack marks again what was not read.
 func (v *Inventory) putBack(p *inventoryPart, marked map[fleet.DeviceID]bool) {
 	v.mu.Lock()
@@ -147,12 +156,24 @@ func (v *Inventory) allRows(ctx context.Context, registry *fleet.Registry) ([]*i
 	return p.inOrder(), err
 }
 
-// row is that of one device now; nil for one that is not in the caller's scope.
+// row is that of one device now; nil for one that is not in the caller's scope. Other devices stay marked: their rows
+// are made when they are asked for.
 func (v *Inventory) row(ctx context.Context, registry *fleet.Registry, id fleet.DeviceID) (*inventoryRow, error) {
 	p := v.part(fleet.ScopeIn(ctx))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := v.refresh(ctx, p, registry)
+	if p.registry != registry || p.common != v.Common() {
+		err := v.refresh(ctx, p, registry)
+		return p.rows[id], err
+	}
+	if !v.takeMark(p, id) {
+		return p.rows[id], nil
+	}
+	one := map[fleet.DeviceID]bool{id: true}
+	err := v.remake(ctx, p, registry, one)
+	if err != nil {
+		v.putBack(p, one)
+	}
 	return p.rows[id], err
 }
 
@@ -184,11 +205,22 @@ func (v *Inventory) refresh(ctx context.Context, p *inventoryPart, registry *fle
 	if len(stale) == 0 && p.registry == registry {
 		return nil
 	}
+	if err := v.remake(ctx, p, registry, stale); err != nil {
+		v.putBack(p, marked)
+		return err
+	}
+	p.common = common
+	return nil
+}
+
+// remake makes the rows of some devices, all or none. The caller holds p.mu.
+func (v *Inventory) remake(
+	ctx context.Context, p *inventoryPart, registry *fleet.Registry, stale map[fleet.DeviceID]bool,
+) error {
 	fresh := make(map[fleet.DeviceID]*inventoryRow, len(stale))
 	for id := range stale {
 		row, err := v.makeRow(ctx, registry, id, p.rows[id])
 		if err != nil {
-			v.putBack(p, marked)
 			return err
 		}
 		fresh[id] = row
@@ -196,7 +228,6 @@ func (v *Inventory) refresh(ctx context.Context, p *inventoryPart, registry *fle
 	if p.put(registry, fresh) {
 		p.version = v.versions.Add(1)
 	}
-	p.common = common
 	return nil
 }
 

@@ -252,6 +252,38 @@ func TestTheRowOfOneDeviceDidCostAWalkThroughTheFleet(t *testing.T) {
 	}
 }
 
+// An event carries the row of one device, at most once a second: the rows of all others that changed were made with it.
+func TestTheRowOfOneDeviceMadeThoseOfAllThatChanged(t *testing.T) {
+	w := threeDevices(t)
+	w.etag("", "")
+	w.asked = 0
+	for _, id := range []fleet.DeviceID{idA, idB, idC} {
+		state := w.fakes.states[id]
+		state.Reason = "another one"
+		w.set(id, state, *w.snapshots[id])
+	}
+	registry, err := w.store.Registry(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if row, err := w.api.Inventory.row(t.Context(), registry, idB); err != nil || row.wire.Reason != "another one" {
+			t.Fatal(row, err)
+		}
+	}
+	if w.asked != 1 {
+		t.Errorf("for the row of one device %d states were asked for", w.asked)
+	}
+	for _, row := range w.inventory("").Devices {
+		if row.Reason != "another one" {
+			t.Errorf("then the row of %s is an old one", row.Label)
+		}
+	}
+	if w.asked != 3 {
+		t.Errorf("for one change of three devices %d states were asked for", w.asked)
+	}
+}
+
 func TestADeviceThatIsHeardOfAllTheTimeChangesNoRow(t *testing.T) {
 	w := threeDevices(t)
 	etag, _ := w.etag("", "")

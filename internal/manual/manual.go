@@ -58,7 +58,8 @@ func New(files fs.FS, document func() []byte) *Manual {
 }
 
 func read(files fs.FS, document []byte) (*book, error) {
-	b := &book{pages: map[string]*page{}, files: map[string][]byte{"style.css": style, "icon.svg": icon}, document: document}
+	own := map[string][]byte{"style.css": style, "icon.svg": icon}
+	b := &book{pages: map[string]*page{}, files: own, document: document}
 	var order []*page
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

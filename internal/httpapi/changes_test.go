@@ -34,6 +34,8 @@ func TestChangesAreWhatTheirPlanWas(t *testing.T) {
 	}
 	w.want(http.StatusPreconditionFailed, call{method: http.MethodPost, path: Prefix + "/changes",
 		body: `{"generation":1,"templates":{"deleted":[1]}}`})
+	w.want(http.StatusPreconditionFailed, call{method: http.MethodPost, path: Prefix + "/changes", // of an empty server
+		body: `{"generation":0,"templates":{"deleted":[1]}}`})
 	registry, err := w.store.Registry(t.Context())
 	if err != nil {
 		t.Fatal(err)

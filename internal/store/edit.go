@@ -10,24 +10,24 @@ import (
 )
 
 // ApplyEdit makes all changes of an edit in one generation, or none of them. based is the generation that the edit was
-// planned on: when templates or tags were changed since, the answer is precondition. 0 is any. It gives the generation
-// in force then, which is the one before where the edit changes nothing, and the new templates.
+// planned on: when templates or tags were changed since, the answer is precondition. It gives the generation in force
+// then, which is the one before where the edit changes nothing, and the new templates.
 func (s *Store) ApplyEdit(ctx context.Context, edit fleet.Edit, based int64) (fleet.Applied, error) {
 	if err := edit.Check(); err != nil {
 		return fleet.Applied{}, err
 	}
 	edit = edit.SavedBy(fleet.ActorOf(ctx), fleet.RoleOf(ctx))
 	return write(ctx, s, "apply changes", func(t *tx) (fleet.Applied, error) {
-		return t.applyEdit(edit, func(now int64) bool { return based == 0 || based == now })
+		return t.applyEdit(edit, based)
 	})
 }
 
-// applyEdit makes the changes where the generation is one that they may be made in.
-func (t *tx) applyEdit(edit fleet.Edit, expected func(generation int64) bool) (done fleet.Applied, err error) {
+// applyEdit makes the changes where the generation is the one that they were planned on.
+func (t *tx) applyEdit(edit fleet.Edit, based int64) (done fleet.Applied, err error) {
 	if err := t.row(`SELECT COALESCE(MAX(number), 0) FROM generations`).Scan(&done.Generation); err != nil {
 		return done, err
 	}
-	if !expected(done.Generation) {
+	if done.Generation != based {
 		return done, &fleet.Error{Code: fleet.CodePrecondition,
 			Message: fmt.Sprintf("templates or tags were changed since the plan was made: it is generation %d now",
 				done.Generation),

@@ -63,12 +63,13 @@ func TestAnEditThatFailsInTheMiddleChangesNothing(t *testing.T) {
 			based int64
 			want  fleet.Code
 		}{
-			"no such template": {fleet.Edit{New: made, Deleted: []int64{99}}, 0, fleet.CodeNotFound},
-			"no such device": {fleet.Edit{New: made, Tag: []fleet.Tagging{{Tag: "x", Device: deviceN(9).ID}}}, 0,
-				fleet.CodeNotFound},
-			"changed meanwhile": {fleet.Edit{New: made}, before.Generation - 1, fleet.CodePrecondition},
-			"named twice": {fleet.Edit{New: made, Changed: []fleet.Template{kept}, Deleted: []int64{kept.ID}}, 0,
-				fleet.CodeInvalid},
+			"no such template": {fleet.Edit{New: made, Deleted: []int64{99}}, before.Generation, fleet.CodeNotFound},
+			"no such device": {fleet.Edit{New: made, Tag: []fleet.Tagging{{Tag: "x", Device: deviceN(9).ID}}},
+				before.Generation, fleet.CodeNotFound},
+			"an empty server then": {fleet.Edit{New: made}, 0, fleet.CodePrecondition},
+			"changed meanwhile":    {fleet.Edit{New: made}, before.Generation - 1, fleet.CodePrecondition},
+			"named twice": {fleet.Edit{New: made, Changed: []fleet.Template{kept}, Deleted: []int64{kept.ID}},
+				before.Generation, fleet.CodeInvalid},
 		} {
 			t.Run(name, func(t *testing.T) {
 				_, err := s.ApplyEdit(t.Context(), test.edit, test.based)
@@ -79,7 +80,7 @@ func TestAnEditThatFailsInTheMiddleChangesNothing(t *testing.T) {
 			})
 		}
 		nothing := fleet.Edit{Changed: []fleet.Template{kept}, Untag: []fleet.Tagging{{Tag: "absent", Template: kept.ID}}}
-		if done := must(s.ApplyEdit(t.Context(), nothing, 0))(t); done.Generation != before.Generation {
+		if done := must(s.ApplyEdit(t.Context(), nothing, before.Generation))(t); done.Generation != before.Generation {
 			t.Errorf("got generation %d for no difference", done.Generation)
 		}
 	})

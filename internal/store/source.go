@@ -159,7 +159,7 @@ func (s *Store) ApplyAdjustment(ctx context.Context, a fleet.Adjustment, based i
 	}
 	return write(ctx, s, "apply files", func(t *tx) (fleet.Applied, error) {
 		t.from = a.Source
-		done, err := t.applyEdit(a.Edit, func(now int64) bool { return now == based })
+		done, err := t.applyEdit(a.Edit, based)
 		if err != nil {
 			return done, err
 		}

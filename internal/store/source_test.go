@@ -72,16 +72,16 @@ func TestAReadOnlySourceIsChangedByItsFilesAlone(t *testing.T) {
 		made := applied(t, s, d).New[0]
 		changed := made
 		changed.Text = "false"
-		edit := fleet.Edit{Changed: []fleet.Template{changed}}
+		edit, now := fleet.Edit{Changed: []fleet.Template{changed}}, must(s.Registry(t.Context()))(t).Generation
 		for name, change := range map[string]func() error{
 			"put":    func() error { _, err := s.PutTemplate(t.Context(), changed, nil); return err },
 			"delete": func() error { return s.DeleteTemplate(t.Context(), made.ID, nil) },
 			"untag":  func() error { _, err := s.UntagTemplate(t.Context(), made.ID, "t", nil); return err },
 			"tag":    func() error { _, err := s.TagTemplate(t.Context(), made.ID, "v", nil); return err },
 			"no tag": func() error { _, err := s.DeleteTag(t.Context(), "t", nil); return err },
-			"edit":   func() error { _, err := s.ApplyEdit(t.Context(), edit, 0); return err },
+			"edit":   func() error { _, err := s.ApplyEdit(t.Context(), edit, now); return err },
 			"drop": func() error {
-				_, err := s.ApplyEdit(t.Context(), fleet.Edit{Deleted: []int64{made.ID}}, 0)
+				_, err := s.ApplyEdit(t.Context(), fleet.Edit{Deleted: []int64{made.ID}}, now)
 				return err
 			},
 		} {

@@ -80,7 +80,7 @@ $(PROVIDER)/node_modules/.package-lock.json: $(PROVIDER)/package-lock.json
 	@touch $@
 
 need-test: $(PROVIDER)/node_modules/.package-lock.json
-	@tools/need gcc=gcc syncthing=syncthing stdiscosrv=syncthing-discosrv sqlite3=sqlite3 ip=iproute2 '/usr/lib/postgresql/*/bin/initdb=postgresql' chromium=chromium /usr/sbin/haproxy=haproxy /usr/sbin/nginx=nginx /usr/lib/nginx/modules/ngx_stream_module.so=libnginx-mod-stream
+	@tools/need gcc=gcc git=git syncthing=syncthing stdiscosrv=syncthing-discosrv sqlite3=sqlite3 ip=iproute2 '/usr/lib/postgresql/*/bin/initdb=postgresql' chromium=chromium /usr/sbin/haproxy=haproxy /usr/sbin/nginx=nginx /usr/lib/nginx/modules/ngx_stream_module.so=libnginx-mod-stream
 
 # A commit runs the same 1,000 sequences of the model each time: with others it would be refused for what is wrong
 # elsewhere. A soak runs others each time.

@@ -15,6 +15,7 @@ import (
 	"muster/internal/cli"
 	"muster/internal/fleet"
 	"muster/internal/stsim"
+	"muster/test/daemon"
 	"muster/test/server"
 )
 
@@ -43,6 +44,22 @@ func TestScriptsOfRollouts(t *testing.T) {
 	runScripts(t, "testdata/rollout", server.Options{ApprovalThreshold: "1", Soak: time.Millisecond})
 }
 
+// A repository changes real daemons. What is for both of them waits for approval.
+func TestScriptsOfGit(t *testing.T) {
+	t.Parallel()
+	muster := server.Start(t, server.Options{Mode: fleet.ModeOn, ApprovalThreshold: "1", Soak: time.Millisecond})
+	for _, label := range labels {
+		d := daemon.Start(t, daemon.Options{})
+		port := int64(d.Port)
+		if _, _, err := muster.Client.PutDevice(t.Context(), string(d.ID),
+			api.PutDevice{APIKey: &d.APIKey, APIAddress: &d.Address, APIPort: &port, Label: &label}); err != nil {
+			t.Fatal(err)
+		}
+		muster.WaitConnection(d.ID, fleet.Online)
+	}
+	runWith(t, "testdata/git", muster, nil)
+}
+
 // runScripts runs the scripts of a folder against a server with the daemons.
 func runScripts(t *testing.T, dir string, o server.Options) {
 	t.Parallel()
@@ -67,6 +84,11 @@ func runScripts(t *testing.T, dir string, o server.Options) {
 		ids[label] = string(d.ID())
 		muster.WaitConnection(d.ID(), fleet.Online)
 	}
+	runWith(t, dir, muster, ids)
+}
+
+// runWith runs the scripts of a folder against a server. The ID of each device is in a variable with its label.
+func runWith(t *testing.T, dir string, muster *server.Server, ids map[string]string) {
 	testscript.Run(t, testscript.Params{Dir: dir, UpdateScripts: *update, Setup: func(env *testscript.Env) error {
 		env.Setenv("MUSTER_SERVER", muster.URL)
 		env.Setenv("MUSTER_TOKEN", muster.Token)

@@ -1,5 +1,5 @@
 import { Modal, TextInput } from "@mantine/core";
-import { IconDeviceLaptop, IconFolder, IconSearch, IconTemplate, type Icon } from "@tabler/icons-react";
+import { IconDeviceLaptop, IconFolder, IconSearch, IconTag, IconTemplate, type Icon } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useId, useState, type KeyboardEvent } from "react";
 import { inventory } from "./api/inventory";
@@ -17,7 +17,7 @@ interface Found {
 
 const most = 12;
 
-/** Palette goes to any page, device, template or folder by name. */
+/** Palette goes to any page, device, template, tag or folder by name. */
 export function Palette({
   opened,
   onClose,
@@ -34,6 +34,8 @@ export function Palette({
   const templates = useQuery({ ...queries.templates(), enabled: opened });
   const folders = useQuery({ ...queries.folders(), enabled: opened });
 
+  const tags = useQuery({ ...queries.tags(), enabled: opened });
+
   const all: Found[] = [
     ...places.map((place) => ({ href: place.href, name: place.name, detail: "Page", icon: place.icon })),
     ...(devices.data?.devices ?? []).map((one) => ({
@@ -47,6 +49,12 @@ export function Palette({
       name: one.label || `Template ${one.id}`,
       detail: one.key,
       icon: IconTemplate,
+    })),
+    ...(tags.data ?? []).map((tag) => ({
+      href: `/tags/${encodeURIComponent(tag)}`,
+      name: tag,
+      detail: "Tag",
+      icon: IconTag,
     })),
     ...(folders.data ?? []).map((one) => ({
       href: `/folders/${encodeURIComponent(one.folder)}`,
@@ -92,7 +100,7 @@ export function Palette({
       <TextInput
         data-autofocus
         size="sm"
-        placeholder="Go to a page, device, template or folder"
+        placeholder="Go to a page, device, template, tag or folder"
         aria-label="Search"
         role="combobox"
         aria-expanded

@@ -153,17 +153,90 @@ test("a device that goes offline and comes back is shown so without a reload", a
 });
 
 test("what a person changed at the daemon is in its history, and is taken back there", async () => {
-  const revisions = () => muster.call<unknown[]>("GET", `/devices/${daemon.id}/revisions`);
-  const before = (await revisions()).length;
+  const revisions = () => muster.call<{ number: number }[]>("GET", `/devices/${daemon.id}/revisions`);
+  const theme = async () => (await daemon.call<{ theme: string }>("GET", "/config/gui")).theme;
+  const good = Math.max(...(await revisions()).map((one) => one.number));
+  const usual = await theme();
   await daemon.call("PATCH", "/config/options", { maxSendKbps: 777 });
-  await until("the change is a revision", async () => (await revisions()).length > before);
+  await daemon.call("PATCH", "/config/gui", { theme: "black" });
+  await until("both changes are in the history", async () => {
+    const newest = Math.max(...(await revisions()).map((one) => one.number));
+    const path = `/devices/${daemon.id}/revisions/${good}/diff/${newest}`;
+    return newest > good && (await muster.call<{ changes: unknown[] }>("GET", path)).changes.length >= 2;
+  });
   const page = await open("anna", `devices/${daemon.id}/history`);
-  await page.getByText("options.maxSendKbps").waitFor();
-  await page.getByRole("button", { name: /^Restore revision/ }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Restore", exact: true }).click();
-  await page.getByText(/^Revision \d+ is restored/).waitFor();
+  const dialog = page.getByRole("dialog", { name: `Restore revision ${good}?` });
+  await page.getByRole("button", { name: `Restore revision ${good}`, exact: true }).click();
+  await dialog.getByRole("radio", { name: "options" }).check();
+  await dialog.getByRole("button", { name: "Restore", exact: true }).click();
+  await dialog.waitFor({ state: "hidden" });
   expect((await daemon.options()).maxSendKbps).toBe(0);
+  expect(await theme()).toBe("black"); // of another section
   await page.getByText(/^Restored ·/).first().waitFor();
+  await page.getByRole("button", { name: `Restore revision ${good}`, exact: true }).click();
+  await dialog.getByRole("button", { name: "Restore", exact: true }).click();
+  await dialog.waitFor({ state: "hidden" });
+  expect(await theme()).toBe(usual);
+  await page.context().close();
+});
+
+test("a daemon is paused, resumed and started again from its page", async () => {
+  const { devices } = await muster.call<{ devices: { deviceID: string; label: string }[] }>("GET", "/inventory");
+  const peer = devices.find((one) => one.label === "fjord-edge-000")?.deviceID ?? "";
+  await daemon.call("POST", "/config/devices", { deviceID: peer, name: "peer" }); // to be paused
+  await daemon.call("POST", "/config/folders", {
+    ...{ id: "one-sided", label: "One-sided", path: `${daemon.home}/one-sided`, devices: [{ deviceID: peer }] },
+  }); // to be scanned
+  const paused = async () => (await daemon.call<{ paused: boolean }>("GET", `/config/devices/${peer}`)).paused;
+  const page = await open("anna", `devices/${daemon.id}`);
+  const panel = page.getByRole("region", { name: "The daemon", exact: true });
+  const dialog = page.getByRole("dialog");
+  await panel.getByRole("button", { name: "Rescan" }).click();
+  await panel.getByRole("listitem").filter({ hasText: "Rescan" }).getByText("Done").waitFor();
+  for (const [verb, isPaused] of [["Pause connections", true], ["Resume connections", false]] as const) {
+    await panel.getByRole("button", { name: verb }).click();
+    if (isPaused) await dialog.getByRole("button", { name: verb }).click();
+    await panel.getByRole("listitem").filter({ hasText: verb }).getByText("Done").waitFor();
+    expect(await paused()).toBe(isPaused);
+  }
+  await panel.getByRole("button", { name: "Restart" }).click();
+  await dialog.getByText("The daemon ends its connections").waitFor();
+  await dialog.getByRole("button", { name: "Restart" }).click();
+  await daemon.ended(); // this one has no monitor that would start it again
+  await daemon.launch();
+  await panel.getByRole("listitem").filter({ hasText: "Restart" }).getByText("Done").waitFor({ timeout: 90_000 });
+  await page.context().close();
+});
+
+test("shares that only one side has are found for all folders at once", async () => {
+  await until("the folder is known", async () =>
+    (await muster.call<{ folder: string }[]>("GET", "/folders")).some((one) => one.folder === "one-sided"),
+  );
+  const page = await open("anna", "folders");
+  await page.getByRole("button", { name: "Shares with one side only" }).click();
+  const panel = page.getByRole("region", { name: "Shares that only one side has" });
+  await panel.getByRole("link", { name: "One-sided" }).waitFor();
+  await panel.getByRole("link", { name: "fjord-edge-000" }).waitFor();
+  expect(await panel.getByRole("listitem").count()).toBe(1);
+  await page.context().close();
+  await daemon.call("DELETE", "/config/folders/one-sided");
+});
+
+test("what a tag brings and takes away shows before it is stored", async () => {
+  const own = (await daemon.options()).maxSendKbps;
+  const page = await open("anna", "tags/site:lima");
+  const panel = page.getByRole("region", { name: "What carries it" });
+  for (const [field, rate] of [["Add devices", 2000], ["Take devices off", own]] as const) {
+    const before = (await daemon.options()).maxSendKbps;
+    await panel.getByRole("combobox", { name: field }).fill("real-laptop");
+    await page.getByRole("option", { name: "real-laptop" }).click();
+    await page.keyboard.press("Escape");
+    await panel.getByText("options.maxSendKbps").waitFor();
+    expect((await daemon.options()).maxSendKbps).toBe(before);
+    await panel.getByRole("button", { name: "Store for 1 device" }).click();
+    await until(`the daemon has ${String(rate)}`, async () => (await daemon.options()).maxSendKbps === rate);
+    await panel.getByText("As it is").waitFor();
+  }
   await page.context().close();
 });
 
@@ -243,6 +316,48 @@ test("a viewer sees everything and is refused politely", async () => {
   const { mode } = await muster.call<{ mode: string }>("GET", "/configurator");
   expect(mode).toBe("on");
   await page.context().close();
+});
+
+test("the order of templates changes by drag and by keyboard, and is stored after its plan", async () => {
+  const order = async () => {
+    const all = await muster.call<{ id: number; label: string; priority: number }[]>("GET", "/templates");
+    return all.sort((a, b) => a.priority - b.priority || a.id - b.id).map((one) => one.label);
+  };
+  const before = await order();
+  const [first = "", second = ""] = before;
+  const page = await open("anna", "templates/order");
+  const list = page.getByRole("list", { name: "Templates in the order in which they apply" });
+  const rows = list.getByRole("listitem");
+  await rows.filter({ hasText: first }).dragTo(rows.filter({ hasText: second }));
+  await rows.nth(1).getByRole("link", { name: first }).waitFor();
+  expect(await order()).toEqual(before); // only shown
+  await page.getByRole("button", { name: "Discard" }).click();
+  await rows.nth(0).getByRole("link", { name: first }).waitFor();
+  await page.getByRole("button", { name: `Move ${first} down` }).focus();
+  await page.keyboard.press("Enter");
+  await rows.nth(1).getByRole("link", { name: first }).waitFor();
+  await page.getByRole("button", { name: /^Store/ }).and(page.locator(":not([aria-disabled])")).click();
+  await until("the order is stored", async () => (await order())[1] === first);
+  await page.context().close();
+});
+
+test("a device that knocks at a daemon is let in from the first page", async () => {
+  const stranger = await Daemon.start();
+  try {
+    const [address] = (await daemon.options()).listenAddresses as string[];
+    await stranger.call("POST", "/config/devices", { deviceID: daemon.id, addresses: [address] });
+    const page = await open("anna");
+    const group = page.getByRole("region", { name: "A device asks to be let in" });
+    await group.getByRole("button", { name: "Let in" }).click({ timeout: 90_000 });
+    await page.getByRole("dialog").getByRole("button", { name: "Let in" }).click();
+    await until("the daemon has the device", async () =>
+      (await daemon.call<{ deviceID: string }[]>("GET", "/config/devices")).some((one) => one.deviceID === stranger.id),
+    );
+    await group.waitFor({ state: "detached" });
+    await page.context().close();
+  } finally {
+    await stranger.remove();
+  }
 });
 
 test("a session that ends asks for the log-in in place, and what was sent goes out then", async () => {

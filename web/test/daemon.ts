@@ -74,11 +74,16 @@ export class Daemon {
   }
 
   async stop(): Promise<void> {
+    this.process?.kill("SIGTERM");
+    await this.ended();
+  }
+
+  /** ended waits until the process is gone. */
+  ended(): Promise<void> {
     const process = this.process;
-    await new Promise<void>((resolve) => {
+    return new Promise<void>((resolve) => {
       if (!process || process.exitCode !== null || process.signalCode !== null) return resolve();
       process.once("exit", () => resolve());
-      process.kill("SIGTERM");
     });
   }
 

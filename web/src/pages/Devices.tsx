@@ -219,16 +219,14 @@ function Values({ menu, data }: { menu: FilterMenu; data: InventoryDevice[] }) {
     <>
       {values.length === 0 && <Menu.Label>No device has one</Menu.Label>}
       {values.slice(0, 100).map(([value, n]) => (
-        <Menu.Item
+        <Menu.CheckboxItem
           key={value}
-          role="menuitemcheckbox"
-          aria-checked={menu.has.includes(value)}
-          fw={menu.has.includes(value) ? 650 : undefined}
+          checked={menu.has.includes(value)}
           rightSection={<Faint>{count(n)}</Faint>}
-          onClick={() => menu.pick(value)}
+          onChange={() => menu.pick(value)}
         >
           {(menu.word?.(value) ?? value).slice(0, 60)}
-        </Menu.Item>
+        </Menu.CheckboxItem>
       ))}
     </>
   );
@@ -321,6 +319,15 @@ function Toolbar({
       >
         <span>Waits for a person</span>
       </button>
+      <button
+        type="button"
+        className="u-chip"
+        aria-pressed={filter.outOfSync}
+        title="In the configuration, or in a folder"
+        onClick={() => change({ outOfSync: !filter.outOfSync })}
+      >
+        <span>Out of sync</span>
+      </button>
       {chosen.map((one) => (
         <span key={one.text} className="u-chip">
           <span>{one.text}</span>
@@ -337,15 +344,13 @@ function Toolbar({
         </Menu.Target>
         <Menu.Dropdown>
           {columns.slice(1).map((column) => (
-            <Menu.Item
+            <Menu.CheckboxItem
               key={column.id}
-              role="menuitemcheckbox"
-              aria-checked={shown.includes(column.id)}
-              fw={shown.includes(column.id) ? 650 : undefined}
-              onClick={() => setShown(toggled(shown, column.id))}
+              checked={shown.includes(column.id)}
+              onChange={() => setShown(toggled(shown, column.id))}
             >
               {column.title}
-            </Menu.Item>
+            </Menu.CheckboxItem>
           ))}
         </Menu.Dropdown>
       </Menu>

@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import { IconFolder } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -9,12 +10,14 @@ import { Loads, Nothing, Page } from "../ui/page";
 import { matches } from "../ui/search";
 import { SearchField } from "../ui/field";
 import { Bar, Faint, Muted, Stacked, Strong, To } from "../ui/text";
+import { OneSidedFolders } from "./Sharing";
 
 const most = 500; // folders that are shown at once
 
 /** Folders are all folders of the fleet, and how far their devices are. */
 export default function Folders() {
   const [search, setSearch] = useState("");
+  const [comparing, setComparing] = useState(false);
   const folders = useQuery(queries.folderOverviews());
   const found = (folders.data ?? []).filter((one) => matches(search, [one.folder, one.label]));
   const rows = found.slice(0, most);
@@ -22,10 +25,18 @@ export default function Folders() {
     <Page
       title="Folders"
       updatedAt={folders.dataUpdatedAt}
-      actions={<To href="/folder-matrix">By device</To>}
+      actions={
+        <>
+          <To href="/folder-matrix">By device</To>
+          <Button variant="default" aria-pressed={comparing} onClick={() => setComparing(!comparing)}>
+            Shares with one side only
+          </Button>
+        </>
+      }
       sub={folders.data && <span>{plural(folders.data.length, "folder")}</span>}
     >
       <SearchField label="Search folders" value={search} onChange={setSearch} />
+      {comparing && folders.data && <OneSidedFolders folders={found} />}
       <Loads query={folders}>
         {(all) =>
           all.length === 0 ? (

@@ -23,9 +23,18 @@ export default function Rollouts() {
         {(data) =>
           data.length === 0 ? (
             <Panel>
-              <Nothing icon={IconRocket} title="No rollout yet">
+              <Nothing
+                icon={IconRocket}
+                title="No rollout yet"
+                actions={
+                  <>
+                    <To href="/templates">Templates</To>
+                    <To href="/audit">Audit</To>
+                  </>
+                }
+              >
                 A change that affects more than ten devices goes out wave by wave, and stops by itself where a device does
-                not come back.
+                not come back. A smaller one goes out at once: the history of its template takes it back.
               </Nothing>
             </Panel>
           ) : (

@@ -1,9 +1,9 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../api/client";
 import { queries } from "../api/queries";
 import { plural, shortID } from "../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../ui/layout";
-import { Loads, Note, Nothing } from "../ui/page";
+import { Loads, Note, Nothing, Wrong } from "../ui/page";
 import { Chip, Faint, Muted, Stacked, Strong, Text, To } from "../ui/text";
 import { folderTypes } from "./device/folders";
 import { encryptedOn, folderKey, oneSided } from "./sharing";
@@ -46,19 +46,61 @@ function OneSided({ all }: { all: Share[] }) {
           {plural(found.length, "share that only one side has", "shares that only one side has")}: nothing is exchanged by{" "}
           {found.length === 1 ? "it" : "them"}
         </Strong>
-        <Rows dense>
-          {found.slice(0, 50).map(({ from, to }) => (
-            <li key={`${from.deviceID} ${to.deviceID}`}>
-              <To href={`/devices/${from.deviceID}`}>{nameOf(from)}</To>
-              <Text>shares it with</Text>
-              <To href={`/devices/${to.deviceID}`}>{nameOf(to)}</To>
-              <Text>which does not share it back</Text>
-            </li>
-          ))}
-        </Rows>
-        {found.length > 50 && <Faint>and {found.length - 50} more</Faint>}
+        <OneSidedRows found={found} />
       </Stack>
     </Note>
+  );
+}
+
+function OneSidedRows({ found }: { found: ReturnType<typeof oneSided> }) {
+  return (
+    <>
+      <Rows dense>
+        {found.slice(0, 50).map(({ from, to }) => (
+          <li key={`${from.deviceID} ${to.deviceID}`}>
+            <To href={`/devices/${from.deviceID}`}>{nameOf(from)}</To>
+            <Text>shares it with</Text>
+            <To href={`/devices/${to.deviceID}`}>{nameOf(to)}</To>
+            <Text>which does not share it back</Text>
+          </li>
+        ))}
+      </Rows>
+      {found.length > 50 && <Faint>and {found.length - 50} more</Faint>}
+    </>
+  );
+}
+
+const mostCompared = 200; // folders: each is a request
+
+/** OneSidedFolders are the shares of all folders that only one side has. */
+export function OneSidedFolders({ folders }: { folders: { folder: string; label: string }[] }) {
+  const compared = folders.slice(0, mostCompared);
+  const answers = useQueries({ queries: compared.map(({ folder }) => queries.folderShares(folder)) });
+  const failure = answers.find((one) => one.error)?.error;
+  const read = answers.filter((one) => one.data).length;
+  const found = compared.flatMap((folder, i) => {
+    const shares = oneSided(answers[i]?.data ?? []);
+    return shares.length > 0 ? [{ ...folder, shares }] : [];
+  });
+  return (
+    <Panel title="Shares that only one side has">
+      <Stack>
+        {failure && <Wrong error={failure} />}
+        {read < compared.length && !failure && <Muted>{`${read} of ${plural(compared.length, "folder")} compared`}</Muted>}
+        {read === compared.length && found.length === 0 && (
+          <Nothing title="Both sides agree">Every share between managed devices is on both of them.</Nothing>
+        )}
+        {found.map(({ folder, label, shares }) => (
+          <Stack key={folder} tight>
+            <To href={`/folders/${encodeURIComponent(folder)}`}>{label.slice(0, 200) || folder.slice(0, 200)}</To>
+            <OneSidedRows found={shares} />
+          </Stack>
+        ))}
+        {folders.length > compared.length && (
+          <Note>{`Only the first ${mostCompared} of ${folders.length} folders are compared. Search for others.`}</Note>
+        )}
+      </Stack>
+    </Panel>
   );
 }
 

@@ -1,5 +1,6 @@
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import type { Schemas } from "../api/client";
 import { useLabels, useTemplateNames } from "../api/labels";
 import { queries } from "../api/queries";
 import { useMay } from "../session/me";
@@ -8,7 +9,7 @@ import { Grow, Panel, Rows, Split, Stack } from "../ui/layout";
 import { useNow } from "../ui/now";
 import { Loads, Nothing, Page } from "../ui/page";
 import { Ago, Faint, Muted, Strong, Text, To } from "../ui/text";
-import { subjectOf } from "./audit";
+import { placeOf, subjectOf } from "./audit";
 import { FirstSteps } from "./FirstSteps";
 import { Group } from "./Group";
 import { Numbers } from "./Numbers";
@@ -60,6 +61,12 @@ export function Waiting() {
   );
 }
 
+/** About leads to what an entry of the audit is about. */
+function About({ entry, name, isDevice }: { entry: Schemas["AuditEntry"]; name: string; isDevice: boolean }) {
+  const place = placeOf(entry, isDevice);
+  return place ? <To href={place}>{name}</To> : <Muted>{name}</Muted>;
+}
+
 const hour = 3_600_000;
 
 /** Recent is what changed in the last hour, and who did it. */
@@ -84,7 +91,7 @@ function Recent() {
                   <Grow>
                     <Text>
                       <Strong>{entry.who}</Strong> {entry.what.replace(".", " ")}{" "}
-                      <Muted>{brief(subjectOf(entry, labels, names), 60)}</Muted>
+                      <About entry={entry} name={brief(subjectOf(entry, labels, names), 60)} isDevice={labels.has(entry.subject)} />
                     </Text>
                   </Grow>
                   <Faint>

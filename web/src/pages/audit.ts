@@ -8,6 +8,17 @@ export function templateOf({ what, subject }: Entry): number {
   return /^template\.(create|replace|restore|undo)/.test(what) && /^\d+$/.test(subject) ? Number(subject) : 0;
 }
 
+/** placeOf is the page of what an entry is about; blank where there is none, or none any more. */
+export function placeOf({ what, subject }: Pick<Entry, "what" | "subject">, isDevice: boolean): string {
+  if (isDevice) return `/devices/${subject}`;
+  if (subject === "" || /\.(delete|remove)/.test(what)) return "";
+  if (/^\d+$/.test(subject)) {
+    if (what.startsWith("template.")) return `/templates/${subject}`;
+    if (what.startsWith("rollout.")) return `/rollouts/${subject}`;
+  }
+  return what.startsWith("tag.") ? `/tags/${encodeURIComponent(subject)}` : "";
+}
+
 /**
  * versionsAt are the version of a template that an entry made and the one before it: both have the time of the same
  * write. Versions come newest first.

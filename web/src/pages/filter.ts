@@ -9,6 +9,7 @@ export interface Filter {
   versions: string[];
   systems: string[];
   waiting: boolean;
+  outOfSync: boolean; // in its configuration or in a folder
   sort: string;
   descending: boolean;
 }
@@ -22,6 +23,7 @@ export function readFilter(params: URLSearchParams): Filter {
     versions: params.getAll("version"),
     systems: params.getAll("os"),
     waiting: params.get("waiting") === "any",
+    outOfSync: params.get("sync") === "out",
     sort: sort.replace(/^-/, ""),
     descending: sort.startsWith("-"),
   };
@@ -36,6 +38,7 @@ export function writeFilter(filter: Filter): URLSearchParams {
   for (const version of filter.versions) params.append("version", version);
   for (const system of filter.systems) params.append("os", system);
   if (filter.waiting) params.set("waiting", "any");
+  if (filter.outOfSync) params.set("sync", "out");
   const sort = (filter.descending ? "-" : "") + filter.sort;
   if (sort !== "label") params.set("sort", sort);
   return params;
@@ -57,6 +60,11 @@ function textOf(row: InventoryDevice): string {
   return text;
 }
 
+/** isOutOfSync tells of a device that has not what its templates ask for, or lacks files of a folder. */
+function isOutOfSync({ configuration, folders }: InventoryDevice): boolean {
+  return configuration !== "inSync" || folders.outOfSync > 0 || folders.inError > 0;
+}
+
 /** picker tells which rows a filter picks. */
 export function picker(filter: Filter): (row: InventoryDevice) => boolean {
   const words = wordsOf(filter.q);
@@ -68,6 +76,7 @@ export function picker(filter: Filter): (row: InventoryDevice) => boolean {
     (filter.versions.length === 0 || filter.versions.includes(row.version)) &&
     (filter.systems.length === 0 || filter.systems.includes(row.os)) &&
     (!filter.waiting || row.waits.length > 0) &&
+    (!filter.outOfSync || isOutOfSync(row)) &&
     hasAll(words, textOf(row));
 }
 

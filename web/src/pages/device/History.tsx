@@ -12,7 +12,6 @@ import { Loads, Nothing } from "../../ui/page";
 import type { Tone } from "../../ui/state";
 import { Ago, Chip, Faint, Text } from "../../ui/text";
 import { Restore } from "./Restore";
-import { sectionsOf } from "./sections";
 
 type Revision = Schemas["Revision"];
 
@@ -51,6 +50,7 @@ export default function History({ id }: { id: string }) {
 }
 
 function Compare({ id, revisions, newest }: { id: string; revisions: Revision[]; newest: Revision }) {
+  const labels = useLabels();
   const [from, setFrom] = useState(revisions[1]?.number ?? newest.number);
   const [to, setTo] = useState(newest.number);
   const show = (number: number) => {
@@ -68,7 +68,7 @@ function Compare({ id, revisions, newest }: { id: string; revisions: Revision[];
           {revisions.map((revision) => (
             <li key={revision.number}>
               <Stack tight>
-                <Row>
+                <Row spread>
                   <button
                     type="button"
                     className="u-link"
@@ -77,7 +77,11 @@ function Compare({ id, revisions, newest }: { id: string; revisions: Revision[];
                   >
                     Revision {revision.number}
                   </button>
-                  {revision.number === newest.number && <Chip>now</Chip>}
+                  {revision.number === newest.number ? (
+                    <Chip>now</Chip>
+                  ) : (
+                    <Restore id={id} revision={revision} newest={newest.number} labels={labels} />
+                  )}
                 </Row>
                 <Faint>
                   {causeOf(revision)} · <Ago at={revision.seenAt} />
@@ -144,9 +148,7 @@ function Difference({
 }) {
   const labels = useLabels();
   const diff = useQuery({ ...queries.revisionDiff(id, from, to), enabled: from !== to });
-  const options = revisions.map((one) => ({ value: String(one.number), label: `Revision ${one.number}` }));
-  const newest = revisions[0]?.number ?? to;
-  const toNewest = useQuery({ ...queries.revisionDiff(id, from, newest), enabled: from !== newest });
+  const options = revisions.map((one) => ({ value: String(one.number), label: `Revision ${one.number}, ${exactly(new Date(one.seenAt))}` }));
   return (
     <Panel
       flush
@@ -154,7 +156,7 @@ function Difference({
         <Row>
           <Select
             aria-label="From"
-            w={150}
+            w={280}
             data={options}
             value={String(from)}
             onChange={(value) => setFrom(Number(value))}
@@ -163,24 +165,13 @@ function Difference({
           <Text>to</Text>
           <Select
             aria-label="To"
-            w={150}
+            w={280}
             data={options}
             value={String(to)}
             onChange={(value) => setTo(Number(value))}
             allowDeselect={false}
           />
         </Row>
-      }
-      actions={
-        from !== newest && (
-          <Restore
-            key={from}
-            id={id}
-            number={from}
-            sections={sectionsOf((toNewest.data?.changes ?? []).map((change) => change.key))}
-            labels={labels}
-          />
-        )
       }
     >
       {from === to ? (

@@ -186,7 +186,7 @@ function About({ id, row }: { id: string; row: InventoryDevice | undefined }) {
           {row?.address || <Muted>none known</Muted>} {row?.foundBy && <Chip>{row.foundBy}</Chip>}
         </Fact>
         <Fact name="Last seen">
-          <Ago at={row?.lastSeen} />
+          {row?.connection === "online" ? "now" : <Ago at={row?.lastSeen} />}
         </Fact>
         <Fact name="Syncthing">{row?.version || <Muted>not known</Muted>}</Fact>
         <Fact name="System">{[row?.os, row?.arch].filter(Boolean).join(" ") || <Muted>not known</Muted>}</Fact>

@@ -1,7 +1,8 @@
-import { Button, Checkbox, Modal, Select } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Button, Checkbox, Modal, Radio } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask, type Schemas } from "../../api/client";
+import { queries } from "../../api/queries";
 import { useMe } from "../../session/me";
 import { includes, refusal } from "../../session/roles";
 import { done, warn } from "../../ui/act";
@@ -9,25 +10,29 @@ import { Change } from "../../ui/change";
 import { withLabels } from "../../ui/difference";
 import { plural, sentence } from "../../ui/format";
 import { Row, Rows, Stack } from "../../ui/layout";
-import { Note, Wrong } from "../../ui/page";
-import { Faint, Strong, Text } from "../../ui/text";
+import { Loads, Note, Wrong } from "../../ui/page";
+import { Ago, Faint, Strong, Text } from "../../ui/text";
+import { sectionsOf } from "./sections";
 
 type Restored = Schemas["Restored"];
+type Revision = Schemas["Revision"];
 
 const everything = "";
+const mostLeft = 20; // changes that are left out, shown
 
 /** Restore brings the device, or a section of its configuration, back to a revision. What is held asks for consent. */
 export function Restore({
   id,
-  number,
-  sections,
+  revision,
+  newest,
   labels,
 }: {
   id: string;
-  number: number;
-  sections: string[];
+  revision: Revision;
+  newest: number;
   labels: ReadonlyMap<string, string>;
 }) {
+  const { number } = revision;
   const me = useMe();
   const may = includes(me.role, "operator");
   const [opened, setOpened] = useState(false);
@@ -35,14 +40,16 @@ export function Restore({
     <>
       <Button
         variant="default"
+        size="compact-xs"
         disabled={!may}
         title={may ? undefined : refusal(me.role, "operator")}
+        aria-label={`Restore revision ${number}`}
         onClick={() => setOpened(true)}
       >
-        Restore revision {number}…
+        Restore…
       </Button>
       <Modal opened={opened} onClose={() => setOpened(false)} title={`Restore revision ${number}?`} size="lg">
-        <Ask id={id} number={number} sections={sections} labels={labels} onClose={() => setOpened(false)} />
+        <Ask id={id} revision={revision} newest={newest} labels={labels} onClose={() => setOpened(false)} />
       </Modal>
     </>
   );
@@ -50,18 +57,19 @@ export function Restore({
 
 function Ask({
   id,
-  number,
-  sections,
+  revision: { number, seenAt },
+  newest,
   labels,
   onClose,
 }: {
   id: string;
-  number: number;
-  sections: string[];
+  revision: Revision;
+  newest: number;
   labels: ReadonlyMap<string, string>;
   onClose: () => void;
 }) {
   const client = useQueryClient();
+  const differs = useQuery(queries.revisionDiff(id, number, newest));
   const [section, setSection] = useState(everything);
   const [held, setHeld] = useState<Restored>(); // nothing was sent, because of it
   const [consent, setConsent] = useState<string[]>([]);
@@ -88,25 +96,42 @@ function Ask({
   const waiting = held?.plan.changes.filter((change) => change.class === "held") ?? [];
   return (
     <Stack>
-      <Select
-        label="What"
-        data={[
-          { value: everything, label: "Everything" },
-          ...sections.map((one) => ({ value: one, label: withLabels(one, labels).slice(0, 120) })),
-        ]}
-        value={section}
-        allowDeselect={false}
-        onChange={(value) => {
-          setSection(value ?? everything);
-          setHeld(undefined);
-        }}
-      />
+      <Loads query={differs} rows={2}>
+        {({ changes }) => (
+          <Radio.Group
+            label="What"
+            value={section}
+            onChange={(value) => {
+              setSection(value);
+              setHeld(undefined);
+            }}
+          >
+            <Stack tight>
+              <Radio size="xs" value={everything} label="Everything" />
+              {sectionsOf(changes.map((change) => change.key)).map((one) => (
+                <Radio key={one} size="xs" value={one} label={withLabels(one, labels).slice(0, 120)} />
+              ))}
+            </Stack>
+          </Radio.Group>
+        )}
+      </Loads>
       <Text>
         The daemon gets {section ? <Strong>{withLabels(section, labels)}</Strong> : "the configuration"} of revision{" "}
-        <Strong>{number}</Strong>, as far as no template says otherwise. What is there now stays in the history, so that
+        <Strong>{number}</Strong> (<Ago at={seenAt} />), as far as no template says otherwise. What is there now stays in the history, so that
         you can come back. A password is never put back.
       </Text>
       {held && <Note>{[held.reason, held.next].filter(Boolean).map(sentence).join(" ")}</Note>}
+      {held && held.left.length > 0 && (
+        <Rows dense>
+          {held.left.slice(0, mostLeft).map((change) => (
+            <li key={change.key}>
+              <Change change={change} labels={labels} />
+              <Faint>{sentence(change.reason)}</Faint>
+            </li>
+          ))}
+          {held.left.length > mostLeft && <li>and {held.left.length - mostLeft} more</li>}
+        </Rows>
+      )}
       {waiting.length > 0 && (
         <Rows>
           {waiting.map((change) => (

@@ -29,7 +29,9 @@ var exampleTexts = map[string]string{
 	"consent": "folders.photos", "keep": "folders.photos", "userid": "anna", "password": "correct horse battery",
 }
 
-var exampleNumbers = map[string]int{"apiPort": 8384, "port": 8384, "priority": 50, "status": http.StatusUnprocessableEntity}
+var exampleNumbers = map[string]int{
+	"apiPort": 8384, "port": 8384, "priority": 50, "status": http.StatusUnprocessableEntity,
+}
 
 const (
 	exampleDevice = "P56IOI7-MZJNU2Y-IQGDREY-DM2MGTI-MGL3BXN-PQ6W5BM-TBBZ4TJ-XZWICQ2"

@@ -341,6 +341,28 @@ test("the order of templates changes by drag and by keyboard, and is stored afte
   await page.context().close();
 });
 
+test("an agent that asks is let in from the page of enrolment, with a label and a tag", async () => {
+  const page = await open("anna", "settings?tab=enrolment");
+  const asking = page.getByRole("row").filter({ hasText: "birch-server-030" });
+  await asking.getByRole("button", { name: "Accept" }).click();
+  const dialog = page.getByRole("dialog", { name: /^Accept/ }); // it names the label that is typed
+  await dialog.getByLabel("Label").fill("new-server");
+  await dialog.getByRole("combobox", { name: "Tags" }).fill("newcomers");
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "Accept" }).press("Enter"); // the list of tags may lie over it
+  await page.getByText("No device asks").waitFor();
+  await until("it is registered with both", async () => {
+    const { devices } = await muster.call<{ devices: { label: string; tags: string[] }[] }>("GET", "/inventory");
+    return devices.some((one) => one.label === "new-server" && one.tags.includes("newcomers"));
+  });
+  await page.getByRole("button", { name: "Make an enrol key" }).click();
+  await page.getByText("This is shown once").waitFor();
+  await page.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("No enrol key").waitFor();
+  await page.context().close();
+});
+
 test("a device that knocks at a daemon is let in from the first page", async () => {
   const stranger = await Daemon.start();
   try {

@@ -54,9 +54,9 @@ const devices = async () => (await muster.call<{ devices: Device[] }>("GET", "/i
 /** find goes to what has this label by the palette. */
 async function find(label: string): Promise<void> {
   await page.keyboard.press("Control+k");
+  await page.locator("[role=combobox][aria-label=Search]:focus").waitFor();
   await type(label);
-  await page.getByRole("option").filter({ hasText: label }).first().waitFor();
-  await page.keyboard.press("Enter");
+  await click(page.getByRole("option").filter({ hasText: label }).first());
   await page.getByRole("heading", { level: 1, name: label }).waitFor();
 }
 
@@ -117,6 +117,7 @@ errand("take back what went out", async () => {
   const id = all.find((one) => one.label === "Slow line in Lima")?.id ?? 0;
   const before = await muster.call<{ template: string }>("GET", `/templates/${id}`);
   await muster.call("POST", "/changes", { templates: { changed: [{ id, template: "{ maxSendKbps: 1 }" }] } });
+  await page.reload(); // it went out before the operator came
   const recent = page.getByRole("region", { name: "Changed in the last hour" });
   await click(link("Slow line in Lima", recent.getByRole("listitem").filter({ hasText: "template" }).first()));
   await click(page.getByRole("tab", { name: "History" }));

@@ -43,15 +43,16 @@ function Existing({ id }: { id: number }) {
     template.data && tags.data
       ? { id, draft: draftOf(template.data.data, tags.data), updatedAt: template.data.data.updatedAt }
       : undefined;
-  if (data) return <Edit stored={data} />;
+  if (data) return <Edit stored={data} readAt={template.dataUpdatedAt} />;
+  const failure = [template, tags].find((one) => one.error);
   return (
     <Page title={`Template ${id}`} crumb={{ href: "/templates", text: "Templates" }}>
-      {template.error ? <Wrong error={template.error} retry={() => void template.refetch()} /> : <Ghosts />}
+      {failure ? <Wrong error={failure.error} retry={() => void failure.refetch()} /> : <Ghosts />}
     </Page>
   );
 }
 
-function Edit({ stored }: { stored: Stored | undefined }) {
+function Edit({ stored, readAt }: { stored: Stored | undefined; readAt?: number }) {
   const me = useMe();
   const client = useQueryClient();
   const [, navigate] = useLocation();
@@ -99,6 +100,7 @@ function Edit({ stored }: { stored: Stored | undefined }) {
       wide
       title={base ? draft.label || `Template ${base.id}` : "New template"}
       crumb={{ href: "/templates", text: "Templates" }}
+      {...(readAt === undefined ? {} : { updatedAt: readAt })}
       sub={base && <Saver id={base.id} updatedAt={base.updatedAt} />}
       actions={
         <>

@@ -2,16 +2,16 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build run dev test test-daemons test-cases test-console shots soak fuzz bench lint release package need-test
+.PHONY: help build run dev test test-daemons test-cases test-console shots soak fuzz bench lint release package need-test need-package
 
 GO_FILES := $(shell git ls-files -co --exclude-standard '*.go' '*.sql' '*.json' 2>/dev/null) go.mod go.sum
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
 # Packages that measure, or start thousands of daemons: the race detector would change what they show.
 SCALE    := ./test/scale/... ./test/hostile/... ./test/bombs/...
-# Packages of many thousand cases against whole servers, whose code the other suites run with the race detector.
-MATRIX   := ./test/guard/... ./test/recipes/...
-RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs|model|guard|recipes)')
+# Packages of many cases against whole servers, whose code the other suites run with the race detector.
+MATRIX   := ./test/cli/... ./test/guard/... ./test/recipes/...
+RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs|model|cli|guard|recipes)')
 # Vet is part of lint, and debuggers need no symbols of these binaries: without both, forty of them link in half the
 # time. Most suites wait for daemons, so more of them run at once than there are cores.
 GO_TEST  := go test -vet=off -ldflags=-w
@@ -24,8 +24,8 @@ RACE     := -race $(patsubst %,-gcflags=%=-race=false,$(UNRACED))
 # The raced suites that take longest start first, so that none of them is left to run alone at the end.
 LONG     := $(addprefix muster/,test/backup internal/store test/rollout test/contract test/spine test/identity test/writer)
 # These start last, beside the suites that measure, which leave most of one core idle.
-LAST     := $(addprefix muster/,internal/cli internal/httpapi internal/sandbox internal/syncthing internal/auth test/canary test/owner \
-            test/cli test/api test/audit)
+LAST     := $(addprefix muster/,internal/cli internal/httpapi internal/sandbox internal/syncthing internal/auth test/canary \
+            test/owner test/api test/audit)
 # Packages with properties: their number of cases is a flag that other packages do not know. Those of the store run on two
 # real databases: they keep rapid's own number.
 PROPERTY  = $(shell grep -rl 'pgregory.net/rapid' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | grep -vE 'internal/store|test/model' | sed 's,^\.,muster,')
@@ -128,12 +128,14 @@ bench: need-test build ## print ratios against yardsticks measured in the same r
 	go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./test/bench/...
 	cd web && MEASURE_DEVICES=$(MEASURED) npm run --silent measure
 
-release: ## check dependencies and history, and build dist/ reproducibly; takes minutes
+# What builds packages and images, and what tries them.
+need-package:
+	@tools/need buildah=buildah rpm=rpm dpkg-deb=dpkg start-stop-daemon=dpkg systemd-analyze=systemd ip=iproute2 ssh-keygen=openssh-client
+
+release: need-package ## check dependencies and history, and build dist/ reproducibly, signed with the key in SIGN_KEY; takes minutes
 	tools/release $(VERSION)
 
-package: $(CONSOLE) ## build programs, .deb and .rpm for all systems into dist/, and try the Debian package in a throw-away root
-	@tools/need promtool=prometheus dpkg-deb=dpkg start-stop-daemon=dpkg
-	promtool check rules deploy/prometheus/alerts.yml
+package: need-package $(CONSOLE) ## build programs, packages and images for all systems into dist/, and try them in throw-away roots
 	tools/package $(VERSION)
 	tools/package-check
 
@@ -146,6 +148,8 @@ tools/openapi/node_modules/.package-lock.json: tools/openapi/package-lock.json
 lint: web/node_modules/.package-lock.json web/openapi.json tools/openapi/node_modules/.package-lock.json ## formatting, generated files, the linters, and that it builds for other systems
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod tidy -diff
+	@tools/need promtool=prometheus
+	promtool check rules deploy/prometheus/alerts.yml
 	go tool -modfile=tools/go.mod golangci-lint run ./...
 	cd web && npm run --silent types && npm run --silent lint
 	cd tools/openapi && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npm run --silent lint

@@ -17,6 +17,8 @@ type FleetDevice struct {
 	Label    string        `json:"label"`
 	Tags     []string      `json:"tags" nullable:"false"`
 	Settings FleetSettings `json:"settings"`
+
+	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"Its own, by name"`
 }
 
 // FleetSettings are those settings of a device that files may say; its pin is none of them.
@@ -32,6 +34,8 @@ type FleetTag struct {
 	Mode        string   `json:"mode" enum:"on,observe,paused"`
 	FolderRoots []string `json:"folderRoots" nullable:"false"`
 	Protected   bool     `json:"protected"`
+
+	Vars map[string]json.RawMessage `json:"vars" nullable:"false" doc:"Of the devices with the tag, by name"`
 }
 
 // FleetTemplate is a template in it.
@@ -49,7 +53,7 @@ type FleetTemplate struct {
 // FleetSource is a place that files come from.
 type FleetSource struct {
 	ReadOnly   bool        `json:"readOnly" doc:"Its templates are changed by its files alone"`
-	Assertions []Assertion `json:"assertions" nullable:"false" doc:"What has to be true after a change by files"`
+	Assertions []Assertion `json:"assertions" nullable:"false" doc:"What has to be true after every change"`
 }
 
 // Assertion says what must be true of the configurations of some devices.
@@ -67,6 +71,7 @@ type Assertion struct {
 
 // BrokenAssertion is an assertion that is not true.
 type BrokenAssertion struct {
+	Source   string `json:"source" doc:"That keeps it; blank: it came with the request"`
 	Name     string `json:"name"`
 	DeviceID string `json:"deviceID" doc:"Blank: it is about how many devices there are"`
 	Label    string `json:"label"`
@@ -85,7 +90,7 @@ type PlanFleet struct {
 	Tags        map[string]PlanFleetTag      `json:"tags,omitempty"`
 	Templates   map[string]PlanFleetTemplate `json:"templates,omitempty" doc:"By the name of their file, without its ending"`
 	Assertions  []Assertion                  `json:"assertions,omitzero" nullable:"false" doc:"What must be true of the plan"`
-	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: they are checked whenever files of the source are planned or applied"`
+	Keep        bool                         `json:"keep,omitempty" doc:"Keep the assertions with the source: they are checked whenever somebody plans or makes a change that touches their devices"`
 }
 
 // PlanFleetDevice is what files say of a registered device.
@@ -93,6 +98,8 @@ type PlanFleetDevice struct {
 	Label    *string            `json:"label,omitempty"`
 	Tags     []string           `json:"tags,omitzero" nullable:"false" doc:"All that it carries"`
 	Settings *PlanFleetSettings `json:"settings,omitempty"`
+
+	Vars map[string]json.RawMessage `json:"vars,omitzero" nullable:"false" doc:"All of its own, by name"`
 }
 
 // PlanFleetSettings are what files say of its settings.
@@ -108,6 +115,8 @@ type PlanFleetTag struct {
 	Mode        *string  `json:"mode,omitempty" enum:"on,observe,paused"`
 	FolderRoots []string `json:"folderRoots,omitzero" nullable:"false"`
 	Protected   *bool    `json:"protected,omitempty"`
+
+	Vars map[string]json.RawMessage `json:"vars,omitzero" nullable:"false" doc:"All of the devices with the tag, by name"`
 }
 
 // PlanFleetTemplate is a template as its file has it.
@@ -129,11 +138,10 @@ type ApplyFleet struct {
 // FleetPlan is what would become of the fleet with what files say.
 type FleetPlan struct {
 	WhatIfPlan
-	Digest  string            `json:"digest" doc:"Of what would be changed in Muster, and of the generation that it was compared with"`
-	Differs bool              `json:"differs" doc:"Something would be changed in Muster"`
-	Changes []FleetChange     `json:"changes" nullable:"false" doc:"What would be changed in Muster"`
-	Asks    []string          `json:"asks" nullable:"false" doc:"Who would be asked for approval and consent"`
-	Broken  []BrokenAssertion `json:"broken" nullable:"false" doc:"Assertions that would not be true; at most 100. Such a change is refused"`
+	Digest  string        `json:"digest" doc:"Of what would be changed in Muster, and of the generation that it was compared with"`
+	Differs bool          `json:"differs" doc:"Something would be changed in Muster"`
+	Changes []FleetChange `json:"changes" nullable:"false" doc:"What would be changed in Muster"`
+	Asks    []string      `json:"asks" nullable:"false" doc:"Who would be asked for approval and consent"`
 }
 
 // FleetChange is one change of what Muster keeps.

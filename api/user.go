@@ -10,6 +10,7 @@ type User struct {
 	CreatedAt   Time      `json:"createdAt" format:"date-time" readOnly:"true" doc:"Set by the service"`
 	UpdatedAt   Time      `json:"updatedAt" format:"date-time" readOnly:"true" doc:"Of the role or the password; set by the service"`
 	LastLoginAt *Time     `json:"lastLoginAt" format:"date-time" readOnly:"true" doc:"Null: never"`
+	DisabledAt  *Time     `json:"disabledAt" format:"date-time" readOnly:"true" doc:"Since then the user cannot log in; null: the user can"`
 }
 
 // Identity is a person as a provider of single sign-on names them.

@@ -1,9 +1,10 @@
 package api
 
-// WhatIf is the body of a POST of a plan: templates and tags as they might be. Nothing of it is stored.
+// WhatIf is the body of a POST of a plan: templates, tags and vars as they might be. Nothing of it is stored.
 type WhatIf struct {
 	Templates *WhatIfTemplates `json:"templates,omitempty"`
 	Tags      *WhatIfTags      `json:"tags,omitempty"`
+	Vars      *WhatIfVars      `json:"vars,omitempty"`
 }
 
 // WhatIfTemplates are templates that might come, change or go.
@@ -48,15 +49,16 @@ type WhatIfTag struct {
 
 // WhatIfPlan is what would become of the fleet, compared with the present templates and tags.
 type WhatIfPlan struct {
-	Generation   int64           `json:"generation" doc:"Of the templates and tags that it was compared with"`
-	NewTemplates []int64         `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
-	Warnings     []string        `json:"warnings" nullable:"false" doc:"What is most probably a mistake in the new and changed templates"`
-	Touched      Touched         `json:"touched"`
-	Approval     string          `json:"approval" doc:"Why it would wait for an admin's approval: it touches more devices than --approval-threshold; blank when it would not"`
-	Folders      []TouchedFolder `json:"folders" nullable:"false" doc:"Most devices first; at most 1,000"`
-	Keys         []TouchedKey    `json:"keys" nullable:"false" doc:"Most devices first; at most 1,000"`
-	Devices      []DeviceEffect  `json:"devices" nullable:"false" doc:"Those for which something differs, in the order of the device list"`
-	Truncated    bool            `json:"truncated" doc:"There are too many changes to show: some devices come without theirs; the numbers are of all"`
+	Generation   int64             `json:"generation" doc:"Of the templates and tags that it was compared with"`
+	NewTemplates []int64           `json:"newTemplates" nullable:"false" doc:"The IDs that stand for the new templates here, in their order"`
+	Warnings     []string          `json:"warnings" nullable:"false" doc:"What is most probably a mistake in the new and changed templates"`
+	Touched      Touched           `json:"touched"`
+	Approval     string            `json:"approval" doc:"Why it would wait for an admin's approval: it touches more devices than --approval-threshold; blank when it would not"`
+	Folders      []TouchedFolder   `json:"folders" nullable:"false" doc:"Most devices first; at most 1,000"`
+	Keys         []TouchedKey      `json:"keys" nullable:"false" doc:"Most devices first; at most 1,000"`
+	Devices      []DeviceEffect    `json:"devices" nullable:"false" doc:"Those for which something differs, in the order of the device list"`
+	Broken       []BrokenAssertion `json:"broken" nullable:"false" doc:"Assertions that would not be true; at most 100. Such a change is refused"`
+	Truncated    bool              `json:"truncated" doc:"There are too many changes to show: some devices come without theirs; the numbers are of all"`
 }
 
 // Touched says how much of the fleet would change, now or after somebody consents. Changes that are skipped or refused

@@ -276,14 +276,19 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	}
 	out := &fleet.Error{
 		Code: fleet.CodeUnavailable, Message: "no server answers at " + c.base.Redacted(),
-		Hint: "Is it running? Name another one with --server or MUSTER_SERVER.", Err: err,
+		Hint: "`muster serve` starts one on this machine. Name another one with --server or MUSTER_SERVER.", Err: err,
 	}
 	var untrusted *tls.CertificateVerificationError
+	var refused *fleet.Error
 	switch {
+	case errors.As(err, &refused): // the client looks at the certificate itself
+		return &Unreachable{refused}
 	case errors.As(err, &untrusted):
 		out.Message, out.Err = "the certificate of the server at "+c.base.Redacted()+" is not trusted", untrusted.Err
-		out.Hint = "Give its certificate, or its issuer's, with --ca or MUSTER_CA. One that the server made itself is in " +
-			"its home folder, in tls.pem."
+		out.Hint = fmt.Sprintf("Compare its fingerprint, %s, with what `muster serve` printed when it started. If it is the "+
+			"same, give it to `muster login`, or `muster enroll`, as `--fingerprint %[1]s`; or name the server's issuer with "+
+			"--ca FILE. If it is not, another server answers there: ask the administrator.",
+			fleet.KeyFingerprint(untrusted.UnverifiedCertificates[0]))
 	case errors.Is(err, http.ErrSchemeMismatch):
 		out.Message, out.Hint = "the server at "+c.base.Redacted()+" does not speak TLS",
 			"Write http:// instead of https:// if that is meant."

@@ -33,6 +33,16 @@ func (c *Client) DeleteUser(ctx context.Context, name string) error {
 	return err
 }
 
+// DisableUser ends the sessions of a user, who cannot log in any more. 409: it is the last administrator.
+func (c *Client) DisableUser(ctx context.Context, name string) (api.User, error) {
+	return send[api.User](ctx, c, http.MethodPut, path("users", name, "disabled"), nil)
+}
+
+// EnableUser lets a user log in again.
+func (c *Client) EnableUser(ctx context.Context, name string) (api.User, error) {
+	return send[api.User](ctx, c, http.MethodDelete, path("users", name, "disabled"), nil)
+}
+
 // ChangePassword gives the user of this session another password, and a new session. 403: the current one is wrong.
 func (c *Client) ChangePassword(ctx context.Context, current, password string) (api.NewSession, error) {
 	return send[api.NewSession](ctx, c, http.MethodPut, path("password"),

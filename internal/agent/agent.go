@@ -7,12 +7,14 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"muster/internal/fleet"
@@ -199,6 +201,11 @@ func explained(err error, device *x509.Certificate) error {
 			Hint: "Syncthing made it, and does not renew it: the device needs another identity."}
 	case strings.Contains(err.Error(), "no application protocol"): // crypto/tls has no value for this alert
 		return notForAgents(err)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), strings.Contains(err.Error(), "internal error"):
+		return &fleet.Error{Code: fleet.CodeUnavailable, Err: err,
+			Message: "the server, or a proxy in front of it, ended the connection before this device was proven",
+			Hint: "A server does so while too many agents connect, or too many connections come from one address; the agent " +
+				"tries again. If it goes on, check that --server is the address that `muster serve` prints."}
 	}
 	return err
 }

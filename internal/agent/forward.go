@@ -68,10 +68,10 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.record(r.Context(), p, result.status, time.Since(began))
 	switch {
+	case result.broken, r.Context().Err() != nil: // the manager may have given the request up
+		panic(http.ErrAbortHandler) // resets the stream: the manager never takes a part for the whole
 	case result.failed.status != 0:
 		f.refuse(w, r, result.failed)
-	case result.broken:
-		panic(http.ErrAbortHandler) // resets the stream: the manager never takes a part for the whole
 	}
 }
 

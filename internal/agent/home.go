@@ -71,7 +71,9 @@ func (h *Home) parse(text []byte) error {
 		} `xml:"gui"`
 	}
 	if err := xml.Unmarshal(text, &config); err != nil {
-		return fmt.Errorf("read config.xml: %w", err)
+		return &fleet.Error{Code: fleet.CodeInvalid, Err: err,
+			Message: filepath.Join(h.Dir, configFile) + " is not the XML that Syncthing writes",
+			Hint:    "Check that Syncthing starts with it. Syncthing keeps older ones beside it: config.xml.v*."}
 	}
 	h.APIKey, h.Enabled = fleet.NewSecret(config.GUI.APIKey), config.GUI.Enabled != "false"
 	for _, d := range config.Devices {
@@ -118,9 +120,17 @@ func notAHome(dir string, err error) error {
 			Hint: "Run this as the user that runs Syncthing.", Err: err,
 		}
 	}
+	if places := searched(dir); errors.Is(err, fs.ErrNotExist) && len(places) > 0 {
+		return &fleet.Error{
+			Code: fleet.CodeInvalid, Message: "this user has no Syncthing home in " + strings.Join(places, ", nor in "),
+			Hint: noHomeHint, Err: err,
+		}
+	}
 	return &fleet.Error{
 		Code: fleet.CodeInvalid, Message: fmt.Sprintf("%s is not the home of a Syncthing daemon", dir),
-		Hint: "If Syncthing never ran here, start it once, as this user. If its home is elsewhere, give the folder with " +
-			"config.xml and cert.pem: --home DIR (`syncthing paths` names it, before 2.0 `syncthing --paths`).", Err: err,
+		Hint: noHomeHint, Err: err,
 	}
 }
+
+const noHomeHint = "If Syncthing never ran here, start it once, as this user. If its home is elsewhere, give the " +
+	"folder with config.xml and cert.pem: --home DIR (`syncthing paths` names it, before 2.0 `syncthing --paths`)."

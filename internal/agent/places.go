@@ -31,11 +31,27 @@ func OtherHomes(home string) []string {
 		func(other string) bool { return other == home })
 }
 
+// searched are the usual places, of which home is the first, where none holds a configuration.
+func searched(home string) []string {
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	usual := usualHomes(runtime.GOOS, user, os.Getenv)
+	if home != usual[0] || len(withConfiguration(usual)) > 0 {
+		return nil
+	}
+	return usual
+}
+
 func withConfiguration(homes []string) []string {
-	return slices.DeleteFunc(slices.Compact(homes), func(home string) bool {
-		_, err := os.Stat(filepath.Join(home, configFile))
-		return err != nil
-	})
+	var there []string
+	for _, home := range homes {
+		if _, err := os.Stat(filepath.Join(home, configFile)); err == nil && !slices.Contains(there, home) {
+			there = append(there, home)
+		}
+	}
+	return there
 }
 
 // usualHomes are the places of a daemon's home (Syncthing's documentation, "config"), in the order in which Syncthing

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -108,7 +107,7 @@ func (s *server) handshake(ctx context.Context, conn net.Conn, device *tls.Certi
 func (s *server) verify(state tls.ConnectionState) error {
 	shown := state.PeerCertificates[0]
 	fingerprint := fleet.CertificateOf(shown).Fingerprint
-	publicKey := fmt.Sprintf("sha256:%x", sha256.Sum256(shown.RawSubjectPublicKeyInfo))
+	publicKey := fleet.KeyFingerprint(shown)
 	if len(s.fingerprints) > 0 {
 		if slices.Contains(s.fingerprints, fingerprint) || slices.Contains(s.fingerprints, publicKey) {
 			return nil

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 )
 
 // printAgentLine prints what to type on another machine, so that its daemon is managed.
@@ -29,13 +30,26 @@ func (a *App) nameOf(at net.Addr) string {
 	if err != nil {
 		return at.String()
 	}
-	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
-		if host, err = os.Hostname(); err != nil || host == "" {
-			host = "localhost"
-		}
-		if len(a.o.AllowHosts) > 0 {
-			host = a.o.AllowHosts[0]
-		}
+	if onEveryAddress(at) {
+		host = a.namesAt(at)[0]
 	}
 	return net.JoinHostPort(host, port)
+}
+
+// namesAt are those by which clients may address a socket: the names that were given, and this machine's own where the
+// socket is on every address, for its certificate and the line for agents have that name.
+func (a *App) namesAt(at net.Addr) []string {
+	names := slices.Clone(a.o.AllowHosts)
+	if !onEveryAddress(at) {
+		return names
+	}
+	if own, err := os.Hostname(); err == nil && own != "" {
+		return append(names, own)
+	}
+	return append(names, "localhost")
+}
+
+func onEveryAddress(at net.Addr) bool {
+	addr, err := netip.ParseAddrPort(at.String())
+	return err == nil && addr.Addr().IsUnspecified()
 }

@@ -77,31 +77,11 @@ func (a *App) registered(id fleet.DeviceID) bool {
 // admit decides about an agent that has connected. A registered device is let in without any question: its certificate
 // is its ID.
 func (a *App) admit(ctx context.Context, r tunnel.Request) (tunnel.Status, error) {
-	answer, err := a.enrolled.Admit(ctx, arrival(r.Device, r.Hello, r.Address))
+	answer, err := a.enrolled.Admit(ctx, r.Arrival())
 	if err != nil {
 		return tunnel.Status{}, err
 	}
-	return statusOf(answer), nil
-}
-
-func arrival(device fleet.DeviceID, hello tunnel.Hello, address string) fleet.Arrival {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
-	}
-	return fleet.Arrival{Device: device, Name: hello.Name, System: hello.System, Version: hello.Version,
-		APIPort: hello.APIPort, Address: host, Key: fleet.NewSecret(hello.Key)}
-}
-
-func statusOf(answer fleet.EnrollmentAnswer) tunnel.Status {
-	status := tunnel.Status{State: tunnel.Refused, Message: answer.Message, Hint: answer.Hint}
-	switch answer.Status {
-	case fleet.EnrollmentAccepted:
-		status.State = tunnel.Accepted
-	case fleet.EnrollmentWaiting:
-		status.State = tunnel.Waiting
-	}
-	return status
+	return tunnel.StatusOf(answer), nil
 }
 
 var removed = tunnel.Status{State: tunnel.Refused, Message: "this device was removed from the server",
@@ -120,12 +100,12 @@ func (a *App) tellAgent(ctx context.Context, id fleet.DeviceID) {
 		}
 		return
 	}
-	answer, err := a.enrolled.Admit(ctx, arrival(id, is.Hello, is.Address))
+	answer, err := a.enrolled.Admit(ctx, is.Arrival())
 	if err != nil {
 		a.log.Error("agent not told what was decided", logkey.Device, id, logkey.Err(err))
 		return
 	}
-	a.hub.Tell(id, statusOf(answer))
+	a.hub.Tell(id, tunnel.StatusOf(answer))
 }
 
 // chooseWay has the mirror reach a device in another way where its agent has come or gone.

@@ -49,33 +49,21 @@ func (f folders) FolderShare(ctx context.Context, id fleet.DeviceID, folder stri
 	if err != nil {
 		return nil, err
 	}
-	entry, err := stconfig.FolderIn(document.Open(), folder)
-	if err != nil || entry == nil {
-		return nil, err
-	}
-	share := &fleet.FolderShare{Type: entry.Type, Path: entry.Path, Paused: entry.Paused}
-	for _, peer := range entry.Devices {
-		share.Peers = append(share.Peers, fleet.FolderPeer{Device: fleet.DeviceID(peer.DeviceID), Encrypted: peer.Encrypted})
-	}
-	return share, nil
+	return stconfig.FolderIn(document.Open(), folder)
 }
 
 // inbox is what is pending at daemons.
 type inbox struct {
 	*mirror.Mirror
-	engine *reconcile.Engine
+	*reconcile.Engine
 }
 
 func (i inbox) Accept(ctx context.Context, asks fleet.Pending, name, path string) error {
-	err := i.engine.Accept(ctx, asks, name, path)
+	err := i.Engine.Accept(ctx, asks, name, path)
 	if err == nil {
 		i.PendingAnswered(asks)
 	}
 	return err
-}
-
-func (i inbox) Dismiss(ctx context.Context, asks fleet.Pending) error {
-	return i.engine.Dismiss(ctx, asks)
 }
 
 // masked shows the configurations that are kept with every secret masked. It holds one text of one at a time.

@@ -128,12 +128,12 @@ type App struct {
 	forAgents *listen.Socket      // nil: agents connect to socket
 	places    *budget.Connections // to daemons, in both ways
 	hub       *tunnel.Hub
-	news      *newsLimit
+	news      *tunnel.NewsLimit
 }
 
 func newApp(o Options) *App {
 	return &App{o: o, log: o.Log, life: &lifecycle{log: o.Log.With(logkey.Component, "app")},
-		failed: make(chan error, 1), changes: newChanges(), news: newNewsLimit()}
+		failed: make(chan error, 1), changes: newChanges(), news: tunnel.NewNewsLimit()}
 }
 
 // New opens the database, listens and wires everything; what it started before a failure it stops again. Run starts
@@ -210,9 +210,9 @@ func (a *App) openDatabase(ctx context.Context, o store.Options) (*store.Store, 
 
 // wire makes the engines and the API on top of the store.
 func (a *App) wire(ctx context.Context) error {
-	seed, err := lastKnown(ctx, a.store)
+	seed, err := a.store.Known(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("read what is last known of the devices: %w", err)
 	}
 	digestKey, err := a.store.OwnKey(ctx, "digests of passwords")
 	if err != nil {
@@ -290,7 +290,7 @@ func (a *App) wire(ctx context.Context) error {
 	}
 	handler := httpapi.New(httpapi.Options{
 		Log: a.log, Registry: a.store, Devices: a.store, Templates: a.store, Versions: a.store,
-		Edits: a.store, Tags: a.store, Settings: a.store,
+		Edits: a.store, Tags: a.store, Settings: a.store, Vars: a.store,
 		Mirror: masked{a.store}, Folders: folders{a.store, a.rollup},
 		Shares: folders{a.store, a.rollup}, States: states{a}, Inventory: a.inventory,
 		Plans: a.engine, Reasons: a.engine,
@@ -316,7 +316,7 @@ func (a *App) wire(ctx context.Context) error {
 		LoginLinks: a.people, SignOn: signOn, PublicURL: a.public,
 		Enrollments: a.enrolled,
 		Console:     a.o.Console, Manual: manual.New(docs.Files, httpapi.OpenAPIDocument),
-		AllowedHosts: a.o.AllowHosts, TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
+		AllowedHosts: a.namesAt(a.socket.Addr()), TrustedProxies: a.o.TrustedProxies, Ceiling: a.o.Configurator,
 		Rollouts: rollouts{a.runner, a.store}, Revisions: struct {
 			masked
 			*reconcile.Engine

@@ -32,25 +32,21 @@ func newChanges() *changes {
 
 // device marks a device. Without an aspect only its standing in rollouts may be another one.
 func (c *changes) device(id fleet.DeviceID, aspect fleet.Aspect) {
-	c.mark(func() {
-		is := c.devices[id]
-		is.aspect |= aspect
-		c.devices[id] = is
-	})
+	c.markDevice(id, func(is *change) { is.aspect |= aspect })
 }
 
 func (c *changes) configKept(id fleet.DeviceID) {
-	c.mark(func() {
-		is := c.devices[id]
-		is.configKept = true
-		c.devices[id] = is
-	})
+	c.markDevice(id, func(is *change) { is.configKept = true })
 }
 
 func (c *changes) tunnel(id fleet.DeviceID) {
+	c.markDevice(id, func(is *change) { is.tunnel = true })
+}
+
+func (c *changes) markDevice(id fleet.DeviceID, note func(*change)) {
 	c.mark(func() {
 		is := c.devices[id]
-		is.tunnel = true
+		note(&is)
 		c.devices[id] = is
 	})
 }
@@ -68,19 +64,18 @@ func (c *changes) mark(change func()) {
 }
 
 func (c *changes) takeDevices() map[fleet.DeviceID]change {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	devices := c.devices
-	c.devices = map[fleet.DeviceID]change{}
-	return devices
+	return takeOut(c, &c.devices, map[fleet.DeviceID]change{})
 }
 
-func (c *changes) takeCommitted() fleet.Committed {
+func (c *changes) takeCommitted() fleet.Committed { return takeOut(c, &c.committed, fleet.Committed{}) }
+
+// takeOut gives what waits in a field of changes, and leaves the field empty.
+func takeOut[T any](c *changes, field *T, empty T) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	committed := c.committed
-	c.committed = fleet.Committed{}
-	return committed
+	waiting := *field
+	*field = empty
+	return waiting
 }
 
 // deviceChanged is told that something of a device changed. Readers of the inventory see it at once.

@@ -2,12 +2,9 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"muster/internal/fleet"
 	"muster/internal/logkey"
-	"muster/internal/mirror"
-	"muster/internal/store"
 )
 
 // committed has the mirror follow what people changed: they read it right after. The store calls it after each commit
@@ -42,23 +39,4 @@ func (a *App) committed(changed fleet.Committed) {
 func (a *App) configKept(id fleet.DeviceID, config fleet.ObservedConfig) {
 	a.rollup.SetFolders(id, config.Folders)
 	a.rollup.Summarise(id, a.mirror.Snapshot)
-}
-
-// lastKnown are the snapshots to start with: what was known when the server stopped.
-func lastKnown(ctx context.Context, s *store.Store) (map[fleet.DeviceID]mirror.Snapshot, error) {
-	known, err := s.Known(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read what is last known of the devices: %w", err)
-	}
-	seed := make(map[fleet.DeviceID]mirror.Snapshot, len(known))
-	for id, k := range known {
-		snapshot := mirror.Snapshot{Device: id, Status: k.Status, Version: k.Version, Folders: k.Folders, Digest: k.Digest,
-			LastSeen: k.LastSeen, FoundBy: k.FoundBy, Proven: k.Proven,
-			Summaries: make(map[string]fleet.FolderSummary, len(k.Summaries))}
-		for _, summary := range k.Summaries {
-			snapshot.Summaries[summary.Folder] = summary
-		}
-		seed[id] = snapshot
-	}
-	return seed, nil
 }

@@ -96,18 +96,20 @@ func (a *App) checks(pool *sandbox.Pool) []health.Check {
 			return health.Blocking(part, ready(ctx))
 		}}
 	}
+	limited := func(part fleet.Part, impairment func() *fleet.Impairment) health.Check {
+		return health.Check{Part: part, Run: func(context.Context) *fleet.Impairment { return impairment() }}
+	}
 	checks := []health.Check{
 		blocking(fleet.PartDatabase, a.store.Ready),
 		blocking(fleet.PartLock, func(context.Context) error { return a.store.LockLost() }),
 		blocking(fleet.PartWorkers, pool.Ready),
-		{Part: fleet.PartDescriptors, Run: func(context.Context) *fleet.Impairment { return a.checkDescriptors() }},
-		{Part: fleet.PartBackup, Run: func(context.Context) *fleet.Impairment { return a.backups.Impairment() }},
-		{Part: fleet.PartCertificate, Run: func(context.Context) *fleet.Impairment { return a.socket.Impairment() }},
-		{Part: fleet.PartProofs, Run: func(context.Context) *fleet.Impairment { return a.store.Tampering() }},
+		limited(fleet.PartDescriptors, a.checkDescriptors),
+		limited(fleet.PartBackup, a.backups.Impairment),
+		limited(fleet.PartCertificate, a.socket.Impairment),
+		limited(fleet.PartProofs, a.store.Tampering),
 	}
 	if a.provider != nil {
-		checks = append(checks, health.Check{Part: fleet.PartSignOn,
-			Run: func(context.Context) *fleet.Impairment { return a.provider.Impairment() }})
+		checks = append(checks, limited(fleet.PartSignOn, a.provider.Impairment))
 	}
 	return checks
 }

@@ -29,5 +29,8 @@ func (a *App) printFirstLink(ctx context.Context) {
 	if code != "" {
 		fmt.Fprintln(a.o.Out, "To make the first administrator, open this within 15 minutes, once:")
 		fmt.Fprintln(a.o.Out, a.socket.URL+auth.LoginPath+code)
+		if name := a.nameOf(a.socket.Addr()); a.socket.ServesAgents() && !auth.LoopbackHost(name) {
+			fmt.Fprintf(a.o.Out, "In the browser of another machine it is https://%s%s\n", name, auth.LoginPath+code)
+		}
 	}
 }

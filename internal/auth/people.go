@@ -24,6 +24,8 @@ type PeopleStore interface {
 	CreateUser(ctx context.Context, user fleet.User) (fleet.User, error)
 	PutUser(ctx context.Context, put fleet.PutUser) (fleet.User, error)
 	DeleteUser(ctx context.Context, name string) error
+	DisableUser(ctx context.Context, name string) (fleet.User, error)
+	EnableUser(ctx context.Context, name string) (fleet.User, error)
 
 	Sessions(ctx context.Context, user string) ([]fleet.Session, error)
 	SessionByHash(ctx context.Context, hash string) (fleet.Session, error)
@@ -150,12 +152,26 @@ func (p *People) LogIn(ctx context.Context, name, password string, from Client) 
 		}
 		started = p.newSession(user, from)
 		in.Session = started.Session
-		return p.Store.StartSession(fleet.WithActor(ctx, user.Name), in)
+		err := p.Store.StartSession(fleet.WithActor(ctx, user.Name), in)
+		p.noteRefused(ctx, err, user.Name, from)
+		return err
 	})
 	if err != nil {
 		return Started{}, err
 	}
 	return started, nil
+}
+
+// noteRefused keeps in the audit that a person was proven, and let in nevertheless not: the user is disabled, say.
+func (p *People) noteRefused(ctx context.Context, err error, user string, from Client) {
+	if fleet.CodeOf(err) != fleet.CodeConflict {
+		return
+	}
+	err = p.Store.RecordBoundedBySubject(fleet.WithActor(ctx, fleet.Anonymous), "login.fail", user,
+		fleet.Reason(err)+", from "+from.Address)
+	if err != nil {
+		p.log.Error("a refused log-in is not in the audit", logkey.Address, from.Address, logkey.Err(err))
+	}
 }
 
 // claimed is the user whose name was sent, in whatever spelling; a user without name and password when there is none.

@@ -170,6 +170,7 @@ func (s *SignOn) start(ctx context.Context, person fleet.ProvenIdentity, used at
 		Attempt: used.hash, AttemptUntil: used.until,
 	})
 	if err != nil {
+		s.People.noteRefused(ctx, err, user.Name, from)
 		return Started{}, err
 	}
 	s.People.forget(func(v fleet.Session) bool { return v.User == user.Name })

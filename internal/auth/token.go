@@ -18,6 +18,11 @@ import (
 // tokenPrefix makes a token recognisable, to people and to scanners for leaked secrets.
 const tokenPrefix = "muster_"
 
+// LooksLikeToken tells whether a text may be a token.
+func LooksLikeToken(text string) bool {
+	return strings.HasPrefix(text, tokenPrefix) && !strings.ContainsAny(text, " \n")
+}
+
 // TokenStore keeps tokens. CreateToken answers conflict for a name that is taken, DeleteToken and RotateToken not_found
 // for one that is not.
 type TokenStore interface {

@@ -65,6 +65,18 @@ func (p *People) DeleteUser(ctx context.Context, name string) error {
 	return p.Store.DeleteUser(ctx, name)
 }
 
+// DisableUser ends every session of a user, who cannot log in any more.
+func (p *People) DisableUser(ctx context.Context, name string) (fleet.User, error) {
+	name = strings.ToLower(name)
+	defer p.forget(func(s fleet.Session) bool { return s.User == name })
+	return p.Store.DisableUser(ctx, name)
+}
+
+// EnableUser lets a user log in again.
+func (p *People) EnableUser(ctx context.Context, name string) (fleet.User, error) {
+	return p.Store.EnableUser(ctx, strings.ToLower(name))
+}
+
 // ChangePassword gives the user who asks another password, ends every session of theirs and starts a new one. The
 // current password is needed again: a session that was left open is not enough.
 func (p *People) ChangePassword(ctx context.Context, who Principal, current, password string, from Client) (

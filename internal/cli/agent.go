@@ -96,7 +96,7 @@ func (c *agentStatusCommand) Run(env *environment) error {
 	if len(all) == 0 {
 		return &fleet.Error{Code: fleet.CodeNotFound, Message: "no agent of this user runs on this machine",
 			Hint: "`muster agent --server https://…` starts one; `muster agent install --server https://…` has the system " +
-				"run it. That of another user is shown to that user, and to root."}
+				"run it. That of another user is shown to that user: `sudo -u USER muster agent status`."}
 	}
 	useful := true
 	for _, r := range all {

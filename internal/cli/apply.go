@@ -59,8 +59,11 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 		}
 		return showPlan(ctx, server, device, state, planView{out: env.Out, all: c.All})
 	}
+	bar := env.terminalProgress()
+	bar.at(0, 1, "Sending the plan to "+named(device)+", and reading it back")
 	made, err := server.ApplyPlan(ctx, device.DeviceID, api.ApplyPlan{Digest: &c.Digest, Consent: c.Consent,
 		Keep: c.Keep})
+	bar.end()
 	switch {
 	case fleet.CodeOf(err) == fleet.CodeConflict:
 		return notApplied(err, c.Device)

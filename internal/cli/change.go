@@ -18,7 +18,7 @@ type changing struct {
 	Yes    bool   `short:"y" env:"-" help:"Do not ask."`
 	DryRun bool   `name:"dry-run" env:"-" help:"Show the plan, and change nothing."`
 	All    bool   `short:"v" env:"-" help:"Show what is as daemons have it by default, too, in new folders and devices."`
-	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
+	Colour string `help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
 }
 
 // make shows what a change does and makes it. question ends with a question mark, and how many devices it changes is
@@ -45,8 +45,16 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 	for _, text := range planned.Warnings {
 		fmt.Fprintf(env.Err, "Warning: %s\n", printable(text))
 	}
+	for _, b := range planned.Broken {
+		p.line(red, "Broken: "+printable(brokenText(b)))
+	}
 	if err := warnOfTags(ctx, env, server, change); err != nil || c.DryRun {
 		return err
+	}
+	if len(planned.Broken) > 0 {
+		return &fleet.Error{Code: fleet.CodeConflict, Message: "the change would break what is asserted: nothing was changed",
+			Hint: "Change something else, or change the assertions in the files of their source and apply them with " +
+				"`muster apply -f DIR`. An admin gives them up with `muster source forget SOURCE`."}
 	}
 	if !c.Yes {
 		question += " It changes " + counted(planned.Touched.Devices, "device") + "."
@@ -58,7 +66,7 @@ func (c changing) make(ctx context.Context, env *environment, server *client.Cli
 	switch {
 	case fleet.CodeOf(err) == fleet.CodePrecondition:
 		return &fleet.Error{Code: fleet.CodePrecondition,
-			Message: "templates or tags were changed after this plan was made: nothing was changed",
+			Message: "templates, tags or vars were changed after this plan was made: nothing was changed",
 			Hint:    "Type the command again, and answer the plan as it is then."}
 	case err != nil:
 		return err

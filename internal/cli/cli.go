@@ -17,6 +17,7 @@ import (
 	"muster/client"
 	"muster/internal/agent"
 	"muster/internal/fleet"
+	"muster/internal/sandbox"
 )
 
 // Streams are the process's standard streams.
@@ -68,7 +69,6 @@ type commands struct {
 	Audit       auditCommand       `cmd:"" help:"Show who did what, export it, and prove that it was not changed."`
 	Admin       adminCommand       `cmd:"" help:"Get back in on the server's machine when the last administrator's token is lost."`
 	Sim         simCommand         `cmd:"" help:"Run simulated Syncthing daemons and print where they are."`
-	Worker      workerCommand      `cmd:"" hidden:"" help:"Evaluate templates for the server; started by it."`
 	Ready       readyCommand       `cmd:"" help:"Ask whether the server can do its work, for health checks; needs no token."`
 	Completion  completionCommand  `cmd:"" help:"Print the script that has a shell complete commands, flags, labels, tags and templates."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
@@ -82,6 +82,10 @@ type environment struct {
 	forPrograms bool // standard output is for values; questions go to standard error
 }
 
+// workerWord starts a worker of the sandbox. Its start does not wait until all commands are made ready: `muster test`
+// starts a worker each time.
+const workerWord = "worker"
+
 const description = `Central management for fleets of Syncthing daemons.
 
 Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 refused with a text that says what to do, or something waits for a
@@ -89,6 +93,9 @@ person (status), 4 no server answers, 5 something differs (plan), 130 interrupte
 
 // Run parses the arguments, runs one command and gives the exit code.
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
+	if first(args) == workerWord {
+		return explain(streams.Err, sandbox.Serve(streams.In, streams.Out))
+	}
 	var commands commands
 	env := &environment{Streams: streams, version: version}
 	exited, code := false, exitDone
@@ -122,13 +129,28 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		return code
 	}
 	if err != nil {
-		fmt.Fprintf(streams.Err, "muster: %v\nTry `muster --help`.\n", err)
+		fmt.Fprintf(streams.Err, "muster: %v\nTry `%s --help`.\n", err, commandIn(err))
 		return exitUsage
 	}
 	if err := fillSecrets(parsed.Flags()); err != nil {
 		return explain(streams.Err, err)
 	}
 	return explain(streams.Err, env.run(ctx, parsed))
+}
+
+// commandIn is the command whose arguments are wrong, as far as it was understood.
+func commandIn(err error) string {
+	command := "muster"
+	var wrong *kong.ParseError
+	if !errors.As(err, &wrong) || wrong.Context == nil {
+		return command
+	}
+	for _, step := range wrong.Context.Path {
+		if step.Command != nil {
+			command += " " + step.Command.Name
+		}
+	}
+	return command
 }
 
 // first is the first argument, if there is one.
@@ -229,7 +251,7 @@ var commandsOfDevices = map[string]string{"plan": "apply", "state": "status", "t
 // commandsForPaths puts a command in the place of a request in the hints of the server.
 var commandsForPaths = strings.NewReplacer(
 	"GET /api/v1/devices lists all; PUT registers one.",
-	"`muster status --all` lists all; `muster enroll` registers one.",
+	"`muster device list` lists all; `muster enroll` registers one.",
 	"GET /api/v1/rollouts lists all.", "`muster rollout list` lists all.",
 	"GET /api/v1/tags lists all.", "`muster tag list` lists all.",
 	"GET /api/v1/folders lists all.", "`muster folder list` lists all.",
@@ -237,6 +259,8 @@ var commandsForPaths = strings.NewReplacer(
 	"GET /api/v1/templates lists all; POST makes one.", "`muster template list` lists all; `muster template put` makes one.",
 	"GET devices/{id}/revisions lists those that were.", "`muster revision list DEVICE` lists those that were.",
 	"Register the device with PUT /api/v1/devices/{deviceID}, or", "Register the device with `muster device add`, or",
+	"Use a token with the role ", "`muster whoami` shows who you are. Log in (`muster login`), or give --token-file, with "+
+		"the role ",
 	"GET /api/v1/actions lists all.", "`muster action list` lists all.",
 	"GET /api/v1/consents lists what waits: answer that.", "`muster consents` shows what waits: answer that.",
 	"GET consents, or `muster consents`, lists what waits now: answer that.",

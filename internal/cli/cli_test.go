@@ -125,3 +125,28 @@ func TestASecretThatCannotBeReadSaysWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+// Each of these said "Try `muster --help`", which lists all commands.
+func TestWrongArgumentsNameTheHelpOfTheirCommand(t *testing.T) {
+	for args, command := range map[string]string{
+		"device":                    "muster device",
+		"device get":                "muster device get",
+		"device list --nonsense":    "muster device list",
+		"device lst":                "muster device",
+		"rollout show first":        "muster rollout show",
+		"user create ann":           "muster user create",
+		"user role ann king":        "muster user role",
+		"token create --role king":  "muster token create",
+		"devise list":               "muster",
+		"template put -o xml a":     "muster template put",
+		"completion tcsh":           "muster completion",
+		"folder-roots remove":       "muster folder-roots remove",
+		"device edit":               "muster device edit",
+		"rollout undo 7 --nonsense": "muster rollout undo",
+	} {
+		code, _, errs := run(t, strings.Fields(args)...)
+		if code != exitUsage || !strings.HasSuffix(errs, "\nTry `"+command+" --help`.\n") {
+			t.Errorf("%s: got %d, %s", args, code, errs)
+		}
+	}
+}

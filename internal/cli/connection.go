@@ -34,12 +34,13 @@ type connection struct {
 	Server     string `help:"Address of the server, or the name of one that you logged in to; without it, the one that you logged in to last, else http://127.0.0.1:2525." placeholder:"URL|NAME"`
 	Token      string `secret:"" help:"Token to use; without one, that of your log-in, else the administrator's in --muster-home. Better --token-file." placeholder:"TOKEN"`
 	TokenFile  string `help:"File with the token to use." type:"path" placeholder:"FILE"`
-	MusterHome string `help:"Home folder of a server on this machine; without it, ${home}, whose token is sent to loopback addresses only." env:"MUSTER_HOME" type:"path" placeholder:"DIR"`
+	MusterHome string `help:"Home folder of a server on this machine; without it, ${home} or that of a package, whose token is sent to loopback addresses only." env:"MUSTER_HOME" type:"path" placeholder:"DIR"`
 	CA         string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; without it, that of your log-in, else the one that a server on this machine made itself, in --muster-home." type:"path" placeholder:"FILE"`
 	Quiet      bool   `env:"-" help:"Print nothing but questions, warnings and errors; the exit code says the rest."`
 	APIVerbose bool   `name:"api-verbose" help:"Print the requests of the command and their answers on standard error, secrets masked."`
 
-	trace io.Writer // nil: requests are not printed
+	fingerprint string    // see target; of commands that have a flag for it
+	trace       io.Writer // nil: requests are not printed
 }
 
 // AfterApply is called by kong before Run.
@@ -56,20 +57,26 @@ type target struct {
 	address string
 	token   string // "": the administrator's in the home
 	ca      string
-	home    string
-	trace   io.Writer // nil: requests are not printed
+	// of the certificate or the public key that the server has to show; "": the certificate authorities vouch for it
+	fingerprint string
+	home        string
+	trace       io.Writer // nil: requests are not printed
 }
 
 // target finds the server. A token or a home that was given is for the server that was given, or the one on this
 // machine: never for one that was logged in to some day.
 func (c *connection) target(all logins) (target, error) {
-	at := target{address: strings.TrimRight(c.Server, "/"), token: c.Token, ca: c.CA, home: c.MusterHome, trace: c.trace}
+	at := target{address: strings.TrimRight(c.Server, "/"), token: c.Token, ca: c.CA,
+		fingerprint: c.fingerprint, trace: c.trace}
+	candidates := []string{c.MusterHome}
 	if c.MusterHome == "" {
-		at.home = defaultHome()
+		candidates = homes()
 	}
 	byLogin := c.Token == "" && c.MusterHome == ""
-	if at.address == "" {
-		at.address = localServer(at.home, defaultServer)
+	if at.address != "" {
+		at.home = homeWithToken(candidates)
+	} else {
+		at.home, at.address = localServer(candidates, defaultServer)
 		if byLogin && all.Servers[all.Current].Token != "" {
 			at.address = all.Servers[all.Current].Address
 		}
@@ -80,8 +87,8 @@ func (c *connection) target(all logins) (target, error) {
 		if byLogin {
 			at.token = kept.Token
 		}
-		if at.ca == "" {
-			at.ca = kept.CA
+		if at.ca == "" && at.fingerprint == "" {
+			at.ca, at.fingerprint = kept.CA, kept.Fingerprint
 		}
 		return at, nil
 	}
@@ -115,6 +122,10 @@ func (c *connection) client() (*client.Client, error) {
 			return nil, noToken(at.home, err)
 		}
 		at.token = strings.TrimSpace(string(text))
+		// Its user may have made it a link to a file of root, which must not be sent.
+		if at.home == packagedHome && !auth.LooksLikeToken(at.token) {
+			return nil, noToken(at.home, errors.New("it holds no token of Muster"))
+		}
 	}
 	return at.client(at.token)
 }
@@ -139,11 +150,16 @@ func (t target) client(token string) (*client.Client, error) {
 
 // transport trusts the certificates that the server may show.
 func (t target) transport() (http.RoundTripper, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if t.fingerprint != "" {
+		var err error
+		transport.TLSClientConfig, err = t.byFingerprint()
+		return transport, err
+	}
 	trusted, err := t.trusted()
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 	return transport, nil
 }
@@ -190,5 +206,9 @@ func noToken(home string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		why = fmt.Sprintf("the token in %s is not readable: %v", home, err)
 	}
-	return &fleet.Error{Code: fleet.CodeUnauthorized, Message: why, Hint: howToGiveAToken}
+	hint := howToGiveAToken
+	if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
+		hint = "No server was started on this machine by this user: `muster serve` starts one. " + howToGiveAToken
+	}
+	return &fleet.Error{Code: fleet.CodeUnauthorized, Message: why, Hint: hint}
 }

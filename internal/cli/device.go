@@ -18,7 +18,7 @@ type deviceCommand struct {
 	List     deviceListCommand     `cmd:"" help:"List devices with state, version, system, folders and tags."`
 	Get      deviceGetCommand      `cmd:"" help:"Show how a device is reached, since when, its software and its tags."`
 	Add      deviceAddCommand      `cmd:"" help:"Register a device by its ID and API key. On the device's own machine muster enroll finds both and registers the device."`
-	Edit     deviceEditCommand     `cmd:"" help:"Change label, address, port or API key of a device."`
+	Edit     deviceEditCommand     `cmd:"" help:"Open label, address, tags, vars and settings of a device in $EDITOR, show what would change, and save it; or change fields by flags."`
 	Restart  deviceRestartCommand  `cmd:"" help:"Restart the daemon, and wait until it is back."`
 	Rescan   deviceRescanCommand   `cmd:"" help:"Have the daemon compare its folders with the disk."`
 	Pause    devicePauseCommand    `cmd:"" help:"Pause the daemon's connections to all other devices."`
@@ -28,6 +28,7 @@ type deviceCommand struct {
 	Untag    deviceUntagCommand    `cmd:"" help:"Take a tag off devices, in one generation; first the plan is shown."`
 	Config   deviceConfigCommand   `cmd:"" help:"Print the configuration that a daemon was last seen with, secrets masked."`
 	Settings deviceSettingsCommand `cmd:"" help:"Show a device's settings, or change them: mode, plain HTTP, restarts, way of reaching."`
+	Vars     deviceVarsCommand     `cmd:"" help:"Show the vars that templates read of a device, or change its own; first the plan is shown."`
 	Delete   deviceDeleteCommand   `cmd:"" help:"Have Muster forget a device; its daemon stays as it is."`
 	Trust    deviceTrustCommand    `cmd:"" help:"Show the certificate that a device's API shows beside the pinned one, and take it."`
 }
@@ -150,7 +151,7 @@ func (c *deviceTrustCommand) many(ctx context.Context, env *environment, server 
 	}
 	if len(devices) == 0 {
 		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no device has the tag %q", c.Tag),
-			Hint: "`muster status --all` lists all devices."}
+			Hint: "`muster device list` lists all devices."}
 	}
 	var renewed []presented
 	for _, device := range devices {

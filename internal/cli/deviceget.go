@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"muster/api"
@@ -26,6 +28,8 @@ type deviceView struct {
 	Skipped   []api.PlannedChange `json:"skipped"`
 	Folders   []folderOnDevice    `json:"folders"`
 	Problem   string              `json:"problem,omitempty"` // why templates or plan are not known
+
+	Vars map[string]api.EffectiveVar `json:"vars"`
 }
 
 // folderOnDevice is how far a folder is on one device.
@@ -58,6 +62,9 @@ func viewOf(ctx context.Context, server *client.Client, device api.Device) (view
 	view = deviceView{Device: device, Waiting: []api.PlannedChange{}, Skipped: []api.PlannedChange{},
 		Folders: []folderOnDevice{}}
 	if view.Tags, err = server.DeviceTags(ctx, device.DeviceID); err != nil {
+		return view, err
+	}
+	if view.Vars, err = server.EffectiveVars(ctx, device.DeviceID); err != nil {
 		return view, err
 	}
 	if view.State, err = server.DeviceState(ctx, device.DeviceID); err != nil {
@@ -177,7 +184,10 @@ func (v deviceView) printSections(env *environment) {
 			fmt.Fprintf(env.Out, "    %s\n", printable(line))
 		}
 	}
-	var templates, waiting, skipped, folders []string
+	var vars, templates, waiting, skipped, folders []string
+	for _, name := range slices.Sorted(maps.Keys(v.Vars)) {
+		vars = append(vars, fmt.Sprintf("%s = %s, of %s", name, compactJSON(v.Vars[name].Value), fromOf(v.Vars[name])))
+	}
 	for _, t := range v.Templates {
 		templates = append(templates, fmt.Sprintf("%d %s: %s %s, priority %d, by %s", t.Template, t.Label, t.Op,
 			orWhole(t.At), t.Priority, strings.Join(t.Tags, ", ")))
@@ -191,6 +201,7 @@ func (v deviceView) printSections(env *environment) {
 	for _, folder := range v.Folders {
 		folders = append(folders, folder.line())
 	}
+	section("Vars:", vars)
 	section("Templates, in the order in which they apply:", templates)
 	section("Waits (`muster apply "+fleet.DeviceID(v.Device.DeviceID).Short()+"` answers):", waiting)
 	section("Skipped:", skipped)

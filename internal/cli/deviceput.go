@@ -69,17 +69,32 @@ func (c *deviceAddCommand) Run(ctx context.Context, env *environment) error {
 type deviceEditCommand struct {
 	namedDevice
 	output
+	asking
 	Label   *string `env:"-" help:"Name for people." placeholder:"TEXT"`
 	Address *string `env:"-" help:"Host name or IP of the daemon's API; '' has it discovered." placeholder:"HOST"`
 	Port    *int64  `env:"-" help:"Port of the daemon's API." placeholder:"PORT"`
 	KeyFile string  `env:"-" help:"File with another API key of the daemon, - for standard input; without it, the stored one stays." placeholder:"FILE"`
+	File    string  `short:"f" env:"-" help:"Make the device what this file says, as an editor showed it; first the plan is shown." placeholder:"FILE"`
+	Editor  string  `env:"VISUAL,EDITOR" hidden:""`
 }
 
-// Run changes what flags name of a device's record.
+// Help says what happens without flags.
+func (deviceEditCommand) Help() string {
+	return `Without flags, label, address, tags, vars and settings are opened in $EDITOR. Then the plan is shown, and the change made
+after an answer. With flags, the record of the device is changed at once.`
+}
+
+// Run changes what flags name of a device's record, or opens all of it in an editor.
 func (c *deviceEditCommand) Run(ctx context.Context, env *environment) error {
-	if c.Label == nil && c.Address == nil && c.Port == nil && c.KeyFile == "" {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: "say what is to be changed",
-			Hint: "Give --label, --address, --port or --key-file. `muster device settings` changes mode and permissions."}
+	byFlags := c.Label != nil || c.Address != nil || c.Port != nil || c.KeyFile != ""
+	switch {
+	case byFlags && c.File != "":
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: "--file and flags for single fields contradict each other",
+			Hint: "Put the fields into the file; --key-file is for a command of its own."}
+	case c.File != "":
+		return c.saveFile(ctx, env)
+	case !byFlags:
+		return c.edit(ctx, env)
 	}
 	server, device, err := c.find(ctx)
 	if err != nil {

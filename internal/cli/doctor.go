@@ -98,9 +98,6 @@ func (c *doctorCommand) ofMachine() []finding {
 		return nil
 	}
 	home := at.home
-	if home == "" {
-		home = defaultHome()
-	}
 	info, err := os.Stat(home)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && c.MusterHome == "":
@@ -141,12 +138,16 @@ func ofDisk(home string) []finding {
 	if !known {
 		return nil
 	}
+	return []finding{ofFree(home, free)}
+}
+
+func ofFree(home string, free uint64) finding {
 	text := fmt.Sprintf("%d MiB are free below %s", free>>20, home)
 	if free < leastDisk {
-		return []finding{{"disk", false, text, "Make room: a server that cannot write stops changing daemons. `muster backup` " +
-			"to another disk, and remove old backups."}}
+		return finding{"disk", false, text, "Make room: a server that cannot write stops changing daemons. `muster backup` " +
+			"to another disk, and remove old backups."}
 	}
-	return []finding{{"disk", true, text, ""}}
+	return finding{"disk", true, text, ""}
 }
 
 // ofServer asks the server how it is. The server is nil when it cannot be asked.
@@ -259,7 +260,8 @@ func ofCertificate(c api.OverviewOfCertificate) finding {
 }
 
 func ofBackup(b *api.OverviewOfBackup, now time.Time) finding {
-	const how = "Start the server with --backup-every 24h --backup-to DIR; docs/backup.md says how."
+	const how = "Start the server with --backup-every 24h --backup-to DIR, or set MUSTER_BACKUP_EVERY and " +
+		"MUSTER_BACKUP_TO in /etc/muster/muster.env; docs/backup.md says how."
 	switch {
 	case b == nil:
 		return finding{"backup", false, "the server makes no backups: no time for them is set", how}

@@ -17,21 +17,23 @@ import (
 
 type enrollCommand struct {
 	connection
-	Home    string        `help:"Home folder of the Syncthing daemon." default:"${syncthingHome}" env:"MUSTER_SYNCTHING_HOME" type:"path"`
-	Address string        `help:"Host name or IP by which the server reaches the daemon; without it, the one in the daemon's configuration." placeholder:"HOST"`
-	Port    int           `help:"Port of the daemon's API; without it, the one in its configuration." placeholder:"PORT"`
-	Label   *string       `help:"Label; without it the stored one stays, or the daemon's own name, or this machine's, is taken." placeholder:"TEXT"`
-	NoPin   bool          `env:"-" help:"Do not pin the certificate of the daemon's home: a proxy in front of it shows another one."`
-	Tag     []string      `help:"Tags to attach, with commas between, or one after each --tag." placeholder:"TAG"`
-	Key     string        `secret:"" help:"Enrol key, in the place of a token: the device proves itself by its own key. Better --key-file." placeholder:"KEY"`
-	KeyFile string        `help:"File with the enrol key." type:"path" placeholder:"FILE"`
-	Renew   bool          `env:"-" help:"Only renew the certificate, API key and port of the registered device, which proves itself by its own key: no token is needed."`
-	Wait    time.Duration `help:"How long to wait until the server has seen the daemon; 0 does not wait." default:"30s"`
+	Fingerprint string        `help:"Fingerprint of the server's certificate, or of its public key, as the server prints it when it starts; no other is trusted then." placeholder:"sha256:HEX"`
+	Home        string        `help:"Home folder of the Syncthing daemon." default:"${syncthingHome}" env:"MUSTER_SYNCTHING_HOME" type:"path"`
+	Address     string        `help:"Host name or IP by which the server reaches the daemon; without it, the one in the daemon's configuration." placeholder:"HOST"`
+	Port        int           `help:"Port of the daemon's API; without it, the one in its configuration." placeholder:"PORT"`
+	Label       *string       `help:"Label; without it the stored one stays, or the daemon's own name, or this machine's, is taken." placeholder:"TEXT"`
+	NoPin       bool          `env:"-" help:"Do not pin the certificate of the daemon's home: a proxy in front of it shows another one."`
+	Tag         []string      `help:"Tags to attach, with commas between, or one after each --tag." placeholder:"TAG"`
+	Key         string        `secret:"" help:"Enrol key, in the place of a token: the device proves itself by its own key. Better --key-file." placeholder:"KEY"`
+	KeyFile     string        `help:"File with the enrol key." type:"path" placeholder:"FILE"`
+	Renew       bool          `env:"-" help:"Only renew the certificate, API key and port of the registered device, which proves itself by its own key: no token is needed."`
+	Wait        time.Duration `help:"How long to wait until the server has seen the daemon; 0 does not wait." default:"30s"`
 }
 
 // Run registers the daemon whose home it reads with the certificate that its API has to show, tags it, and waits until
 // the server has seen it. Run again it mends the pin of a daemon that made itself another certificate.
 func (c *enrollCommand) Run(ctx context.Context, env *environment) error {
+	c.fingerprint = c.Fingerprint
 	daemon, err := agent.ReadHome(c.Home)
 	if err != nil {
 		return err

@@ -74,6 +74,7 @@ var keyStates = map[string]string{"usable": "usable", "expired": "expired", "use
 type enrollKeyRevokeCommand struct {
 	connection
 	output
+	asking
 	Key string `arg:"" help:"As muster enroll-key list shows it, or how it begins."`
 }
 
@@ -92,10 +93,19 @@ func (c *enrollKeyRevokeCommand) Run(ctx context.Context, env *environment) erro
 		begins = id
 	}
 	keys = slices.DeleteFunc(keys, func(k api.EnrollKey) bool { return begins == "" || !strings.HasPrefix(k.ID, begins) })
-	if len(keys) != 1 {
-		return &fleet.Error{Code: fleet.CodeNotFound,
-			Message: fmt.Sprintf("%s begins so", counted(len(keys), "enrol key")),
-			Hint:    "`muster enroll-key list` shows all of them."}
+	switch len(keys) {
+	case 0:
+		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("no enrol key begins with %q", c.Key),
+			Hint: "`muster enroll-key list` shows all of them."}
+	case 1:
+	default:
+		return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("%d enrol keys begin with %q", len(keys), c.Key),
+			Hint: "Give more characters: `muster enroll-key list` shows all of them."}
+	}
+	if err := c.consented(env, fmt.Sprintf("Revoke the enrol key %s? It is %s, has registered %s, which stay, and may "+
+		"register %d more.", keys[0].ID, keyStates[keys[0].State], counted(int(keys[0].Used), "device"),
+		keys[0].Uses-keys[0].Used)); err != nil {
+		return err
 	}
 	if err := server.DeleteEnrollKey(ctx, keys[0].ID); err != nil {
 		return err

@@ -132,12 +132,19 @@ func (c *enrollmentAcceptCommand) Run(ctx context.Context, env *environment) err
 	return c.done(env, device.DeviceID, device, "Accepted "+named(device)+".")
 }
 
-type enrollmentRejectCommand struct{ enrollmentOne }
+type enrollmentRejectCommand struct {
+	enrollmentOne
+	asking
+}
 
 // Run rejects the device.
 func (c *enrollmentRejectCommand) Run(ctx context.Context, env *environment) error {
 	server, asks, err := c.find(ctx)
 	if err != nil {
+		return err
+	}
+	if err := c.consented(env, fmt.Sprintf("Reject %s? Its agent is turned away until the device is accepted.",
+		asks.DeviceID)); err != nil {
 		return err
 	}
 	if err := server.RejectEnrollment(ctx, asks.DeviceID); err != nil {
@@ -147,12 +154,19 @@ func (c *enrollmentRejectCommand) Run(ctx context.Context, env *environment) err
 		fmt.Sprintf("Rejected %s. `muster enrollment accept %[1]s` accepts it later.", asks.DeviceID))
 }
 
-type enrollmentForgetCommand struct{ enrollmentOne }
+type enrollmentForgetCommand struct {
+	enrollmentOne
+	asking
+}
 
 // Run forgets the rejection.
 func (c *enrollmentForgetCommand) Run(ctx context.Context, env *environment) error {
 	server, asks, err := c.find(ctx)
 	if err != nil {
+		return err
+	}
+	if err := c.consented(env, fmt.Sprintf("Forget that %s was rejected? It asks again when its agent connects.",
+		asks.DeviceID)); err != nil {
 		return err
 	}
 	if err := server.ForgetEnrollment(ctx, asks.DeviceID); err != nil {

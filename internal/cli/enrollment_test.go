@@ -46,8 +46,8 @@ func TestEnrollmentCommandsTakeTheUniqueBeginningOfAnID(t *testing.T) {
 			`/accept {"label":"home","tags":["office","b"]}`},
 		{"accept MZJU2GBVHZXVXF6OWRI3XKYSAOIQ", "Accepted", "POST enrollments/" + firstAsking + "/accept {}"},
 		{"accept " + strings.ToLower(firstAsking), "Accepted", "POST enrollments/" + firstAsking + "/accept {}"},
-		{"reject MZJ", "accept " + firstAsking, "POST enrollments/" + firstAsking + "/reject "},
-		{"forget MR", "Forgotten", "DELETE enrollments/" + secondAsking + " "},
+		{"reject MZJ --yes", "accept " + firstAsking, "POST enrollments/" + firstAsking + "/reject "},
+		{"forget MR -y", "Forgotten", "DELETE enrollments/" + secondAsking + " "},
 	} {
 		url, decided := askingServer(t, 0)
 		args := append([]string{"enrollment"}, strings.Fields(test.args)...)

@@ -117,12 +117,18 @@ func fleetFileOf(now api.Fleet, source string) fleetFile {
 		if settings != (api.PlanFleetSettings{}) {
 			one.Settings = &settings
 		}
+		if len(d.Vars) > 0 {
+			one.Vars = d.Vars
+		}
 		f.Devices[id] = one
 	}
 	for name, t := range now.Tags {
 		one := api.PlanFleetTag{Mode: unless("on", t.Mode), Protected: unless(false, t.Protected)}
 		if len(t.FolderRoots) > 0 {
 			one.FolderRoots = t.FolderRoots
+		}
+		if len(t.Vars) > 0 {
+			one.Vars = t.Vars
 		}
 		f.Tags[name] = one
 	}

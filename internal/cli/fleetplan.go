@@ -31,16 +31,22 @@ func isDir(path string) bool {
 const errDiffers = exitCode(exitDiffers)
 
 // planDir reads the files and has the server plan them.
-func planDir(ctx context.Context, server *client.Client, dir string, flags fleetFlags) (*fleetDir, api.PlanFleet,
-	api.FleetPlan, error) {
+func planDir(ctx context.Context, env *environment, server *client.Client, dir string,
+	flags fleetFlags) (*fleetDir, api.PlanFleet, api.FleetPlan, error) {
+	bar := env.terminalProgress()
+	defer bar.end()
+	bar.at(0, planSteps, "Reading "+printable(dir))
 	d, err := readFleetDir(dir)
 	if err != nil {
 		return nil, api.PlanFleet{}, api.FleetPlan{}, err
 	}
+	bar.at(1, planSteps, "Planning "+counted(len(d.templates), "template"))
 	body := d.body(flags.Source, flags.Prune)
 	planned, err := server.PlanFleet(ctx, body)
 	return d, body, planned, d.inFiles(err)
 }
+
+const planSteps = 2
 
 // inFiles puts the places of the files in the place of those of the request.
 func (d *fleetDir) inFiles(err error) error {
@@ -117,6 +123,9 @@ func brokenText(b api.BrokenAssertion) string {
 		of = b.DeviceID
 	}
 	parts := []string{b.Name, of, b.Key}
+	if b.Source != "" {
+		parts = slices.Insert(parts, 0, fmt.Sprintf("source %q", b.Source))
+	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	return fmt.Sprintf("%s: expected %s, got %s", strings.Join(parts, ": "), b.Expected, b.Got)
 }
@@ -215,7 +224,7 @@ func (c *planCommand) runDir(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	_, _, planned, err := planDir(ctx, server, c.File, c.fleetFlags)
+	_, _, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags)
 	if err != nil {
 		return err
 	}
@@ -242,7 +251,7 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	d, body, planned, err := planDir(ctx, server, c.File, c.fleetFlags)
+	d, body, planned, err := planDir(ctx, env, server, c.File, c.fleetFlags)
 	if err != nil {
 		return err
 	}
@@ -274,7 +283,10 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 			return err
 		}
 	}
+	bar := env.terminalProgress()
+	bar.at(0, 1, "Making "+counted(len(planned.Changes), "change"))
 	done, err := server.ApplyFleet(ctx, api.ApplyFleet{PlanFleet: body, Digest: &planned.Digest})
+	bar.end()
 	switch {
 	case fleet.CodeOf(err) == fleet.CodePrecondition:
 		return &fleet.Error{Code: fleet.CodePrecondition,

@@ -133,6 +133,7 @@ var wholeMachine = regexp.MustCompile(`^([A-Za-z]:)?[/\\]+$`)
 type folderRootsRemoveCommand struct {
 	connection
 	rootsOf
+	asking
 	Directory string `arg:"" help:"Directory as the list shows it."`
 }
 
@@ -142,6 +143,14 @@ func (c *folderRootsRemoveCommand) Run(ctx context.Context, env *environment) er
 		if !slices.Contains(now, c.Directory) {
 			return nil, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("%q is no folder root", c.Directory),
 				Hint: "`muster folder-roots list` shows them; those of a tag with --tag."}
+		}
+		whose := "every device"
+		if c.Tag != "" {
+			whose = fmt.Sprintf("devices with the tag %q", printable(c.Tag))
+		}
+		if err := c.consented(env, fmt.Sprintf("Take %s off the folder roots, for %s? What authors' templates put there "+
+			"from now on is held; folders that are there stay.", printable(c.Directory), whose)); err != nil {
+			return nil, err
 		}
 		return slices.DeleteFunc(now, func(root string) bool { return root == c.Directory }), nil
 	})

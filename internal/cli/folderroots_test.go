@@ -48,8 +48,8 @@ func TestFolderRootsAreListedAddedAndRemoved(t *testing.T) {
 		{[]string{"add", `D:\Data`, "--tag", "nas"}, "D:\\Data\n"},
 		{[]string{"list"}, "~\n/srv/sync\nD:\\Data  (on devices with the tag nas)\n"},
 		{[]string{"list", "--tag", "nas"}, "D:\\Data\n"},
-		{[]string{"remove", "/srv/sync"}, "~\n"},
-		{[]string{"remove", `D:\Data`, "--tag", "nas"}, ""},
+		{[]string{"remove", "--yes", "/srv/sync"}, "~\n"},
+		{[]string{"remove", "-y", `D:\Data`, "--tag", "nas"}, ""},
 	} {
 		code, out, errs := run(t, append(append([]string{"folder-roots"}, step.args...), "--token", "x", "--server", url)...)
 		if code != exitDone || out != step.out || errs != "" {

@@ -20,7 +20,7 @@ func TestHintsOfTheServerNameCommands(t *testing.T) {
 		"GET /api/v1/devices/" + id + "/trust, compare it with the daemon's own, and trust that one.": "`muster device " +
 			"trust MZJU2GB`, compare it with the daemon's own, and trust that one.",
 		"GET /api/v1/rollouts lists all.": "`muster rollout list` lists all.",
-		"GET /api/v1/devices lists all; PUT registers one.": "`muster status --all` lists all; " +
+		"GET /api/v1/devices lists all; PUT registers one.": "`muster device list` lists all; " +
 			"`muster enroll` registers one.",
 	} {
 		if got := withCommands(hint); got != want {

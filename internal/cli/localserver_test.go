@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"muster/internal/auth"
 	"muster/internal/listen"
 )
 
@@ -29,8 +30,24 @@ func TestTheServerOfThisMachineIsFoundWithTLS(t *testing.T) {
 		{with, plain.URL, plain.URL},
 		{with, "http://127.0.0.1:1", "http://127.0.0.1:1"},
 	} {
-		if got := localServer(c.home, c.asked); got != c.want {
+		if _, got := localServer([]string{c.home}, c.asked); got != c.want {
 			t.Errorf("got %s for %s, want %s", got, c.asked, c.want)
+		}
+	}
+
+	// Root's own home and that of the package: what is left of a trial does not hide the server that runs.
+	write(t, without, auth.AdminTokenFile, "muster_left")
+	write(t, with, auth.AdminTokenFile, "muster_package")
+	for _, c := range []struct {
+		homes       []string
+		asked, home string
+	}{
+		{[]string{without, with}, asked, with},
+		{[]string{without, with}, plain.URL, without},
+		{[]string{t.TempDir(), with}, plain.URL, with},
+	} {
+		if got, _ := localServer(c.homes, c.asked); got != c.home {
+			t.Errorf("got %s for %s, want %s", got, c.asked, c.home)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type loginCommand struct {
 	Name         string `help:"What to call the server; without it, its host and port." placeholder:"NAME"`
 	User         string `help:"Name of a user with a password. Without it you log in by single sign-on where the server has it: by a code, typed in any browser; else the name is asked for." placeholder:"NAME"`
 	PasswordFile string `env:"-" help:"File with the password, - for standard input; asked for without it. There is no flag for the password itself: others would see it in the list of processes." placeholder:"FILE"`
+	Fingerprint  string `help:"Fingerprint of the server's certificate, or of its public key, as the server prints it when it starts; no other is trusted then. It is kept with the log-in." placeholder:"sha256:HEX"`
 	CA           string `name:"ca" help:"File with a certificate (PEM) to trust besides the system's; it is kept with the log-in." type:"path" placeholder:"FILE"`
 }
 
@@ -30,7 +31,7 @@ func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	at, err := (&connection{Server: c.Server, CA: c.CA}).target(all)
+	at, err := (&connection{Server: c.Server, CA: c.CA, fingerprint: c.Fingerprint}).target(all)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (c *loginCommand) Run(ctx context.Context, env *environment) error {
 			_ = old.Logout(ctx)
 		}
 	}
-	started.Address, started.CA = at.address, at.ca
+	started.Address, started.CA, started.Fingerprint = at.address, at.ca, at.fingerprint
 	all.Current = name
 	all.Servers[name] = started
 	if err := all.write(); err != nil {
@@ -127,7 +128,8 @@ func (c *logoutCommand) Run(ctx context.Context, env *environment) error {
 		return &fleet.Error{Code: fleet.CodeConflict, Message: "you are not logged in",
 			Hint: "`muster login --server URL` logs in."}
 	}
-	server, err := target{name: name, address: kept.Address, ca: kept.CA, home: defaultHome()}.client(kept.Token)
+	server, err := target{name: name, address: kept.Address, ca: kept.CA,
+		fingerprint: kept.Fingerprint, home: defaultHome()}.client(kept.Token)
 	if err != nil {
 		return err
 	}

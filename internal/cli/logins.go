@@ -24,6 +24,8 @@ type login struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	Device    string    `json:"device,omitempty"` // proves to the server that the user logged in here before
 	CA        string    `json:"ca,omitempty"`     // file with a certificate to trust
+	// of the certificate or the public key that the server has to show
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 // logins is the file of all servers that a person logged in to.

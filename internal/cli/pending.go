@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"muster/api"
 	"muster/client"
@@ -110,7 +111,10 @@ func given(text string) *string {
 	return &text
 }
 
-type pendingDismissCommand struct{ pendingOne }
+type pendingDismissCommand struct {
+	pendingOne
+	asking
+}
 
 // Run has the daemon forget it.
 func (c *pendingDismissCommand) Run(ctx context.Context, env *environment) error {
@@ -118,8 +122,27 @@ func (c *pendingDismissCommand) Run(ctx context.Context, env *environment) error
 	if err != nil {
 		return err
 	}
+	all, err := server.Pending(ctx, client.List{})
+	if err != nil {
+		return err
+	}
+	// Of an ID that is not there the server says what to do.
+	if i := slices.IndexFunc(all, func(p api.Pending) bool { return p.ID == c.ID }); i >= 0 {
+		if err := c.consented(env, dismissal(all[i])); err != nil {
+			return err
+		}
+	}
 	if err := server.DismissPending(ctx, c.ID); err != nil {
 		return err
 	}
 	return c.done(env, c.ID, changed{c.ID, "dismissed"}, "Dismissed.")
+}
+
+// dismissal asks whether a daemon is to forget what asked it.
+func dismissal(p api.Pending) string {
+	what := fmt.Sprintf("the device %s (%s)", printable(cmp.Or(p.FromLabel, p.Name, p.From)), printable(p.From))
+	if p.Kind == "folder" {
+		what = fmt.Sprintf("the folder %s that %s offers", printable(p.Folder), printable(cmp.Or(p.FromLabel, p.From)))
+	}
+	return fmt.Sprintf("Have %s forget %s? It may ask again.", printable(cmp.Or(p.Label, p.DeviceID)), what)
 }

@@ -13,7 +13,6 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/hjson/hjson-go/v4"
-	"github.com/mattn/go-isatty"
 
 	"muster/api"
 	"muster/client"
@@ -30,7 +29,7 @@ type planCommand struct {
 	Output string `short:"o" env:"-" help:"For a directory: text, json, or markdown for a merge request." default:"text" enum:"text,json,markdown"`
 	JSON   bool   `name:"json" help:"Print the server's answer instead of a text."`
 	All    bool   `short:"v" env:"-" help:"Show what is as daemons have it by default, too, in new folders and devices."`
-	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
+	Colour string `help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
 }
 
 // Help says what scripts need to know.
@@ -198,11 +197,10 @@ func notAPlan(why string) error {
 		Hint: "`muster plan --help` shows an example."}
 }
 
-// coloured tells whether colours help the reader.
+// coloured tells whether colours help the reader. With NO_COLOR there are none, whatever a flag says.
 func coloured(how string, out io.Writer) bool {
-	if how != "auto" {
-		return how == "always"
+	if how == "never" || os.Getenv("NO_COLOR") != "" {
+		return false
 	}
-	file, isFile := out.(*os.File)
-	return isFile && isatty.IsTerminal(file.Fd()) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return how == "always" || terminalOf(out) != nil && os.Getenv("TERM") != "dumb"
 }

@@ -79,7 +79,7 @@ var sample = api.WhatIfPlan{
 const sampleText = `2 devices would change: 1 folder, 4 keys.
 1 change would wait for consent.
 No plan could be made for 1 device.
-New templates stand as 9.
+IDs of new templates: 9.
 
 2 devices: desk (AAAAAAA), lap (CCCCCCC)
   ~ options.natEnabled: true -> false
@@ -124,6 +124,7 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 		!strings.Contains(out.String(), "\x1b[33m  ~ options.natEnabled") {
 		t.Errorf("got no colours: %v\n%s", err, out.String())
 	}
+	t.Setenv("NO_COLOR", "")
 	if coloured("auto", &out) || !coloured("always", &out) || coloured("never", os.Stdout) {
 		t.Error("colours where they do not belong")
 	}

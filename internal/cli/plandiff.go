@@ -121,7 +121,7 @@ func (p *painter) summary(made api.WhatIfPlan) {
 		for i, id := range made.NewTemplates {
 			ids[i] = strconv.FormatInt(id, 10)
 		}
-		p.line(faint, "New templates stand as "+strings.Join(ids, ", ")+".")
+		p.line(faint, "IDs of new templates: "+strings.Join(ids, ", ")+".")
 	}
 	if made.Truncated {
 		p.line(yellow, "There are too many changes to show them all.")

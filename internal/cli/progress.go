@@ -34,6 +34,14 @@ func (env *environment) newProgress() *progress {
 	return p
 }
 
+// terminalProgress shows nothing where no terminal is: the work is short, and what it prints there says all.
+func (env *environment) terminalProgress() *progress {
+	if terminalOf(env.Err) == nil {
+		return &progress{}
+	}
+	return env.newProgress()
+}
+
 const barWidth = 40 // characters
 
 func (p *progress) shown() string {

@@ -5,6 +5,16 @@ import (
 	"testing"
 )
 
+func TestTheProgressOfShortWorkIsForTerminalsOnly(t *testing.T) {
+	var errs bytes.Buffer
+	p := (&environment{Streams: Streams{Err: &errs}}).terminalProgress()
+	p.at(1, 2, "planning")
+	p.end()
+	if errs.Len() > 0 {
+		t.Errorf("got %q", errs.String())
+	}
+}
+
 func TestProgressIsLinesWhereThereIsNoTerminalAndNothingWhenQuiet(t *testing.T) {
 	var errs bytes.Buffer
 	env := &environment{Streams: Streams{Err: &errs}}

@@ -71,7 +71,7 @@ type revisionDiffCommand struct {
 	From int64 `arg:"" help:"Number of the revision before."`
 	To   int64 `arg:"" help:"Number of the revision after."`
 	output
-	Colour string `help:"auto, always or never; auto: on a terminal, unless NO_COLOR is set." default:"auto" enum:"auto,always,never"`
+	Colour string `help:"auto, always or never; auto: on a terminal. With NO_COLOR set there is never any." default:"auto" enum:"auto,always,never"`
 }
 
 // Run shows a difference.

@@ -87,10 +87,14 @@ type (
 	rolloutPauseCommand  struct{ rolloutOf }
 	rolloutResumeCommand struct{ rolloutOf }
 	rolloutHaltCommand   struct{ rolloutOf }
-	rolloutUndoCommand   struct{ rolloutOf }
 
 	rolloutApproveCommand struct{ rolloutOf }
 )
+
+type rolloutUndoCommand struct {
+	rolloutOf
+	asking
+}
 
 // Run pauses it.
 func (c *rolloutPauseCommand) Run(ctx context.Context, env *environment) error {
@@ -109,7 +113,31 @@ func (c *rolloutHaltCommand) Run(ctx context.Context, env *environment) error {
 
 // Run undoes it.
 func (c *rolloutUndoCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	now, err := server.Rollout(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if err := c.consented(env, undoing(now)); err != nil {
+		return err
+	}
 	return c.steer(ctx, env, (*client.Client).UndoRollout)
+}
+
+// undoing asks whether a rollout is to be undone, and names what that touches.
+func undoing(r api.RolloutDetail) string {
+	admitted := 0
+	for _, m := range r.Members {
+		if m.State != string(fleet.MemberLater) && m.State != string(fleet.MemberAbsent) {
+			admitted++
+		}
+	}
+	return fmt.Sprintf("Undo rollout %d (%s)? %s and %s become what they were before, and what it brought is taken off "+
+		"%s.", r.ID, printable(r.Cause), counted(len(r.Templates), "template"), counted(len(r.Tags), "tagging"),
+		counted(admitted, "device"))
 }
 
 func (c *rolloutOf) steer(ctx context.Context, env *environment,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"muster/api"
+	"muster/client"
 	"muster/internal/fleet"
 )
 
@@ -103,10 +104,11 @@ func (c *secretPutCommand) Run(ctx context.Context, env *environment) error {
 type secretAllowCommand struct {
 	connection
 	output
+	asking
 	Name    string   `arg:"" help:"Name of the secret."`
 	Key     []string `env:"-" help:"Key that the secret is for, such as 'folders.*.devices.*.encryptionPassword' or gui.password. Repeatable." placeholder:"KEY" sep:"none"`
 	Tag     []string `env:"-" help:"Tag of the devices that the secret is for. Repeatable." placeholder:"TAG" sep:"none"`
-	Replace bool     `help:"Replace both lists instead of adding to them; without --key and --tag that empties them."`
+	Replace bool     `help:"Replace both lists instead of adding to them, after a question; without --key and --tag that empties them."`
 }
 
 // Run changes the lists. The value stays.
@@ -119,17 +121,15 @@ func (c *secretAllowCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := server.Secrets(ctx)
+	now, err := secretNamed(ctx, server, c.Name)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(secrets, func(s api.Secret) bool { return s.Name == c.Name })
-	if i < 0 {
-		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no secret %q", c.Name),
-			Hint: "muster secret list shows all."}
-	}
-	keys, tags := slices.Concat(secrets[i].Keys, c.Key), slices.Concat(secrets[i].Tags, c.Tag)
+	keys, tags := slices.Concat(now.Keys, c.Key), slices.Concat(now.Tags, c.Tag)
 	if c.Replace {
+		if err := c.consented(env, narrowed(now)); err != nil {
+			return err
+		}
 		keys, tags = append([]string{}, c.Key...), append([]string{}, c.Tag...)
 	}
 	secret, _, err := server.PutSecret(ctx, c.Name, api.PutSecret{Keys: keys, Tags: tags})
@@ -143,9 +143,23 @@ func (c *secretAllowCommand) Run(ctx context.Context, env *environment) error {
 	return nil
 }
 
+// secretNamed is the secret that a person means.
+func secretNamed(ctx context.Context, server *client.Client, name string) (api.Secret, error) {
+	secrets, err := server.Secrets(ctx)
+	if err != nil {
+		return api.Secret{}, err
+	}
+	if i := slices.IndexFunc(secrets, func(s api.Secret) bool { return s.Name == name }); i >= 0 {
+		return secrets[i], nil
+	}
+	return api.Secret{}, &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no secret %q", name),
+		Hint: "`muster secret list` lists all."}
+}
+
 type secretDeleteCommand struct {
 	connection
 	output
+	asking
 	Name string `arg:"" help:"Name of the secret."`
 }
 
@@ -153,6 +167,16 @@ type secretDeleteCommand struct {
 func (c *secretDeleteCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {
+		return err
+	}
+	if _, err := secretNamed(ctx, server, c.Name); err != nil {
+		return err
+	}
+	use, err := usesOf(ctx, server, c.Name)
+	if err != nil {
+		return err
+	}
+	if err := c.consented(env, fmt.Sprintf("Forget the secret %q? %s", printable(c.Name), use.text())); err != nil {
 		return err
 	}
 	if err := server.DeleteSecret(ctx, c.Name); err != nil {

@@ -43,8 +43,8 @@ func TestSecretAllowAddsToTheListsAndReplacesThemWhenAsked(t *testing.T) {
 		{"--tag vault --tag a,b", "pw  gui.password on devices tagged vault, a,b"},
 		{"--key folders.*.devices.*.encryptionPassword",
 			"pw  gui.password, folders.*.devices.*.encryptionPassword on devices tagged vault, a,b"},
-		{"--replace --tag vault", "pw  every secret field on devices tagged vault"},
-		{"--replace", "pw  (only in templates that an admin saved)"},
+		{"--replace --yes --tag vault", "pw  every secret field on devices tagged vault"},
+		{"--replace -y", "pw  (only in templates that an admin saved)"},
 	} {
 		arguments := append([]string{"secret", "allow", "pw", "--token", "x", "--server", url},
 			strings.Fields(step.flags)...)

@@ -16,7 +16,6 @@ import (
 	"muster/internal/backup"
 	"muster/internal/fleet"
 	"muster/internal/notify"
-	"muster/internal/sandbox"
 	"muster/web"
 )
 
@@ -195,11 +194,6 @@ func prefixes(texts []string) (all []netip.Prefix, err error) {
 	}
 	return all, nil
 }
-
-type workerCommand struct{}
-
-// Run evaluates templates until its input ends.
-func (workerCommand) Run(env *environment) error { return sandbox.Serve(env.In, env.Out) }
 
 // defaultHome is where a server keeps its data unless told otherwise, and where client commands look for its token.
 func defaultHome() string {

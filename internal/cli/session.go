@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"muster/api"
 )
@@ -37,6 +39,7 @@ func (c *sessionListCommand) Run(ctx context.Context, env *environment) error {
 type sessionEndCommand struct {
 	connection
 	output
+	asking
 	ID string `arg:"" help:"ID of the session; muster session list shows them."`
 }
 
@@ -45,6 +48,17 @@ func (c *sessionEndCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {
 		return err
+	}
+	all, err := server.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	// Of an ID that is not there the server says what to do.
+	if i := slices.IndexFunc(all, func(s api.Session) bool { return s.ID == c.ID }); i >= 0 {
+		if err := c.consented(env, fmt.Sprintf("End the session of %s from %s, last used %v?", printable(all[i].User),
+			printable(all[i].Address), all[i].LastUsedAt)); err != nil {
+			return err
+		}
 	}
 	if err := server.EndSession(ctx, c.ID); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"muster/api"
+	"muster/internal/fleet"
 )
 
 type sourceCommand struct {
@@ -56,6 +57,7 @@ func (c *sourceListCommand) Run(ctx context.Context, env *environment) error {
 type sourceForgetCommand struct {
 	connection
 	output
+	asking
 	Source string `arg:"" help:"Name of a source."`
 }
 
@@ -63,6 +65,19 @@ type sourceForgetCommand struct {
 func (c *sourceForgetCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {
+		return err
+	}
+	now, err := server.Fleet(ctx)
+	if err != nil {
+		return err
+	}
+	source, known := now.Sources[c.Source]
+	if !known {
+		return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no source %q", c.Source),
+			Hint: "`muster source list` lists all."}
+	}
+	if err := c.consented(env, fmt.Sprintf("Give the source %q up? It has %s, forgotten then; its templates stay.",
+		printable(c.Source), counted(len(source.Assertions), "assertion"))); err != nil {
 		return err
 	}
 	if err := server.ForgetSource(ctx, c.Source); err != nil {

@@ -222,7 +222,7 @@ func deviceNamed(ctx context.Context, server *client.Client, name string) (api.D
 	case 0:
 		return api.Device{}, &fleet.Error{Code: fleet.CodeNotFound,
 			Message: fmt.Sprintf("no device has the label %q, or an ID that begins so", name),
-			Hint:    "`muster status --all` lists all of them."}
+			Hint:    "`muster device list` lists all of them."}
 	case 1:
 		return all[0], nil
 	}

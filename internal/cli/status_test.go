@@ -102,7 +102,7 @@ func TestStatusShowsWhoNeedsSomebody(t *testing.T) {
 		"by label":                   {[]string{"nas"}, exitDone, nas},
 		"by the beginning of its ID": {[]string{"p56"}, exitDone, nas},
 		"nobody": {[]string{"nowhere"}, exitRefused,
-			"muster: no device has the label \"nowhere\", or an ID that begins so\n`muster status --all` lists all of them.\n"},
+			"muster: no device has the label \"nowhere\", or an ID that begins so\n`muster device list` lists all of them.\n"},
 		"more than one": {[]string{"twin"}, exitUsage,
 			"muster: \"twin\" may be twin (AIR6ABC), twin (ZZZ)\nGive the letters before the first hyphen of its ID.\n"},
 	} {

@@ -96,6 +96,12 @@ func terminalOf(out io.Writer) *os.File {
 	return file
 }
 
+// isTerminal tells whether a person types what is read.
+func isTerminal(in io.Reader) bool {
+	file, isFile := in.(*os.File)
+	return isFile && isatty.IsTerminal(file.Fd())
+}
+
 // terminalWidth is 0 where no terminal is written to, or its width is not known.
 func terminalWidth(out io.Writer) int {
 	file := terminalOf(out)

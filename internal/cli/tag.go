@@ -17,6 +17,7 @@ type tagCommand struct {
 	Pause     tagPauseCommand     `cmd:"" help:"Pause the connections of the daemons with a tag."`
 	Resume    tagResumeCommand    `cmd:"" help:"Resume the connections of the daemons with a tag. muster resume --tag ends a stop."`
 	Upgrade   tagUpgradeCommand   `cmd:"" help:"Upgrade the daemons with a tag, one after the other, ending at the first that does not come back."`
+	Vars      tagVarsCommand      `cmd:"" help:"Show the vars that templates read of the devices with a tag, or change some; first the plan is shown."`
 	Protect   tagProtectCommand   `cmd:"" help:"From now on only an admin puts the tag on a device or takes it off."`
 	Unprotect tagUnprotectCommand `cmd:"" help:"Let operators put the tag on devices and take it off again."`
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -166,7 +165,7 @@ func replacing(ctx context.Context, server *client.Client, current api.Template,
 type templateEditCommand struct {
 	namedTemplate
 	changing
-	Editor string `env:"VISUAL,EDITOR" hidden:"" default:"vi"`
+	Editor string `env:"VISUAL,EDITOR" hidden:""`
 }
 
 // Run opens a template in an editor. What was written stays in its file when it cannot be saved.
@@ -179,20 +178,9 @@ func (c *templateEditCommand) Run(ctx context.Context, env *environment) error {
 	if err != nil {
 		return err
 	}
-	path, err := writeTemporary(before.String())
-	if err != nil {
+	path, err := editText(ctx, env, editing{c.Editor, "muster-*.star", before.String()})
+	if err != nil || path == "" {
 		return err
-	}
-	if err := openEditor(ctx, env, c.Editor, path); err != nil {
-		return err
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return unreadable(err)
-	}
-	if string(text) == before.String() {
-		fmt.Fprintln(env.Out, "Nothing was changed.")
-		return os.Remove(path)
 	}
 	if err := c.save(ctx, env, server, template, path); err != nil {
 		fmt.Fprintf(env.Err, "What you wrote is in %s: `muster template put %s -t %d` saves it.\n", path, path, template.ID)
@@ -214,27 +202,6 @@ func (c *templateEditCommand) save(ctx context.Context, env *environment, server
 	err = c.make(ctx, env, server, change, fmt.Sprintf("Change template %d, %q?", template.ID,
 		printable(template.Label)))
 	return inFile(err, path, file)
-}
-
-func writeTemporary(text string) (path string, err error) {
-	file, err := os.CreateTemp("", "muster-*.star")
-	if err != nil {
-		return "", err
-	}
-	_, err = io.WriteString(file, text)
-	return file.Name(), errors.Join(err, file.Close())
-}
-
-// openEditor runs the editor, which may come with arguments, on a file.
-func openEditor(ctx context.Context, env *environment, editor, path string) error {
-	words := append(strings.Fields(editor), path)
-	command := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the person's own editor
-	command.Stdin, command.Stdout, command.Stderr = env.In, env.Out, env.Err
-	if err := command.Run(); err != nil {
-		return &fleet.Error{Code: fleet.CodeInvalid, Message: fmt.Sprintf("the editor %q failed: %v", editor, err),
-			Hint: "Set $EDITOR to one that works."}
-	}
-	return nil
 }
 
 type templateDeleteCommand struct {

@@ -102,7 +102,8 @@ type trial struct {
 
 func newTrial(d *fleetDir) (*trial, error) {
 	t := &trial{fleetDir: d, configs: map[string]stconfig.Value{}, paths: map[int64]templateFile{},
-		sampled: map[fleet.DeviceID]bool{}, registry: &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{}}}
+		sampled: map[fleet.DeviceID]bool{}, registry: &fleet.Registry{Devices: map[fleet.DeviceID]*fleet.Registered{},
+			TagVars: map[fleet.Tag]fleet.SavedVars{}}}
 	var faults []fleet.Detail
 	for text, device := range d.fleet.Devices {
 		id, err := fleet.ParseDeviceID(text)
@@ -118,7 +119,19 @@ func newTrial(d *fleetDir) (*trial, error) {
 			one.Tags = append(one.Tags, fleet.Tag(tag))
 		}
 		slices.Sort(one.Tags)
+		vars, err := fleet.ParseVars(device.Vars)
+		if err != nil {
+			faults = append(faults, fleetfiles.Fault(fleetFileName, d.document.Line("devices", text), "%s", fleet.Reason(err)))
+		}
+		one.Vars = fleet.SavedVars{Vars: vars, SavedRole: fleet.RoleAdmin}
 		t.registry.Devices[id] = one
+	}
+	for name, tag := range d.fleet.Tags {
+		vars, err := fleet.ParseVars(tag.Vars)
+		if err != nil {
+			faults = append(faults, fleetfiles.Fault(fleetFileName, d.document.Line("tags", name), "%s", fleet.Reason(err)))
+		}
+		t.registry.TagVars[fleet.Tag(name)] = fleet.SavedVars{Vars: vars, SavedRole: fleet.RoleAdmin}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.templates)) {
 		file := d.templates[name]
@@ -204,7 +217,7 @@ func (t *trial) run(ctx context.Context) (broken []fleet.BrokenAssertion, err er
 		}
 	}
 	ctx, stop := context.WithCancel(ctx)
-	pool := sandbox.New(sandbox.Options{})
+	pool := sandbox.New(sandbox.Options{Warm: 1, Max: runtime.GOMAXPROCS(0)}) // a worker costs more than most templates
 	var running, work sync.WaitGroup
 	running.Go(func() { _ = pool.Run(ctx) })
 	defer running.Wait()
@@ -255,7 +268,9 @@ func (f folding) broken(ctx context.Context, of fleetfiles.Subject, tests []flee
 		},
 		AdminSaved: fleet.Template.SavedByAdmin,
 		Evaluate: func(t fleet.Template, config stconfig.Value) (desired.Fragment, error) {
-			request := sandbox.Request{Text: t.Text, Device: template.FactsOf(device, fleet.Version{}), Config: config}
+			own := template.FactsOf(device, fleet.Version{})
+			own.Vars = f.registry.VarsOf(of.ID)
+			request := sandbox.Request{Text: t.Text, Device: own, Config: config}
 			if t.Reads.OrAll().ReadsFleet() {
 				request.Fleet = f.fleet
 			}

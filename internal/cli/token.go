@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type tokenCommand struct {
 type tokenCreateCommand struct {
 	connection
 	output
-	Role     string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
+	Role     string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" enum:"viewer,operator,author,admin" placeholder:"viewer|operator|author|admin"`
 	Name     string   `help:"Who or what uses it." required:"" placeholder:"NAME"`
 	Expires  lifetime `env:"-" help:"How long it is good for, for example 90d, 12h." placeholder:"TIME"`
 	TagScope []string `env:"-" help:"A viewer or operator sees and touches only devices with this tag; may be given several times." sep:"none" placeholder:"TAG"`
@@ -154,6 +155,7 @@ func (c *tokenRotateCommand) Run(ctx context.Context, env *environment) error {
 type tokenDeleteCommand struct {
 	connection
 	output
+	asking
 	Name string `arg:"" help:"Name of the token."`
 }
 
@@ -161,6 +163,18 @@ func (c *tokenDeleteCommand) Run(ctx context.Context, env *environment) error {
 	server, err := c.client()
 	if err != nil {
 		return err
+	}
+	tokens, err := server.Tokens(ctx)
+	if err != nil {
+		return err
+	}
+	// Of a name that is not there the server says what to do.
+	if i := slices.IndexFunc(tokens, func(t api.Token) bool { return t.Name == c.Name }); i >= 0 {
+		token := tokens[i]
+		if err := c.consented(env, fmt.Sprintf("Withdraw the token %q, role %s, for %s? Last used: %s.",
+			printable(token.Name), token.Role, printable(scopeText(token.Tags)), orNever(token.LastUsedAt))); err != nil {
+			return err
+		}
 	}
 	if err := server.DeleteToken(ctx, c.Name); err != nil {
 		return err

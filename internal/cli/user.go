@@ -13,6 +13,8 @@ type userCommand struct {
 	List     userListCommand     `cmd:"" help:"List users."`
 	Password userPasswordCommand `cmd:"" help:"Set a password: your own, or as an administrator that of another user."`
 	Role     userRoleCommand     `cmd:"" help:"Give a user another role; it ends the user's sessions."`
+	Disable  userDisableCommand  `cmd:"" help:"Keep a user from logging in; it ends the user's sessions."`
+	Enable   userEnableCommand   `cmd:"" help:"Let a user that is disabled log in again."`
 	Delete   userDeleteCommand   `cmd:"" help:"Delete a user; it ends the user's sessions."`
 }
 
@@ -20,7 +22,7 @@ type userCreateCommand struct {
 	connection
 	output
 	Name         string   `arg:"" help:"Name of the user; kept in lower case."`
-	Role         string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" placeholder:"viewer|operator|author|admin"`
+	Role         string   `help:"viewer: sees everything but keys; operator: also tags, applies, pauses; author: also writes templates; admin: everything." required:"" enum:"viewer,operator,author,admin" placeholder:"viewer|operator|author|admin"`
 	TagScope     []string `env:"-" help:"A viewer or operator sees and touches only devices with this tag; may be given several times." sep:"none" placeholder:"TAG"`
 	Link         bool     `help:"Print a log-in link, by which the user sets the password."`
 	PasswordFile string   `env:"-" help:"File with the password, - for standard input; asked for without it." placeholder:"FILE"`
@@ -84,6 +86,8 @@ func (c *userListCommand) Run(ctx context.Context, env *environment) error {
 func userRow(u api.User) []string {
 	password := "set"
 	switch {
+	case u.DisabledAt != nil:
+		password = "disabled"
 	case u.SignOn != nil:
 		password = "single sign-on"
 	case !u.HasPassword:
@@ -165,7 +169,7 @@ type userRoleCommand struct {
 	connection
 	output
 	Name string `arg:"" help:"Name of the user."`
-	Role string `arg:"" help:"viewer, operator, author or admin."`
+	Role string `arg:"" enum:"viewer,operator,author,admin" help:"viewer, operator, author or admin."`
 
 	TagScope   []string `env:"-" xor:"scope" help:"The user sees and touches only devices with this tag; may be given several times. Without it the tag scope stays." sep:"none" placeholder:"TAG"`
 	WholeFleet bool     `env:"-" xor:"scope" help:"End the tag scope of the user."`
@@ -187,22 +191,4 @@ func (c *userRoleCommand) Run(ctx context.Context, env *environment) error {
 	}
 	return c.done(env, user.Name, user,
 		fmt.Sprintf("%s has the role %s, for %s.", printable(user.Name), user.Role, scopeText(user.Tags)))
-}
-
-type userDeleteCommand struct {
-	connection
-	output
-	Name string `arg:"" help:"Name of the user."`
-}
-
-// Run deletes the user.
-func (c *userDeleteCommand) Run(ctx context.Context, env *environment) error {
-	server, err := c.client()
-	if err != nil {
-		return err
-	}
-	if err := server.DeleteUser(ctx, c.Name); err != nil {
-		return err
-	}
-	return c.done(env, c.Name, changed{c.Name, "deleted"}, "Deleted.")
 }

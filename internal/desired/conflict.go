@@ -67,6 +67,16 @@ func (f *fold) conflicts() []Conflict {
 	return found
 }
 
+// ConflictsOf are the contradictions between a template and others, for people.
+func (r Result) ConflictsOf(template int64) (texts []string) {
+	for _, c := range r.Conflicts {
+		if c.Last.ID == template || c.Overruled.ID == template {
+			texts = append(texts, c.String())
+		}
+	}
+	return texts
+}
+
 // lastAsker is the last of some templates that changed something at, above or below a key; nil where none did.
 func (f *fold) lastAsker(of []laid, key stconfig.Key) *fleet.Template {
 	ids := f.askers(key)

@@ -143,11 +143,11 @@ func (j *joinedRegistries) keep(pasts []*Registry) {
 	maps.DeleteFunc(j.made, func(k pastAndCurrent, _ *Registry) bool { return !slices.Contains(pasts, k.past) })
 }
 
-// Join is a registry with the templates and tags of a past one, and the devices, settings and modes of current. A
-// device that was registered anew since has no tags there.
+// Join is a registry with the templates, tags and vars of a past one, and the devices, settings and modes of current. A
+// device that was registered anew since has no tags and no vars of its own there.
 func Join(past, current *Registry) *Registry {
 	made := *current
-	made.Generation, made.Templates = past.Generation, past.Templates
+	made.Generation, made.Templates, made.TagVars = past.Generation, past.Templates, past.TagVars
 	made.Devices = make(map[DeviceID]*Registered, len(current.Devices))
 	for id, d := range current.Devices {
 		made.Devices[id] = joinDevice(past.Devices[id], d)
@@ -164,13 +164,14 @@ func JoinOne(past, current *Registry, id DeviceID) *Registry {
 
 func joinDevice(was, is *Registered) *Registered {
 	var tags []Tag
+	var vars SavedVars
 	if was != nil && was.CreatedAt.Equal(is.CreatedAt) {
-		tags = was.Tags
+		tags, vars = was.Tags, was.Vars
 	}
-	if slices.Equal(tags, is.Tags) {
+	if slices.Equal(tags, is.Tags) && vars == is.Vars {
 		return is
 	}
 	joined := *is
-	joined.Tags = append([]Tag{}, tags...)
+	joined.Tags, joined.Vars = append([]Tag{}, tags...), vars
 	return &joined
 }

@@ -32,6 +32,7 @@ func (a Assertion) Equal(b Assertion) bool {
 
 // BrokenAssertion is an assertion that is not true of a device.
 type BrokenAssertion struct {
+	Source   string // that keeps it; "": it came with the request
 	Name     string
 	Device   DeviceID // "": it is about how many devices there are
 	Key      string

@@ -37,6 +37,7 @@ type DeclaredDevice struct {
 	AllowPlain *bool
 	Restart    *bool
 	Way        *Way
+	Vars       *Vars
 }
 
 // DeclaredTag is what files say of the devices with a tag.
@@ -45,6 +46,7 @@ type DeclaredTag struct {
 	Mode      *Mode
 	Roots     []string
 	Protected *bool
+	Vars      *Vars
 }
 
 // Origin says which file a template came from.
@@ -259,11 +261,19 @@ func (a *Adjustment) devices(r *Registry, d Declared) error {
 		if device.Tags != nil {
 			a.retag(Tagging{Device: device.ID}, is.Tags, device.Tags)
 		}
+		a.vars(VarsOwner{Device: device.ID}, is.Vars, device.Vars)
 		if to := device.settings(is.Settings); to != is.Settings {
 			a.Settings = append(a.Settings, SettingsChange{device.ID, is.Settings, to})
 		}
 	}
 	return nil
+}
+
+// vars makes the vars of a device or tag what files say.
+func (a *Adjustment) vars(of VarsOwner, is SavedVars, wanted *Vars) {
+	if wanted != nil && *wanted != is.Vars {
+		a.Edit.Vars = append(a.Edit.Vars, VarsChange{of, SavedVars{Vars: *wanted}})
+	}
 }
 
 func notRegistered(id DeviceID) error {
@@ -299,6 +309,7 @@ func (a *Adjustment) tags(r *Registry, d Declared) error {
 		if tag.Roots != nil && !slices.Equal(tag.Roots, r.Roots[tag.Tag]) {
 			a.Roots = append(a.Roots, RootsChange{tag.Tag, r.Roots[tag.Tag], tag.Roots})
 		}
+		a.vars(VarsOwner{Tag: tag.Tag}, r.TagVars[tag.Tag], tag.Vars)
 		if tag.Protected != nil && *tag.Protected != r.Protected[tag.Tag] {
 			a.Protect = append(a.Protect, ProtectChange{tag.Tag, *tag.Protected})
 		}
@@ -343,6 +354,13 @@ func (r *Registry) Adjusted(a Adjustment) (*Registry, []int64, error) {
 	then.Roots = maps.Clone(r.Roots)
 	for _, c := range a.Roots {
 		then.Roots[c.Tag] = c.To
+	}
+	if a.Kept != nil {
+		then.Sources = maps.Clone(r.Sources)
+		if then.Sources == nil {
+			then.Sources = map[string]Source{}
+		}
+		then.Sources[a.Source] = a.Kept.To
 	}
 	return then, ids, nil
 }

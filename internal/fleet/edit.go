@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// Edit is a change of templates and tags, which is planned, or made in one generation.
+// Edit is a change of templates, tags and vars, which is planned, or made in one generation.
 type Edit struct {
 	New     []TaggedTemplate // without ID
 	Changed []Template       // as a whole
 	Deleted []int64
 	Tag     []Tagging
 	Untag   []Tagging
+	Vars    []VarsChange
 }
 
 // Tagging is a tag on a device, or on a template where Device is "".
@@ -32,6 +33,7 @@ func (e Edit) Cause() string {
 	}{
 		{len(e.New), "templates created"}, {len(e.Changed), "templates changed"}, {len(e.Deleted), "templates deleted"},
 		{len(e.Tag), "tags added"}, {len(e.Untag), "tags removed"},
+		{len(e.Vars), "vars changed"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d", part.what, part.n))
@@ -62,12 +64,22 @@ func (e Edit) Check() error {
 		}
 		tags[tagging] = true
 	}
+	owners := map[VarsOwner]bool{}
+	for _, c := range e.Vars {
+		if owners[c.VarsOwner] {
+			return Invalidf("vars", "the vars of %v are named twice", c.VarsOwner)
+		}
+		owners[c.VarsOwner] = true
+	}
 	return nil
 }
 
-// SavedBy is the edit with its templates saved by one person or token. The edit itself stays as it is.
+// SavedBy is the edit with its templates and vars saved by one person or token. The edit itself stays as it is.
 func (e Edit) SavedBy(name string, role Role) Edit {
-	e.New, e.Changed = slices.Clone(e.New), slices.Clone(e.Changed)
+	e.New, e.Changed, e.Vars = slices.Clone(e.New), slices.Clone(e.Changed), slices.Clone(e.Vars)
+	for i := range e.Vars {
+		e.Vars[i].SavedBy, e.Vars[i].SavedRole = name, role
+	}
 	for i := range e.New {
 		e.New[i].SavedBy, e.New[i].SavedRole = name, role
 	}
@@ -96,6 +108,9 @@ func (r *Registry) Edited(edit Edit) (*Registry, []int64, error) {
 			return nil, nil, err
 		}
 	}
+	if err := edited.changeVars(edit.Vars); err != nil {
+		return nil, nil, err
+	}
 	var last int64
 	for _, t := range r.Templates {
 		last = max(last, t.ID)
@@ -117,7 +132,7 @@ func (r *Registry) changeTemplates(edit Edit) error {
 		if at < 0 {
 			return noSuchTemplate(changed.ID)
 		}
-		r.Templates[at].Template = changed
+		r.Templates[at].Template = changed.SavedOver(r.Templates[at].Template)
 	}
 	for _, id := range edit.Deleted {
 		at := r.templateAt(id)
@@ -141,13 +156,42 @@ func (r *Registry) change(tagging Tagging, attach bool) error {
 	}
 	device := r.Devices[tagging.Device]
 	if device == nil {
-		return &Error{Code: CodeInvalid, Message: fmt.Sprintf("no device %s is registered", tagging.Device),
-			Hint: "Name devices by their ID."}
+		return noSuchDevice(tagging.Device)
 	}
 	changed := *device
 	changed.Tags = tagsWith(device.Tags, tagging.Tag, attach)
 	r.Devices[tagging.Device] = &changed
 	return nil
+}
+
+// changeVars puts other vars in place. Who saved vars that stay the same stays, too.
+func (r *Registry) changeVars(changes []VarsChange) error {
+	r.TagVars = maps.Clone(r.TagVars)
+	if r.TagVars == nil {
+		r.TagVars = map[Tag]SavedVars{}
+	}
+	for _, c := range changes {
+		if r.VarsOwnedBy(c.VarsOwner).Vars == c.Vars {
+			continue
+		}
+		if c.Device == "" {
+			r.TagVars[c.Tag] = c.SavedVars
+			continue
+		}
+		device := r.Devices[c.Device]
+		if device == nil {
+			return noSuchDevice(c.Device)
+		}
+		changed := *device
+		changed.Vars = c.SavedVars
+		r.Devices[c.Device] = &changed
+	}
+	return nil
+}
+
+func noSuchDevice(id DeviceID) error {
+	return &Error{Code: CodeInvalid, Message: fmt.Sprintf("no device %s is registered", id),
+		Hint: "Name devices by their ID."}
 }
 
 // tagsWith is a new, sorted set with the tag, or without it.

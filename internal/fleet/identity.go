@@ -44,6 +44,11 @@ func CertificateOf(c *x509.Certificate) Certificate {
 		NotAfter: c.NotAfter.UTC()}
 }
 
+// KeyFingerprint is that of the public key of a certificate, which stays when the certificate is renewed.
+func KeyFingerprint(c *x509.Certificate) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(c.RawSubjectPublicKeyInfo))
+}
+
 // Shown is a certificate that was shown, and where.
 type Shown struct {
 	Certificate

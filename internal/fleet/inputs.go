@@ -31,6 +31,9 @@ func (in Inputs) ReadsFleet() bool { return in.Devices || in.Tags }
 // ReadsTagsOfDevices tells whether the value depends on what some device is tagged with.
 func (in Inputs) ReadsTagsOfDevices() bool { return in.ReadsFleet() || in.Device.Has("tags") }
 
+// ReadsVars tells whether the value depends on the vars of its device.
+func (in Inputs) ReadsVars() bool { return in.Device.Has("vars") }
+
 // Text is the form that is kept.
 func (in Inputs) Text() string {
 	if !in.Known {

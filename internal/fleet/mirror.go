@@ -145,19 +145,6 @@ type ObservedConfig struct {
 	Cause   string // of the revision it makes: see Revision; "" when not known yet
 }
 
-// LastKnown is all that is kept of what one device's daemon said, so that a restart shows the last known values.
-type LastKnown struct {
-	Device    DeviceID
-	Status    *Status
-	Version   *Version
-	Summaries []FolderSummary // of the folders of the current configuration
-	Folders   []FolderLabel   // sorted by folder
-	Digest    string          // of the newest configuration seen, "" without one
-	Proven    Certificate     // the GUI certificate behind which the device answered last
-	FoundBy   string          // how it was found then, see Candidate.By; "": not known
-	LastSeen  time.Time       // zero: never
-}
-
 // ErrReconnected is in the error of a poll that was not sent: it would have gone over another connection than the one
 // before, maybe to another run of the daemon, whose events are numbered anew. The status says which run it is.
 var ErrReconnected = errors.New("the poll would go over another connection than the one before")

@@ -10,11 +10,12 @@ import (
 
 // Registry is everything a person registered, at one generation. It is immutable: readers share it.
 type Registry struct {
-	Generation int64 // grows with every accepted change of a template, its tags or a device's tags
+	Generation int64 // grows with every accepted change of a template, of tags or of vars
 	Mode       Mode  // of the whole fleet
 	TagModes   map[Tag]Mode
 	Roots      map[Tag][]string // folder roots of tags, and under "" those of the fleet; sorted
 	Protected  map[Tag]bool     // only an admin puts these on a device or takes them off
+	TagVars    map[Tag]SavedVars
 	Devices    map[DeviceID]*Registered
 	Templates  []TaggedTemplate // ascending priority, then ID: the order of the fold
 	Restored   *Restored        // nil: nothing was restored, or a person resumed since
@@ -33,6 +34,7 @@ type Registered struct {
 	Device
 	Tags     []Tag // sorted
 	Settings DeviceSettings
+	Vars     SavedVars
 	Altered  bool // its row in the database is not as Muster wrote it: the device is not contacted
 }
 
@@ -151,11 +153,17 @@ func (r *Registry) Applying(id DeviceID) iter.Seq[*TaggedTemplate] {
 	}
 }
 
-// TemplatesOf is Applying without tags, as a list.
+// TemplatesOf is Applying without tags, as a list. Vars decide what a template that reads them gives: an admin's counts
+// as an author's where anybody below admin saved the vars.
 func (r *Registry) TemplatesOf(id DeviceID) []Template {
 	var apply []Template
+	byAdmins := r.VarsByAdmins(id)
 	for t := range r.Applying(id) {
-		apply = append(apply, t.Template)
+		one := t.Template
+		if !byAdmins && one.SavedRole == RoleAdmin && one.Reads.OrAll().ReadsVars() {
+			one.SavedRole = RoleAuthor
+		}
+		apply = append(apply, one)
 	}
 	return apply
 }
@@ -167,6 +175,22 @@ func (r *Registry) TaggedTemplatesOf(id DeviceID) []TaggedTemplate {
 		apply = append(apply, *t)
 	}
 	return apply
+}
+
+// With is the registry with a device, which may be another one under its ID.
+func (r *Registry) With(device *Registered) *Registry {
+	next := *r
+	next.Devices = maps.Clone(r.Devices)
+	next.Devices[device.ID] = device
+	return &next
+}
+
+// Without is the registry without a device.
+func (r *Registry) Without(id DeviceID) *Registry {
+	next := *r
+	next.Devices = maps.Clone(r.Devices)
+	delete(next.Devices, id)
+	return &next
 }
 
 // CompareTemplates is the order of the fold: ascending priority, then ascending ID.
@@ -184,7 +208,7 @@ type Committed struct {
 	Devices  map[DeviceID]bool // put, deleted, or their settings changed
 	Registry bool              // a device, template, tag or mode changed: read the Registry again
 
-	Generation bool // templates or tags changed, in one or more new generations
+	Generation bool // templates, tags or vars changed, in one or more new generations
 	Modes      bool // of the fleet or of a tag
 	Roots      bool // folder roots of the fleet or of a tag
 	Secrets    bool

@@ -155,6 +155,7 @@ type GenerationChange struct {
 	Templates    []TemplateChange
 	DeviceTags   []DeviceTagChange
 	TemplateTags []TemplateTagChange
+	Vars         []VarsChange
 }
 
 // TemplateVersion is what a template said from a generation on.

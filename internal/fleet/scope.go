@@ -90,6 +90,7 @@ func (r *Registry) Within(scope Scope) *Registry {
 		addTags(seen, template.Tags)
 	}
 	part.TagModes, part.Roots, part.Protected = only(r.TagModes, seen), only(r.Roots, seen), only(r.Protected, seen)
+	part.TagVars = only(r.TagVars, seen)
 	return &part
 }
 

@@ -43,8 +43,12 @@ type User struct {
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // of the role or the password
 	LastLogInAt time.Time // zero: never
+	DisabledAt  time.Time // since then the user cannot log in; zero: the user can
 	Altered     bool      // what is kept of it was not written by Muster: it cannot log in
 }
+
+// Disabled tells whether an administrator keeps the user from logging in.
+func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
 
 // Validate checks what an administrator asks of a user.
 func (u User) Validate() error { return checkScope(u.Role, u.Scope) }

@@ -49,3 +49,27 @@ func (h Historian) Run(ctx context.Context) error {
 func untilNext(now time.Time) time.Duration {
 	return now.Truncate(historyStep).Add(historyStep).Sub(now)
 }
+
+// InNumbers is a point of the history, as of now. problems is how many people are told of.
+func (h *Health) InNumbers(registry *fleet.Registry, facts func(fleet.DeviceID) Facts, problems int,
+) fleet.HistoryPoint {
+	p := fleet.HistoryPoint{Devices: int64(len(registry.Devices)), Problems: int64(problems)}
+	for id := range registry.Devices {
+		known := facts(id)
+		state, err := h.State(id, known)
+		if err != nil { // not watched yet, or deleted meanwhile
+			continue
+		}
+		if state.Connection == fleet.Online {
+			p.Online++
+		}
+		if state.Configuration == fleet.ConfigInSync {
+			p.InSync++
+		}
+		if len(CausesOf(state, known.Snapshot)) > 0 {
+			p.Waiting++
+		}
+		p.NeedBytes = fleet.AddBytes(p.NeedBytes, known.Snapshot.NeedBytes())
+	}
+	return p
+}

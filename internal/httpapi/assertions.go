@@ -17,8 +17,9 @@ const maxBroken = 100
 
 // brokenIn are assertions that would not be true of the fleet under a registry. What is not known of a device because
 // its daemon was never read is not asserted.
-func (s *server) brokenIn(ctx context.Context, then *fleet.Registry, tests []fleet.Assertion) (
-	broken []fleet.BrokenAssertion, err error) {
+// about tells which devices an assertion is to be looked at for.
+func (s *server) brokenIn(ctx context.Context, then *fleet.Registry, tests []keptTest,
+	about func(keptTest, fleet.DeviceID) bool) (broken []fleet.BrokenAssertion, err error) {
 	if len(tests) == 0 {
 		return nil, nil
 	}
@@ -26,13 +27,21 @@ func (s *server) brokenIn(ctx context.Context, then *fleet.Registry, tests []fle
 	for id, d := range then.Devices {
 		all = append(all, fleetfiles.Subject{ID: id, Label: d.Label, Tags: d.Tags})
 	}
-	asserted := map[fleet.DeviceID][]fleet.Assertion{}
+	asserted := map[fleet.DeviceID][]keptTest{}
+	add := func(test keptTest, found ...fleet.BrokenAssertion) {
+		for _, b := range found {
+			b.Source = test.source
+			broken = append(broken, b)
+		}
+	}
 	subjects := map[fleet.DeviceID]fleetfiles.Subject{}
 	for _, test := range tests {
-		selected, wrong := fleetfiles.Selected(test, all)
-		broken = append(broken, wrong...)
+		selected, wrong := fleetfiles.Selected(test.Assertion, all)
+		add(test, wrong...)
 		for _, of := range selected {
-			asserted[of.ID], subjects[of.ID] = append(asserted[of.ID], test), of
+			if about(test, of.ID) {
+				asserted[of.ID], subjects[of.ID] = append(asserted[of.ID], test), of
+			}
 		}
 	}
 	ids := make([]fleet.DeviceID, 0, len(asserted))
@@ -44,11 +53,11 @@ func (s *server) brokenIn(ctx context.Context, then *fleet.Registry, tests []fle
 	err = s.WhatIf.Desired(ctx, then, ids, func(id fleet.DeviceID, desired stconfig.Value, failed error) {
 		for _, test := range asserted[id] {
 			if failed != nil {
-				broken = append(broken, fleet.BrokenAssertion{Name: test.Name, Device: id, Expected: "a plan",
+				add(test, fleet.BrokenAssertion{Name: test.Name, Device: id, Expected: "a plan",
 					Got: shortened(fleet.Reason(failed))})
 				continue
 			}
-			broken = append(broken, fleetfiles.Broken(test, subjects[id], desired, registered)...)
+			add(test, fleetfiles.Broken(test.Assertion, subjects[id], desired, registered)...)
 		}
 	})
 	slices.SortFunc(broken, func(a, b fleet.BrokenAssertion) int {
@@ -60,7 +69,8 @@ func (s *server) brokenIn(ctx context.Context, then *fleet.Registry, tests []fle
 func wireBroken(broken []fleet.BrokenAssertion, r *fleet.Registry) []api.BrokenAssertion {
 	out := make([]api.BrokenAssertion, 0, min(len(broken), maxBroken))
 	for _, b := range broken[:cap(out)] {
-		one := api.BrokenAssertion{Name: b.Name, DeviceID: string(b.Device), Key: b.Key, Expected: b.Expected, Got: b.Got}
+		one := api.BrokenAssertion{Source: b.Source, Name: b.Name, DeviceID: string(b.Device), Key: b.Key,
+			Expected: b.Expected, Got: b.Got}
 		if device := r.Devices[b.Device]; device != nil {
 			one.Label = device.Label
 		}

@@ -28,8 +28,8 @@ const maxEditAttempts = 5
 func (s *server) changeRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: Prefix + "/changes", name: "applyChanges",
-			summary: "Change templates and tags, all in one generation and one rollout; the body is that of a what-if plan. " +
-				"Changes of templates need the role author",
+			summary: "Change templates, tags and vars, all in one generation and one rollout; the body is that of a what-if " +
+				"plan. Changes of templates and vars need the role author",
 			permission: auth.WriteTags, body: reflect.TypeFor[api.ApplyChanges](), reply: reflect.TypeFor[api.AppliedChanges](),
 			volatile: true, based: true, handle: s.applyChanges},
 	}
@@ -71,9 +71,10 @@ func (r *request) mayChange(body api.WhatIf) error {
 	}
 	ofTemplate := func(tag api.WhatIfTag) bool { return tag.Template != nil }
 	tags := or(body.Tags, api.WhatIfTags{})
-	if body.Templates != nil || slices.ContainsFunc(tags.Added, ofTemplate) ||
+	if body.Templates != nil || body.Vars != nil || slices.ContainsFunc(tags.Added, ofTemplate) ||
 		slices.ContainsFunc(tags.Removed, ofTemplate) {
-		return outOfScope("templates are for the whole fleet, and this token is for " + scopeName(r.who.Scope) + " only")
+		return outOfScope("templates and vars are for the whole fleet, and this token is for " + scopeName(r.who.Scope) +
+			" only")
 	}
 	return nil
 }

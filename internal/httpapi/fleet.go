@@ -56,14 +56,16 @@ func wireFleet(r *fleet.Registry) api.Fleet {
 	for id, d := range r.Devices {
 		set := wireSettings(d.Settings)
 		out.Devices[string(id)] = api.FleetDevice{Label: d.Label, Tags: wireTags(d.Tags),
-			Settings: api.FleetSettings{Mode: set.Mode, AllowPlain: set.AllowPlain, Restart: set.Restart, Way: set.Way}}
+			Settings: api.FleetSettings{Mode: set.Mode, AllowPlain: set.AllowPlain, Restart: set.Restart, Way: set.Way},
+			Vars:     d.Vars.Vars.Values()}
 	}
 	set := slices.Concat(slices.Collect(maps.Keys(r.TagModes)), slices.Collect(maps.Keys(r.Roots)),
-		slices.Collect(maps.Keys(r.Protected)))
+		slices.Collect(maps.Keys(r.Protected)), slices.Collect(maps.Keys(r.TagVars)))
 	for _, tag := range set {
 		if tag != "" {
 			out.Tags[string(tag)] = api.FleetTag{Mode: string(orOn(r.TagModes[tag])),
-				FolderRoots: append([]string{}, r.Roots[tag]...), Protected: r.Protected[tag]}
+				FolderRoots: append([]string{}, r.Roots[tag]...), Protected: r.Protected[tag],
+				Vars: r.TagVars[tag].Vars.Values()}
 		}
 	}
 	names := r.TemplateNames()
@@ -90,7 +92,7 @@ type adjusting struct {
 	now, then *fleet.Registry
 	ids       []int64 // that stand for new templates
 	fleet.Adjustment
-	tests  []fleet.Assertion
+	tests  []keptTest
 	digest string
 }
 
@@ -110,7 +112,7 @@ func (s *server) adjustmentFor(r *request, body api.PlanFleet) (x adjusting, err
 		return x, err
 	}
 	for _, one := range body.Assertions {
-		x.tests = append(x.tests, fleet.Assertion(one))
+		x.tests = append(x.tests, keptTest{Assertion: fleet.Assertion(one)})
 	}
 	if err := r.mayAdjust(x.Adjustment); err != nil {
 		return x, err
@@ -120,6 +122,9 @@ func (s *server) adjustmentFor(r *request, body api.PlanFleet) (x adjusting, err
 	}
 	if err := s.checkTemplates(r, x); err != nil {
 		return x, err
+	}
+	for i := range x.Edit.Vars {
+		x.Edit.Vars[i].SavedBy, x.Edit.Vars[i].SavedRole = fleet.ActorOf(r.Context()), fleet.RoleOf(r.Context())
 	}
 	if err := x.Edit.Check(); err != nil {
 		return x, err
@@ -147,6 +152,7 @@ func (r *request) mayAdjust(a fleet.Adjustment) error {
 	}{
 		{len(a.Edit.New)+len(a.Edit.Changed)+len(a.Edit.Deleted) > 0 || a.Adopts() || a.Kept != nil, auth.WriteTemplates,
 			"may not change templates"},
+		{len(a.Edit.Vars) > 0, auth.WriteTemplates, "may not change vars"},
 		{len(a.Labels) > 0, auth.WriteDevices, "may not change the labels of devices"},
 		{len(a.Settings)+len(a.Modes)+len(a.Roots)+len(a.Protect) > 0, auth.WriteSettings,
 			"may not change settings of devices and tags"},
@@ -221,13 +227,25 @@ func (s *server) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan,
 	if err != nil {
 		return out, err
 	}
-	broken, err := s.brokenIn(ctx, x.then, x.tests)
+	broken, err := s.brokenByFiles(ctx, x)
 	if err != nil {
 		return out, err
 	}
+	others, err := keeper{s}.newlyBroken(ctx, x.now, x.then)
+	if err != nil {
+		return out, err
+	}
+	known := func(b fleet.BrokenAssertion) bool { return b.Source == x.Source }
+	others = slices.DeleteFunc(others, known)
+	sum.out.Broken = wireBroken(append(broken, others...), x.then)
 	out = api.FleetPlan{WhatIfPlan: sum.finished(), Digest: x.digest, Differs: !x.Nothing(), Changes: x.wire(),
-		Asks: asks.texts(sum.out.Approval), Broken: wireBroken(broken, x.then)}
+		Asks: asks.texts(sum.out.Approval)}
 	return out, nil
+}
+
+// brokenByFiles are the assertions of the files that would not be true, on any device.
+func (s *server) brokenByFiles(ctx context.Context, x adjusting) ([]fleet.BrokenAssertion, error) {
+	return s.brokenIn(ctx, x.then, x.tests, func(keptTest, fleet.DeviceID) bool { return true })
 }
 
 // consenters counts whom held changes ask.
@@ -276,7 +294,7 @@ func (s *server) applyFleet(r *request) (reply, error) {
 			Message: "the plan is another by now: files, templates, tags or settings were changed since it was made",
 			Hint:    "Plan again, look at that plan, and apply it."}
 	}
-	broken, err := s.brokenIn(r.Context(), x.then, x.tests)
+	broken, err := s.brokenByFiles(r.Context(), x)
 	if err != nil {
 		return reply{}, err
 	}

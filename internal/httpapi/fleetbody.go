@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,6 +104,9 @@ func declaredDevice(name string, body api.PlanFleetDevice) (d fleet.DeclaredDevi
 		return d, at("", err)
 	}
 	d.Label = body.Label
+	if d.Vars, err = declaredVars(body.Vars); err != nil {
+		return d, err
+	}
 	if d.Tags, err = parseTags(body.Tags); err != nil || body.Settings == nil {
 		return d, err
 	}
@@ -112,6 +116,15 @@ func declaredDevice(name string, body api.PlanFleetDevice) (d fleet.DeclaredDevi
 	}
 	d.Way, err = parsed(body.Settings.Way, fleet.ParseWay)
 	return d, at("settings.way", err)
+}
+
+// declaredVars reads vars; nil: the file says nothing of them.
+func declaredVars(values map[string]json.RawMessage) (*fleet.Vars, error) {
+	if values == nil {
+		return nil, nil
+	}
+	vars, err := fleet.ParseVars(values)
+	return &vars, err
 }
 
 // parsed reads a text where there is one.
@@ -128,6 +141,9 @@ func declaredTag(name string, body api.PlanFleetTag) (d fleet.DeclaredTag, err e
 		return d, at("", err)
 	}
 	d.Protected = body.Protected
+	if d.Vars, err = declaredVars(body.Vars); err != nil {
+		return d, err
+	}
 	if d.Mode, err = parsed(body.Mode, fleet.ParseMode); err != nil {
 		return d, at("mode", err)
 	}
@@ -159,6 +175,7 @@ func (x adjusting) wire() []api.FleetChange {
 		}
 	}
 	x.wireTagging(names, add)
+	x.wireVars(add)
 	x.wireSettings(add)
 	return changes
 }
@@ -178,6 +195,16 @@ func (x adjusting) wireTagging(names map[int64]string, add func(kind, name, what
 		} else {
 			add("device", x.deviceName(tagging.Device), "change", "%s %s", verb, tagging.Tag)
 		}
+	}
+}
+
+func (x adjusting) wireVars(add func(kind, name, what, format string, args ...any)) {
+	for _, c := range x.Edit.Vars {
+		kind, name := "tag", string(c.Tag)
+		if c.Device != "" {
+			kind, name = "device", x.deviceName(c.Device)
+		}
+		add(kind, name, "change", "vars %s", c.Vars.Differences(x.now.VarsOwnedBy(c.VarsOwner).Vars))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -69,6 +68,7 @@ type inventoryPart struct {
 	order    []*inventoryRow  // the rows in that order; nil: one became another one
 	version  uint64           // another one, of no part before, when a row becomes another one
 	answers  map[string]*inventoryAnswer
+	joined   bool // one of the answers is in one text
 }
 
 // inventoryRow is immutable.
@@ -133,8 +133,8 @@ func (v *Inventory) answer(ctx context.Context, registry *fleet.Registry, q inve
 	if err := v.refresh(ctx, p, registry); err != nil {
 		return nil, err
 	}
-	if known := p.answers[q.text]; known != nil {
-		return known, nil
+	if p.answers[q.text] != nil {
+		return p.again(q.text), nil
 	}
 	made, err := q.answer(p.inOrder())
 	if err != nil {
@@ -299,7 +299,7 @@ func (p *inventoryPart) put(registry *fleet.Registry, fresh map[fleet.DeviceID]*
 		p.sorted = nil
 	}
 	if changed {
-		p.order, p.answers = nil, map[string]*inventoryAnswer{}
+		p.order, p.answers, p.joined = nil, map[string]*inventoryAnswer{}, false
 	}
 	return changed
 }
@@ -427,49 +427,4 @@ func standingOf(s *fleet.Snapshot, folder string) folderStanding {
 		return folderOutOfSync
 	}
 	return folderInSync
-}
-
-// inventoryAnswer is what a query gives. It is immutable.
-type inventoryAnswer struct {
-	head   []byte   // up to the rows
-	texts  [][]byte // of the rows
-	length int64
-	etag   string
-	next   int // offset of the next page; 0: there is none
-}
-
-const inventoryTail = "]}\n"
-
-func newInventoryAnswer(head api.Inventory, rows []*inventoryRow) (*inventoryAnswer, error) {
-	head.Devices = []api.InventoryDevice{}
-	text, err := encode(head)
-	if err != nil {
-		return nil, err
-	}
-	a := &inventoryAnswer{head: bytes.TrimSuffix(text, []byte(inventoryTail)), texts: make([][]byte, len(rows))}
-	a.length = int64(len(text) + max(len(rows)-1, 0)) // with the commas
-	for i, row := range rows {
-		a.texts[i] = row.text
-		a.length += int64(len(row.text))
-	}
-	return a, nil
-}
-
-// document writes the answer. The rows are never copied into one text.
-func (a *inventoryAnswer) document(w io.Writer) error {
-	if _, err := w.Write(a.head); err != nil {
-		return err
-	}
-	for i, text := range a.texts {
-		if i > 0 {
-			if _, err := io.WriteString(w, ","); err != nil {
-				return err
-			}
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, inventoryTail)
-	return err
 }

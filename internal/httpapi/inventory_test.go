@@ -355,3 +355,53 @@ func TestAnInventoryIsOneJSONDocumentOfItsLength(t *testing.T) {
 		}
 	}
 }
+
+// writes counts writes, and keeps what they wrote.
+type writes struct {
+	number int
+	text   []byte
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.number++
+	w.text = append(w.text, p...)
+	return len(p), nil
+}
+
+func TestAnInventoryThatIsReadAgainWasWrittenRowByRow(t *testing.T) {
+	w := threeDevices(t)
+	given := func(q inventoryQuery) (*inventoryAnswer, writes) {
+		t.Helper()
+		registry, err := w.api.Registry.Registry(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := w.api.Inventory.answer(t.Context(), registry, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out writes
+		if err := answer.document(&out); err != nil || int64(len(out.text)) != answer.length {
+			t.Fatalf("%d bytes instead of %d, %v", len(out.text), answer.length, err)
+		}
+		return answer, out
+	}
+	q := inventoryQuery{text: "limit=2", limit: 2}
+	first, rows := given(q)
+	for range 2 {
+		again, once := given(q)
+		if once.number != 1 || string(once.text) != string(rows.text) {
+			t.Errorf("read again, it has %d writes: %s instead of %s", once.number, once.text, rows.text)
+		}
+		if again.etag != first.etag || again.next != first.next || again.next == 0 {
+			t.Errorf("read again, it has ETag %s, next page at %d", again.etag, again.next)
+		}
+	}
+	state := w.fakes.states[idA]
+	state.Reason = "another one"
+	w.set(idA, state, *w.snapshots[idA])
+	changed, text := given(q)
+	if changed.etag == first.etag || !strings.Contains(string(text.text), "another one") {
+		t.Errorf("after a change of a row the answer of before is given: %s", text.text)
+	}
+}

@@ -472,7 +472,7 @@ func TestUsersAreManagedByAnAdministrator(t *testing.T) {
 	}
 	made := w.want(http.StatusCreated, call{method: http.MethodPost, path: users, body: `{"name":"Bert","role":"viewer"}`})
 	if !strings.HasPrefix(made, `{"name":"bert","role":"viewer","tags":[],"hasPassword":false,`) ||
-		!strings.HasSuffix(made, `"lastLoginAt":null}`) {
+		!strings.HasSuffix(made, `"lastLoginAt":null,"disabledAt":null}`) {
 		t.Errorf("got %s", made)
 	}
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {

@@ -34,10 +34,11 @@ var reaches = map[string]reach{
 	"putDeviceSettings": byDevice, "getDeviceWhy": byDevice, "listDeviceTemplates": byDevice,
 	"restartDevice": byDevice, "rescanDevice": byDevice, "pauseDevice": byDevice, "resumeDevice": byDevice,
 	"upgradeDevice":     byDevice,
-	"listDeviceFolders": byDevice,
+	"listDeviceFolders": byDevice, "getDeviceVars": byDevice, "getEffectiveVars": byDevice,
 
 	"listDevices": byView, "listStates": byView, "listTags": byView, "listTagDevices": byView, "getTagSettings": byView,
-	"getTagProtection": byView, "listConsents": byView, "answerConsents": byView, "listGivenConsents": byView,
+	"getTagProtection": byView, "getTagVars": byView,
+	"listConsents": byView, "answerConsents": byView, "listGivenConsents": byView,
 	"planWhatIf": byView, "listRollouts": byView, "getRollout": byView, "pauseRollout": byView, "resumeRollout": byView,
 	"haltRollout": byView, "putRolloutWaves": byView, "listStops": byView, "evaluateTemplate": byView,
 	"listFolders": byView, "getFolder": byView, "followEvents": byView, "listAudit": byView, "listPending": byView,

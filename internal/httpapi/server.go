@@ -49,6 +49,7 @@ type Options struct {
 	Edits         Edits
 	Tags          Tags
 	Settings      Settings
+	Vars          Vars
 	Mirror        Mirror
 	Folders       Folders
 	Shares        Shares
@@ -146,6 +147,7 @@ func newServer(options Options) *server {
 		crossOrigin:   http.NewCrossOriginProtection(),
 	}
 	s.Registry = &view{whole: options.Registry}
+	s.keep()
 	s.routes = s.allRoutes()
 	spec := humago.New(s.mux, newSpec())
 	for _, rt := range s.routes {
@@ -164,7 +166,7 @@ func (s *server) allRoutes() []route {
 		s.deviceRoutes, s.mirrorRoutes, s.stateRoutes, s.trustRoutes, s.planRoutes, s.whyRoutes, s.consentRoutes,
 		s.whatIfRoutes, s.differenceRoutes,
 		s.changeRoutes, s.fleetRoutes, s.rolloutRoutes, s.revisionRoutes,
-		s.settingRoutes, s.rootRoutes, s.templateRoutes, s.templateHistoryRoutes,
+		s.settingRoutes, s.rootRoutes, s.varsRoutes, s.templateRoutes, s.templateHistoryRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.shareRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes,
 		s.sessionRoutes,
 		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes, s.enrollmentRoutes,

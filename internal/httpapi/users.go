@@ -19,10 +19,12 @@ type Users interface {
 	CreateUser(ctx context.Context, wanted fleet.User, password string) (fleet.User, error)
 	PutUser(ctx context.Context, put fleet.PutUser, password string) (fleet.User, error)
 	DeleteUser(ctx context.Context, name string) error
+	DisableUser(ctx context.Context, name string) (fleet.User, error)
+	EnableUser(ctx context.Context, name string) (fleet.User, error)
 }
 
 func (s *server) userRoutes() []route {
-	const all, one = Prefix + "/users", Prefix + "/users/{user}"
+	const all, one, disabled = Prefix + "/users", Prefix + "/users/{user}", Prefix + "/users/{user}/disabled"
 	user := reflect.TypeFor[api.User]()
 	routes := []route{
 		{method: http.MethodGet, path: all, name: "listUsers", summary: "All users by name",
@@ -36,6 +38,11 @@ func (s *server) userRoutes() []route {
 			reply: user, conflicts: true, handle: s.putUser},
 		{method: http.MethodDelete, path: one, name: "deleteUser", summary: "Delete a user and end the user's sessions",
 			conflicts: true, handle: s.deleteUser},
+		{method: http.MethodPut, path: disabled, name: "disableUser",
+			summary: "Disable a user: every session ends, and no log-in works, by single sign-on neither", reply: user,
+			conflicts: true, handle: s.disableUser},
+		{method: http.MethodDelete, path: disabled, name: "enableUser", summary: "Enable a user that is disabled",
+			reply: user, conflicts: true, handle: s.enableUser},
 	}
 	for i := range routes {
 		routes[i].permission, routes[i].off = auth.ManageUsers, s.Users == nil
@@ -128,6 +135,23 @@ func (s *server) deleteUser(r *request) (reply, error) {
 	return nothing(orNotFound(s.Users.DeleteUser(r.Context(), name), noUser(name)))
 }
 
+func (s *server) disableUser(r *request) (reply, error) {
+	return switchedUser(r, s.Users.DisableUser)
+}
+
+func (s *server) enableUser(r *request) (reply, error) {
+	return switchedUser(r, s.Users.EnableUser)
+}
+
+func switchedUser(r *request, to func(context.Context, string) (fleet.User, error)) (reply, error) {
+	name := r.segment("user")
+	user, err := to(r.Context(), name)
+	if err != nil {
+		return reply{}, orNotFound(err, noUser(name))
+	}
+	return show(wireUser(user))
+}
+
 func noUser(name string) *fleet.Error {
 	return &fleet.Error{Code: fleet.CodeNotFound, Message: fmt.Sprintf("there is no user %q", name),
 		Hint: "GET " + Prefix + "/users lists all."}
@@ -143,6 +167,9 @@ func wireUser(user fleet.User) api.User {
 	}
 	if !user.LastLogInAt.IsZero() {
 		out.LastLoginAt = &api.Time{Time: user.LastLogInAt}
+	}
+	if user.Disabled() {
+		out.DisabledAt = &api.Time{Time: user.DisabledAt}
 	}
 	return out
 }

@@ -31,6 +31,8 @@ const (
 // patterns only, within bounds.
 type WhatIf interface {
 	WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error
+	// Concerned are the devices that are planned from something else under the other registry. Nothing is planned.
+	Concerned(now, then *fleet.Registry) []fleet.DeviceID
 	// NeedsApproval is why it would wait for an admin's approval, "" when it would not: it would touch many devices.
 	NeedsApproval(ctx context.Context, now, then *fleet.Registry) string
 	// Desired gives the configurations that devices would have under a registry, or why there is none; devices that were
@@ -46,8 +48,8 @@ type WhatIf interface {
 func (s *server) whatIfRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: Prefix + "/plan", name: "planWhatIf",
-			summary: "What would become of the fleet with other templates and tags; changes nothing. New and changed " +
-				"templates need the role author",
+			summary: "What would become of the fleet with other templates, tags and vars; changes nothing. New and changed " +
+				"templates and vars need the role author",
 			permission: auth.WriteTags, body: reflect.TypeFor[api.WhatIf](), reply: reflect.TypeFor[api.WhatIfPlan](),
 			volatile: true, off: s.WhatIf == nil, handle: s.planWhatIf},
 	}
@@ -123,6 +125,12 @@ func (s *server) whatIf(ctx context.Context, now *fleet.Registry, edit fleet.Edi
 	if err := s.WhatIf.WhatIf(ctx, now, then, sum.add); err != nil {
 		return reply{}, err
 	}
+	broken, err := keeper{s}.newlyBroken(ctx, now, then)
+	if err != nil {
+		return reply{}, err
+	}
+	broken = slices.DeleteFunc(broken, func(b fleet.BrokenAssertion) bool { return !inside(b.Device) && b.Device != "" })
+	sum.out.Broken = wireBroken(broken, then)
 	return show(sum.finished())
 }
 
@@ -172,6 +180,16 @@ func (s *server) readEdit(r *request, now *fleet.Registry, body api.WhatIf) (edi
 		edit.Changed = append(edit.Changed, changed)
 	}
 	edit.Deleted = templates.Deleted
+	vars := or(body.Vars, api.WhatIfVars{})
+	if needed := auth.WriteTemplates; len(vars.Devices)+len(vars.Tags) > 0 && !r.who.May(needed) {
+		return edit, roleMissing(r.who, needed, "may not change vars")
+	}
+	if edit.Vars, err = varsEdits(vars); err != nil {
+		return edit, err
+	}
+	for i := range edit.Vars {
+		edit.Vars[i].SavedBy, edit.Vars[i].SavedRole = fleet.ActorOf(r.Context()), fleet.RoleOf(r.Context())
+	}
 	if edit.Tag, err = taggings("tags.added.", tags.Added); err != nil {
 		return edit, err
 	}

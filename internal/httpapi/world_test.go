@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,7 +97,7 @@ func newWorld(t *testing.T) *world {
 	w.enrollments = enrollments
 	w.api = newServer(Options{
 		Log: slog.New(slog.NewTextHandler(w.log, nil)), Registry: kept, Devices: kept, Templates: kept, Edits: kept,
-		Tags: kept, Settings: kept,
+		Tags: kept, Settings: kept, Vars: kept,
 		Mirror: w.fakes, Folders: w.fakes, States: w.fakes, Plans: w.fakes, WhatIf: w.fakes, Audit: kept, Checker: w.fakes,
 		Evaluator: w.fakes,
 		Auth:      auth.NewAuthenticator(tokens, people).WithEnrollKeys(enrollments), Tokens: tokens,
@@ -242,6 +244,7 @@ type fakes struct {
 	plans          map[fleet.DeviceID]plan.Plan
 	planErr        error // of devices without a plan
 	effects        func(now, then *fleet.Registry) ([]plan.Effect, error)
+	desired        func(*fleet.Registry, fleet.DeviceID) stconfig.Value
 	approval       string
 	applied        []applied
 	applyErr       error
@@ -316,8 +319,16 @@ func (f *fakes) WhatIf(_ context.Context, now, then *fleet.Registry, each func(p
 	}
 	return err
 }
-func (f *fakes) Desired(_ context.Context, _ *fleet.Registry, devices []fleet.DeviceID,
+func (f *fakes) Concerned(now, then *fleet.Registry) []fleet.DeviceID {
+	return slices.Collect(maps.Keys(then.Devices))
+}
+func (f *fakes) Desired(_ context.Context, then *fleet.Registry, devices []fleet.DeviceID,
 	each func(fleet.DeviceID, stconfig.Value, error)) error {
+	for _, id := range devices {
+		if f.desired != nil && then.Devices[id] != nil {
+			each(id, f.desired(then, id), nil)
+		}
+	}
 	for _, id := range devices {
 		if config, known := f.config[id]; known {
 			each(id, config, nil)

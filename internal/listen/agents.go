@@ -20,14 +20,16 @@ type Agents func(conn *tls.Conn, known func())
 // certificate. During the handshake its connection counts as one of the API's, of which agents have a quarter at most,
 // or all on a port of their own; then it takes a place among the connections to daemons.
 //
-// A handshake that ends without the proof of a registered device counts as an attempt of its address. The agents of a
-// site share one address, and come back at the same time. A registered device that connects in a loop does count.
+// A handshake that ends without the proof of a registered device counts as an attempt of its address, and of all
+// strangers. The agents of a site share one address, and come back at the same time. A registered device that connects
+// in a loop does count.
 type gate struct {
 	config     *tls.Config // for agents
 	only       bool        // there are no other clients
 	place      func() (release func(), ok bool)
 	handshakes chan struct{} // holds a token for each under way
 	attempts   *attempts[netip.Prefix]
+	strangers  *strangers
 	returns    *attempts[[sha256.Size]byte] // of registered devices, by the digest of the certificate
 
 	mu     sync.Mutex // guards agents
@@ -45,15 +47,16 @@ func newGate(o Options, shown *certificate) *gate {
 			ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true, // each connection proves the device anew
 		},
 		only: o.OnlyAgents, place: o.AgentPlace, handshakes: make(chan struct{}, handshakes),
-		attempts: newAttempts[netip.Prefix](attemptBurst, attemptRate),
-		returns:  newAttempts[[sha256.Size]byte](returnBurst, returnRate),
+		attempts: newAttempts[netip.Prefix](attemptBurst, attemptRate), strangers: newStrangers(),
+		returns: newAttempts[[sha256.Size]byte](returnBurst, returnRate),
 	}
 }
 
 var (
-	errNoAgent  = errors.New("only agents are served here")
-	errTooMany  = errors.New("too many agents connect at the same time")
-	errTooOften = errors.New("too many attempts from this address")
+	errNoAgent   = errors.New("only agents are served here")
+	errTooMany   = errors.New("too many agents connect at the same time")
+	errTooOften  = errors.New("too many attempts from this address")
+	errStrangers = errors.New("too many attempts from addresses that no registered device came from")
 )
 
 // configFor is called with the first message of each client.
@@ -67,9 +70,9 @@ func (g *gate) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		}
 		return nil, nil // the socket's own
 	}
-	network := networkOf(hello.Conn.RemoteAddr().String())
-	if !g.attempts.room(network) {
-		return nil, errTooOften
+	attempt, err := g.begin(networkOf(hello.Conn.RemoteAddr().String()))
+	if err != nil {
+		return nil, err
 	}
 	select {
 	case g.handshakes <- struct{}{}:
@@ -77,9 +80,9 @@ func (g *gate) configFor(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		return nil, errTooMany
 	}
 	if conn, ok := hello.Conn.(*clientConn); ok {
-		conn.beginHandshake(func() {
+		conn.beginHandshake(attempt, func() {
 			<-g.handshakes
-			g.attempts.charge(network)
+			attempt.count()
 		})
 	}
 	return g.config, nil
@@ -99,10 +102,10 @@ func (g *gate) handOver(conn *tls.Conn) {
 	if !ok || !client.becomeAgent(release) || agents == nil {
 		return
 	}
-	network, device := networkOf(conn.RemoteAddr().String()), sha256.Sum256(conn.ConnectionState().PeerCertificates[0].Raw)
+	device := sha256.Sum256(conn.ConnectionState().PeerCertificates[0].Raw)
 	agents(conn, func() {
 		if g.returns.charge(device) {
-			g.attempts.refund(network)
+			client.attempt.proved()
 		}
 	})
 }
@@ -129,11 +132,11 @@ func (s *Socket) AcceptAgents() error {
 }
 
 // beginHandshake notes that the client is an agent. The given function ends the handshake.
-func (c *clientConn) beginHandshake(end func()) {
+func (c *clientConn) beginHandshake(a attempt, end func()) {
 	c.mu.Lock()
 	closed := c.place == nil
 	if !closed {
-		c.handshake = end
+		c.attempt, c.handshake = a, end
 	}
 	c.mu.Unlock()
 	if closed {

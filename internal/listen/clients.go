@@ -71,6 +71,7 @@ type clientConn struct {
 	place     func()     // gives it back; nil once the connection is closed
 	end       time.Time  // of a connection of the reserve; zero: it has none
 	handshake func()     // ends that of an agent; nil where there is none under way
+	attempt   attempt    // of an agent, once its handshake began
 }
 
 func (c *clientConn) Close() error {

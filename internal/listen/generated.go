@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -20,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"muster/internal/fleet"
 	"muster/internal/logkey"
 )
 
@@ -65,7 +65,7 @@ func (s *Socket) KeyFingerprint() string {
 	}
 	s.certificate.mu.Lock()
 	defer s.certificate.mu.Unlock()
-	return fmt.Sprintf("sha256:%x", sha256.Sum256(s.certificate.shown.Leaf.RawSubjectPublicKeyInfo))
+	return fleet.KeyFingerprint(s.certificate.shown.Leaf)
 }
 
 // addressesOf is the host that is listened on; of a wildcard, every address that this machine has now.

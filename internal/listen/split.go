@@ -62,9 +62,17 @@ func (s *splitter) run() {
 	}
 }
 
-// start begins a handshake where its address has not too many under way.
+// start begins a handshake where its address has not too many under way. On a port of agents an attempt too many is
+// refused before its first message is read.
 func (s *splitter) start(conn *tls.Conn) {
-	end, ok := s.handshakes.begin(networkOf(conn.RemoteAddr().String()))
+	network := networkOf(conn.RemoteAddr().String())
+	if s.gate.only {
+		if _, err := s.gate.begin(network); err != nil {
+			_ = conn.NetConn().Close() // no farewell
+			return
+		}
+	}
+	end, ok := s.handshakes.begin(network)
 	if !ok {
 		_ = conn.NetConn().Close() // no farewell
 		return
@@ -79,8 +87,12 @@ func (s *splitter) split(conn *tls.Conn, end func()) {
 	err := conn.HandshakeContext(ctx)
 	cancel()
 	end()
-	if err == nil && conn.ConnectionState().NegotiatedProtocol == tunnel.ALPN {
+	switch {
+	case err == nil && conn.ConnectionState().NegotiatedProtocol == tunnel.ALPN:
 		s.gate.handOver(conn)
+		return
+	case err != nil && s.gate.only: // an agent speaks TLS: there is nothing to answer
+		_ = conn.NetConn().Close()
 		return
 	}
 	select {

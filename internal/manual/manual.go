@@ -18,7 +18,7 @@ type group struct {
 // test says so.
 var contents = []group{
 	{"Start", []string{"", "install", "first-template", "concepts", "reaching"}},
-	{"Use", []string{"templates", "files", "coming-from"}},
+	{"Use", []string{"templates", "recipes", "files", "coming-from"}},
 	{"Devices", []string{"agent", "enrolment"}},
 	{"Operate", []string{"operating", "notifications", "audit", "backup", "upgrade"}},
 	{"Security", []string{"security", "sign-on"}},

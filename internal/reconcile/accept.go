@@ -22,21 +22,10 @@ func (e *Engine) Accept(ctx context.Context, asks fleet.Pending, name, path stri
 
 // Dismiss has the daemon forget a pending device or folder, which may ask again. That changes no configuration.
 func (e *Engine) Dismiss(ctx context.Context, asks fleet.Pending) error {
-	registry, err := e.o.Store.Registry(ctx)
+	j, err := e.actingJob(ctx, asks.Device)
 	if err != nil {
 		return err
 	}
-	if registry.Devices[asks.Device] == nil {
-		return fleet.NotFoundf("there is no device %s", asks.Device)
-	}
-	if mode := registry.ModeOf(asks.Device); mode != fleet.ModeOn {
-		return conflict("Muster does not write to this device: its mode is "+string(mode),
-			plan.HowToResume+" Or do it at the daemon.")
-	}
-	session, err := e.o.Daemon.Session(ctx, asks.Device)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	return session.DismissPending(ctx, asks)
+	defer j.closeSession()
+	return j.session.DismissPending(ctx, asks)
 }

@@ -15,9 +15,14 @@ func (a *attempt) orLost(ctx context.Context, err error) error {
 	if a.record.Access == nil || ctx.Err() != nil {
 		return err
 	}
-	lost := a.record.Access.Lost(err)
-	a.report(a.j.m.id, plan.Findings{Result: plan.AccessLost, Reason: lost.Message, Next: lost.Hint})
 	a.j.lost = true
+	return a.reportLost(a.j.m.id, a.record.Access, err)
+}
+
+// reportLost reports that a daemon answers no more since its access was changed.
+func (e *Engine) reportLost(id fleet.DeviceID, move *plan.AccessMove, why error) error {
+	lost := move.Lost(why)
+	e.report(id, plan.Findings{Result: plan.AccessLost, Reason: lost.Message, Next: lost.Hint})
 	return lost
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"muster/internal/fleet"
@@ -27,11 +26,11 @@ const (
 // MayAct tells whether a daemon can be told to do something now: conflict where Muster does not write to the device,
 // unavailable where the daemon cannot be reached.
 func (e *Engine) MayAct(ctx context.Context, id fleet.DeviceID) error {
-	_, err := e.actingJob(ctx, id)
+	_, err := e.mayAct(ctx, id)
 	return err
 }
 
-func (e *Engine) actingJob(ctx context.Context, id fleet.DeviceID) (*job, error) {
+func (e *Engine) mayAct(ctx context.Context, id fleet.DeviceID) (*job, error) {
 	j, err := e.readersJob(ctx, id)
 	switch {
 	case err != nil:
@@ -43,6 +42,15 @@ func (e *Engine) actingJob(ctx context.Context, id fleet.DeviceID) (*job, error)
 			Hint: "`muster status " + id.Short() + "` says why."}
 	}
 	return j, nil
+}
+
+// actingJob is a job with a session, for a daemon that can be told to do something now.
+func (e *Engine) actingJob(ctx context.Context, id fleet.DeviceID) (*job, error) {
+	j, err := e.mayAct(ctx, id)
+	if err == nil {
+		err = e.openSession(ctx, j)
+	}
+	return j, err
 }
 
 // Act has a daemon do something and answers when it has done it, with what came of it. A restart and an upgrade are
@@ -72,9 +80,6 @@ func (e *Engine) Act(ctx context.Context, id fleet.DeviceID, o fleet.ActionOrder
 func (e *Engine) actRestart(ctx context.Context, j *job) (string, error) {
 	before, err := j.started()
 	if err != nil {
-		return "", err
-	}
-	if err := e.openSession(ctx, j); err != nil {
 		return "", err
 	}
 	if err := j.session.Restart(ctx); definite(err) {
@@ -133,14 +138,14 @@ func (e *Engine) actRescan(ctx context.Context, j *job, folder string) (string, 
 	if err := e.observe(ctx, j); err != nil {
 		return "", err
 	}
-	paths, wait, err := scansOf(j.doc, folder)
+	paths, err := plan.Scans(j.doc, folder)
 	if err != nil {
 		return "", err
 	}
-	if err := e.openSession(ctx, j); err != nil {
-		return "", err
+	unfinished, wait := 0, scanWait
+	if len(paths) > 1 {
+		wait = scanWaitEach
 	}
-	unfinished := 0
 	for _, path := range paths {
 		answered, err := scan(ctx, j.session, path, wait)
 		if err != nil {
@@ -154,38 +159,6 @@ func (e *Engine) actRescan(ctx context.Context, j *job, folder string) (string, 
 		return "told to scan; it has not answered yet, as with large folders", nil
 	}
 	return "scanned", nil
-}
-
-const scanPath = "/rest/db/scan"
-
-// scansOf are the requests that scan a folder, or all that are not paused, and how long each answer is awaited.
-func scansOf(doc stconfig.Value, folder string) (paths []string, wait time.Duration, err error) {
-	all, paused, known := 0, 0, false
-	for f := range doc.Get("folders").Values() {
-		id := f.Get("id").Str()
-		if folder != "" && id != folder {
-			continue
-		}
-		all, known = all+1, true
-		if f.Get("paused").IsTrue() {
-			paused++
-			continue
-		}
-		paths = append(paths, scanPath+"?folder="+url.QueryEscape(id))
-	}
-	switch {
-	case folder != "" && !known:
-		return nil, 0, fleet.NotFoundf("the device has no folder %q", folder)
-	case all == 0:
-		return nil, 0, conflict("the device has no folder", "Have a template make one.")
-	case paused == all:
-		return nil, 0, conflict("what is to be scanned is paused", "Resume the folder at the daemon, or in its template.")
-	case paused == 0 && folder == "":
-		return []string{scanPath}, scanWait, nil
-	case folder != "":
-		return paths, scanWait, nil
-	}
-	return paths, scanWaitEach, nil
 }
 
 // scan sends one request for a scan. It answers false when the daemon has not answered within the wait.
@@ -202,16 +175,10 @@ func scan(ctx context.Context, to Session, path string, wait time.Duration) (ans
 // actPause has the daemon pause or resume the connections to all other devices. The daemon writes that into its
 // configuration, where it counts as an edit by a person; what templates would take back is a conflict before.
 func (e *Engine) actPause(ctx context.Context, j *job, paused bool) (string, error) {
-	if err := e.openSession(ctx, j); err != nil {
-		return "", err
-	}
 	if err := e.read(ctx, j); err != nil {
 		return "", err
 	}
-	changes, err := pausing(j, paused)
-	if err != nil {
-		return "", err
-	}
+	changes := plan.Pausing(j.doc, j.m.id, paused)
 	word, path := "paused", "/rest/system/pause"
 	if !paused {
 		word, path = "resumed", "/rest/system/resume"
@@ -219,8 +186,15 @@ func (e *Engine) actPause(ctx context.Context, j *job, paused bool) (string, err
 	if len(changes) == 0 {
 		return "all connections are " + word + " already", nil
 	}
-	if err := e.keepsPaused(ctx, j, changes); err != nil {
+	why, err := e.takenBack(ctx, j, changes, func(c stconfig.Change, is stconfig.Value) bool {
+		return is.Exists() && !is.Equal(c.To)
+	})
+	if err != nil {
 		return "", err
+	}
+	if why != "" {
+		return "", conflict(why,
+			"Change the template, or take its tag off the device. To keep Muster from writing, use `muster stop`.")
 	}
 	if !e.mayWrite(ctx, j) {
 		return "", conflict("Muster was stopped meanwhile: nothing was sent", plan.HowToResume)
@@ -231,61 +205,16 @@ func (e *Engine) actPause(ctx context.Context, j *job, paused bool) (string, err
 	if err := e.read(ctx, j); err != nil {
 		return "", err
 	}
-	if left, err := pausing(j, paused); err != nil || len(left) > 0 {
-		return "", orUnavailable(err, fmt.Sprintf("the daemon took it, and %d connections are not %s", len(left), word))
+	if left := plan.Pausing(j.doc, j.m.id, paused); len(left) > 0 {
+		return "", &fleet.Error{Code: fleet.CodeUnavailable, Hint: "Look at the daemon's own GUI.",
+			Message: fmt.Sprintf("the daemon took it, and %d connections are not %s", len(left), word)}
 	}
 	return fmt.Sprintf("%d connections %s", len(changes), word), nil
-}
-
-func orUnavailable(err error, message string) error {
-	if err != nil {
-		return err
-	}
-	return &fleet.Error{Code: fleet.CodeUnavailable, Message: message, Hint: "Look at the daemon's own GUI."}
-}
-
-// pausing is what pausing or resuming all connections changes in the document of a job.
-func pausing(j *job, paused bool) (changes []stconfig.Change, err error) {
-	for device := range j.doc.Get("devices").Values() {
-		id := device.Get("deviceID").Str()
-		if id == string(j.m.id) || device.Get("paused").IsTrue() == paused {
-			continue
-		}
-		key, err := stconfig.ParseKey("devices." + id + ".paused")
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, stconfig.Change{Key: key, From: device.Get("paused"), To: stconfig.Boolean(paused)})
-	}
-	return changes, nil
-}
-
-// keepsPaused is a conflict where the templates would take changes back.
-func (e *Engine) keepsPaused(ctx context.Context, j *job, changes []stconfig.Change) error {
-	t, err := e.readersJob(ctx, j.m.id)
-	if err != nil {
-		return err
-	}
-	t.doc = stconfig.Patch(j.doc, changes)
-	t.digest = stconfig.Digest(t.doc)
-	if err := e.makePlan(ctx, t, false); err != nil {
-		return err
-	}
-	for _, c := range changes {
-		if is := stconfig.Lookup(t.result.Desired, c.Key); is.Exists() && !is.Equal(c.To) {
-			return conflict(t.whoTakesBack(c.Key),
-				"Change the template, or take its tag off the device. To keep Muster from writing, use `muster stop`.")
-		}
-	}
-	return nil
 }
 
 func (e *Engine) actUpgrade(ctx context.Context, j *job, major bool) (string, error) {
 	before, err := j.started()
 	if err != nil {
-		return "", err
-	}
-	if err := e.openSession(ctx, j); err != nil {
 		return "", err
 	}
 	release, err := j.session.Release(ctx)

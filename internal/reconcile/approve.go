@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"time"
 
 	"muster/internal/fleet"
 	"muster/internal/memlimit"
@@ -33,7 +34,7 @@ func (e *Engine) applyApproved(ctx context.Context, j *job, r *request) error {
 
 // choices checks that what a person consents to, or wants to keep, is in the plan, and records the answers.
 func (e *Engine) choices(ctx context.Context, j *job, r *request) error {
-	ctx = fleet.WithActor(ctx, r.by)
+	now := time.Now()
 	var answers []fleet.Consent
 	for _, key := range r.consent {
 		c, ok := j.plan.At(key)
@@ -46,7 +47,7 @@ func (e *Engine) choices(ctx context.Context, j *job, r *request) error {
 		case !e.mayBeConsentedTo(j, c):
 			return fleet.Invalidf("consent", "Muster cannot change API keys or ports here")
 		}
-		answers = append(answers, e.answer(ctx, j, c, fleet.AnswerConsent))
+		answers = append(answers, e.answerOf(j, c, fleet.Consent{Answer: fleet.AnswerConsent, By: r.by, At: now}))
 	}
 	for _, key := range r.keep {
 		c, ok := j.plan.At(key)
@@ -54,12 +55,12 @@ func (e *Engine) choices(ctx context.Context, j *job, r *request) error {
 			return fleet.Invalidf("keep", "nothing at %q is to return to what it was: a template asks for the change, "+
 				"so change or untag that one", key)
 		}
-		answers = append(answers, e.answer(ctx, j, c, fleet.AnswerKeep))
+		answers = append(answers, e.answerOf(j, c, fleet.Consent{Answer: fleet.AnswerKeep, By: r.by, At: now}))
 	}
 	if len(answers) == 0 {
 		return nil
 	}
-	answers, err := e.o.Store.PutConsents(ctx, answers)
+	answers, err := e.o.Store.PutConsents(fleet.WithActor(ctx, r.by), answers)
 	for _, c := range answers {
 		r.armed = append(r.armed, c.ID)
 		j.m.history.answers.Arm(c)

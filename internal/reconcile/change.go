@@ -210,7 +210,9 @@ func (e *Engine) maySend(ctx context.Context, j *job) (bool, error) {
 	if !c.amends {
 		return true, nil
 	}
-	why, err := e.takesBack(ctx, j)
+	why, err := e.takenBack(ctx, j, c.wanted, func(c stconfig.Change, is stconfig.Value) bool {
+		return c.From.Exists() && !is.Equal(c.To) || !is.Exists()
+	})
 	if err != nil || why == "" {
 		return err == nil, err
 	}
@@ -261,21 +263,21 @@ func (e *Engine) concludeChange(ctx context.Context, j *job, planned plan.Plan) 
 	return nil
 }
 
-// takesBack says why templates would take back what an amendment changes; "" when they would let it be. The daemon is
-// not asked.
-func (e *Engine) takesBack(ctx context.Context, j *job) (string, error) {
+// takenBack says why the templates would take changes to the document of a job back; "" when they would let them be.
+// The daemon is not asked. differs tells it for one change, by the value that the templates make.
+func (e *Engine) takenBack(ctx context.Context, j *job, changes []stconfig.Change,
+	differs func(stconfig.Change, stconfig.Value) bool) (string, error) {
 	t, err := e.readersJob(ctx, j.m.id)
 	if err != nil {
 		return "", err
 	}
-	t.doc = stconfig.Patch(j.doc, j.change.wanted)
+	t.doc = stconfig.Patch(j.doc, changes)
 	t.digest = stconfig.Digest(t.doc)
 	if err := e.makePlan(ctx, t, false); err != nil {
 		return "", err
 	}
-	for _, c := range j.change.wanted {
-		is := stconfig.Lookup(t.result.Desired, c.Key)
-		if c.From.Exists() && !is.Equal(c.To) || !is.Exists() {
+	for _, c := range changes {
+		if differs(c, stconfig.Lookup(t.result.Desired, c.Key)) {
 			return t.whoTakesBack(c.Key), nil
 		}
 	}

@@ -49,11 +49,11 @@ func (e *Engine) loadConsents(ctx context.Context) error {
 	return nil
 }
 
-// answer is a person's answer to a change.
-func (e *Engine) answer(ctx context.Context, j *job, c plan.Change, answer fleet.Answer) fleet.Consent {
-	now := time.Now()
-	return fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: answer, By: fleet.ActorOf(ctx), At: now,
-		Change: c.ConsentDigest(j.m.id, e.o.DigestKey), Until: now.Add(fleet.ConsentTime)}
+// answerOf fills in what an answer of a person is to: a change of the job's device.
+func (e *Engine) answerOf(j *job, c plan.Change, given fleet.Consent) fleet.Consent {
+	given.Device, given.Key, given.Change = j.m.id, c.Key.String(), c.ConsentDigest(j.m.id, e.o.DigestKey)
+	given.Until = time.Now().Add(fleet.ConsentTime)
+	return given
 }
 
 // consented tells, for plan.Input, whether a person consented to this very change.

@@ -32,7 +32,7 @@ func (e *Engine) Contradictions(ctx context.Context, t fleet.TaggedTemplate) []s
 			return nil
 		}
 		r, err := desired.Fold(x.folding(ctx, x.all))
-		texts = x.conflictsIn(r)
+		texts = r.ConflictsOf(t.ID)
 		return err
 	})
 	if err != nil { // of a template too: the device that it applies to says so

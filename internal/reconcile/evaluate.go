@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"muster/internal/desired"
@@ -221,7 +220,7 @@ func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.R
 			return err
 		}
 	}
-	for _, text := range x.conflictsIn(r) {
+	for _, text := range r.ConflictsOf(x.t.ID) {
 		x.warn("%s", text)
 	}
 	facts := plan.Facts{APIPort: x.facts.APIPort, APIAddress: x.facts.APIAddress, System: sampleSystem,
@@ -229,10 +228,9 @@ func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.R
 	if x.j != nil {
 		facts = x.guardFacts(ctx, x.j)
 	}
-	made, err := plan.Make(plan.Input{Device: in.Device, Observed: r.Observed(), Desired: r.Desired, Base: r.Base,
-		Facts: facts, MadeByAdmins: r.MadeByAdmins,
-		ByAdmins: sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(in, r) }),
-		Why:      func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) }, Secret: x.secrets.text})
+	input := foldedInput(in, r, x.secrets)
+	input.Facts = facts
+	made, err := plan.Make(input)
 	if err != nil {
 		return x.warnOf(err)
 	}
@@ -243,16 +241,6 @@ func (x *evaluating) judge(ctx context.Context, alone desired.Input, r desired.R
 		x.warn("%s", warning)
 	}
 	return nil
-}
-
-// conflictsIn are the contradictions between this template and others in a fold of them.
-func (x *evaluating) conflictsIn(r desired.Result) (texts []string) {
-	for _, c := range r.Conflicts {
-		if c.Last.ID == x.t.ID || c.Overruled.ID == x.t.ID {
-			texts = append(texts, c.String())
-		}
-	}
-	return texts
 }
 
 // warnOf makes a warning of what is wrong with the template. Another error ends the evaluation.

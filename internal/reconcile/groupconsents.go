@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"slices"
-	"time"
 
 	"muster/internal/desired"
 	"muster/internal/fleet"
@@ -83,8 +82,7 @@ func (e *Engine) fromGroups(j *job, groups []fleet.GroupConsent) []fleet.Consent
 			continue
 		}
 		g := groups[i]
-		consents = append(consents, fleet.Consent{Device: j.m.id, Key: c.Key.String(), Answer: g.Answer, By: g.By, At: g.At,
-			Change: c.ConsentDigest(j.m.id, e.o.DigestKey), Until: time.Now().Add(fleet.ConsentTime), Group: g.ID})
+		consents = append(consents, e.answerOf(j, c, fleet.Consent{Answer: g.Answer, By: g.By, At: g.At, Group: g.ID}))
 	}
 	return consents
 }

@@ -31,6 +31,12 @@ func (e *Engine) passed(m *item, p fleet.Pass) {
 	}
 }
 
+// planned ends a pass that made a plan: until something changes there is nothing to do.
+func (e *Engine) planned(j *job) {
+	j.m.history.done(j)
+	e.passed(j.m, e.passOf(j))
+}
+
 // passedAgain keeps that the last pass holds for what the device is planned from now: neither the templates that apply
 // to it nor the document changed.
 func (e *Engine) passedAgain(j *job) {

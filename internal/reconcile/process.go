@@ -75,8 +75,7 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 		return during("read consents", err)
 	}
 	e.timeConsents(ctx, m, j.known.Online)
-	switch {
-	case j.mode == fleet.ModePaused:
+	if j.mode == fleet.ModePaused {
 		e.report(m.id, plan.Findings{Result: plan.Paused})
 		return refuse(r, "the device is paused")
 	}
@@ -104,8 +103,7 @@ func (e *Engine) pass(ctx context.Context, m *item, r *request, handed *fleet.Ob
 		e.held.Put(m.id, nil)
 		e.report(m.id, plan.Findings{Result: plan.NoTemplates})
 		j.digest = j.known.Digest
-		m.history.done(j)
-		e.passed(m, e.passOf(j))
+		e.planned(j)
 		return nil
 	}
 	if over, err := e.load(ctx, j); over || err != nil {
@@ -163,8 +161,7 @@ func (e *Engine) act(ctx context.Context, j *job, r *request) error {
 		err = refuse(r, j.blocked())
 	case sendable && j.known.TooOld:
 		e.report(j.m.id, plan.Findings{Result: plan.TooOld})
-		j.m.history.done(j)
-		e.passed(j.m, e.passOf(j))
+		e.planned(j)
 		return refuse(r, j.blocked())
 	case sendable && !j.known.Online:
 		err = refuse(r, j.blocked())
@@ -265,12 +262,12 @@ func refuse(r *request, why string) error {
 // nothingToPlan tells that there is nothing to plan from yet, before the store is asked: while a fleet is contacted
 // for the first time, most devices are queued more than once.
 func (e *Engine) nothingToPlan(j *job) bool {
-	switch {
-	case j.known.NeverRead && len(j.templates) == 0:
-		e.report(j.m.id, plan.Findings{Result: plan.NoTemplates})
-		return true
-	case j.known.NeverRead:
-		e.report(j.m.id, plan.Findings{Result: plan.NeverRead})
+	if j.known.NeverRead {
+		result := plan.NeverRead
+		if len(j.templates) == 0 {
+			result = plan.NoTemplates
+		}
+		e.report(j.m.id, plan.Findings{Result: result})
 		return true
 	}
 	return j.known.Unkept && j.m.history.neverPlanned()

@@ -109,8 +109,7 @@ func (e *Engine) reportUnverified(j *job, last fleet.Intent, why error) {
 	case fleet.CodeOf(why) == fleet.CodeKeyRefused:
 		e.report(j.m.id, plan.Findings{Result: plan.KeyRefused, Reason: fleet.Reason(why)})
 	case move != nil && restarting <= 0:
-		lost := move.Lost(why)
-		e.report(j.m.id, plan.Findings{Result: plan.AccessLost, Reason: lost.Message, Next: lost.Hint})
+		_ = e.reportLost(j.m.id, move, why)
 	default:
 		e.report(j.m.id, plan.Findings{Result: plan.Unverified})
 	}

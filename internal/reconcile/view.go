@@ -24,6 +24,7 @@ type view struct {
 type templateSum struct {
 	sum        uint64
 	readsFleet bool
+	readsVars  bool
 	mayShare   bool
 }
 
@@ -62,12 +63,12 @@ func (e *Engine) newView(r *fleet.Registry) *view {
 	v := &view{registry: r, known: e.o.Daemon.Known, templates: make(map[int64]templateSum, len(r.Templates))}
 	for _, t := range r.Templates {
 		v.templates[t.ID] = templateSum{e.sum(t.ID, t.Priority, string(t.Op), t.Key, t.Text, string(t.SavedRole)),
-			t.Reads.OrAll().ReadsFleet(), desired.MayShare(t.Template)}
+			t.Reads.OrAll().ReadsFleet(), t.Reads.OrAll().ReadsVars(), desired.MayShare(t.Template)}
 	}
 	v.fleet = sync.OnceValue(func() *template.Fleet {
 		all := make([]template.Facts, 0, len(r.Devices))
-		for id := range r.Devices {
-			all = append(all, v.facts(id, v.known(id)))
+		for id, d := range r.Devices {
+			all = append(all, template.FactsOf(d, v.known(id).Version))
 		}
 		return template.NewFleet(all)
 	})
@@ -86,7 +87,9 @@ func (v *view) facts(id fleet.DeviceID, known Known) template.Facts {
 	if d == nil {
 		return template.Facts{}
 	}
-	return template.FactsOf(d, known.Version)
+	facts := template.FactsOf(d, known.Version)
+	facts.Vars = v.registry.VarsOf(id)
+	return facts
 }
 
 // label is that of a registered device.
@@ -110,11 +113,12 @@ func (v *view) fleetFor(t fleet.Template) *template.Fleet {
 func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known Known, roots []string) fingerprint {
 	var h maphash.Hash
 	h.SetSeed(e.seed)
-	readsFleet, mayShare := false, false
+	readsFleet, readsVars, mayShare := false, false, false
 	for t := range v.registry.Applying(id) {
 		known := v.templates[t.ID]
 		maphash.WriteComparable(&h, known.sum)
 		readsFleet, mayShare = readsFleet || known.readsFleet, mayShare || known.mayShare
+		readsVars = readsVars || known.readsVars
 	}
 	print := fingerprint{templates: h.Sum64()}
 	others, labels := "", uint64(0)
@@ -124,10 +128,14 @@ func (e *Engine) fingerprint(v *view, id fleet.DeviceID, mode fleet.Mode, known 
 	if mayShare {
 		labels = v.labels()
 	}
-	facts, paths := v.facts(id, known).AppendDigest(nil, fleet.AllFacts), known.System
-	print.inputs = e.sum(print.templates, string(facts), others, labels, string(mode), known.Online, known.Address,
-		known.ByAgent, known.AddressFixed, known.TooOld, texts(roots), paths.OS, paths.PathSeparator, paths.Tilde,
-		texts(paths.Directories))
+	own, paths := v.facts(id, known), known.System
+	if !readsVars {
+		own.Vars = ""
+	}
+	facts, byAdmins := own.AppendDigest(nil, fleet.AllFacts), !readsVars || v.registry.VarsByAdmins(id)
+	print.inputs = e.sum(print.templates, string(facts), byAdmins, others, labels, string(mode), known.Online,
+		known.Address, known.ByAgent, known.AddressFixed, known.TooOld, texts(roots), paths.OS,
+		paths.PathSeparator, paths.Tilde, texts(paths.Directories))
 	return print
 }
 

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"muster/internal/fleet"
 	"muster/internal/plan"
@@ -24,12 +27,7 @@ const whatIfChunk = 256
 // in any order.
 func (e *Engine) WhatIf(ctx context.Context, now, then *fleet.Registry, each func(plan.Effect)) error {
 	w := whatIf{Engine: e, now: e.newView(now), then: e.newView(then), asking: &asking{Engine: e}, each: each}
-	var concerned []fleet.DeviceID
-	for _, id := range slices.Sorted(maps.Keys(then.Devices)) {
-		if w.concerns(id) {
-			concerned = append(concerned, id)
-		}
-	}
+	concerned := w.concerned()
 	for len(concerned) > 0 {
 		chunk := concerned[:min(len(concerned), whatIfChunk)]
 		left, err := w.compare(ctx, chunk)
@@ -48,6 +46,21 @@ type whatIf struct {
 
 	mu   sync.Mutex // one call of each at a time
 	each func(plan.Effect)
+}
+
+// Concerned are the devices that are planned from something else under another registry, sorted. Nothing is planned.
+func (e *Engine) Concerned(now, then *fleet.Registry) []fleet.DeviceID {
+	w := whatIf{Engine: e, now: e.newView(now), then: e.newView(then)}
+	return w.concerned()
+}
+
+func (w *whatIf) concerned() (ids []fleet.DeviceID) {
+	for _, id := range slices.Sorted(maps.Keys(w.then.registry.Devices)) {
+		if w.concerns(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // concerns tells whether a device is planned from anything else under the other registry.
@@ -133,24 +146,15 @@ func sizeOf(changes []plan.Change) (n int64) {
 
 // forAll calls do for every number below n, a few at a time; the first error ends it.
 func forAll(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var work sync.WaitGroup
-	slots := make(chan struct{}, 2*runtime.GOMAXPROCS(0)) // workers evaluate while others fold
+	work, working := errgroup.WithContext(ctx)
+	work.SetLimit(2 * runtime.GOMAXPROCS(0)) // workers evaluate while others fold
 	for i := range n {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
+		if working.Err() != nil {
 			break
 		}
-		work.Go(func() {
-			defer func() { <-slots }()
-			if err := do(ctx, i); err != nil {
-				cancel(err)
-			}
-		})
+		work.Go(func() error { return do(working, i) })
 	}
-	work.Wait()
-	return context.Cause(ctx)
+	return cmp.Or(work.Wait(), ctx.Err())
 }
 
 // plan makes a device's plan under one of the registries. What stopped a key is forgotten when templates change, so

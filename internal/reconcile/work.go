@@ -195,10 +195,7 @@ func (e *Engine) makePlan(ctx context.Context, j *job, live bool) error {
 		}
 		patterns = e.readIgnores(ctx, j, result.Ignores)
 	}
-	in := e.planInput(ctx, j, secrets)
-	in.ByAdmins = sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(fold, j.result) })
-	in.MadeByAdmins = j.result.MadeByAdmins
-	made, err := plan.Make(in)
+	made, err := plan.Make(e.planInput(ctx, j, foldedInput(fold, j.result, secrets)))
 	j.plan = made
 	return cmp.Or(secrets.err, err)
 }
@@ -216,17 +213,21 @@ func (e *Engine) foldInput(ctx context.Context, j *job, secrets *secretCache) de
 	return in
 }
 
-func (e *Engine) planInput(ctx context.Context, j *job, secrets *secretCache) plan.Input {
-	in := plan.Input{
-		Device: j.m.id, Generation: j.view.registry.Generation,
-		Observed: j.result.Observed(), Digest: j.digest, Desired: j.result.Desired, Base: j.result.Base,
-		Why:        func(key stconfig.Key) plan.Why { return plan.Why(j.result.Why(key)) },
-		Facts:      e.guardFacts(ctx, j),
-		Secret:     secrets.text,
-		SamePhrase: plan.SamePhrase(j.entries, j.m.id, e.o.DigestKey),
-		Consent:    e.consented(j.m),
-		Stopped:    j.m.history.stops.Reason,
+// foldedInput is what a plan takes over from a fold.
+func foldedInput(fold desired.Input, r desired.Result, secrets *secretCache) plan.Input {
+	return plan.Input{
+		Device: fold.Device, Observed: r.Observed(), Desired: r.Desired, Base: r.Base, Secret: secrets.text,
+		Why:          func(key stconfig.Key) plan.Why { return plan.Why(r.Why(key)) },
+		ByAdmins:     sync.OnceValue(func() stconfig.Value { return desired.ByAdmins(fold, r) }),
+		MadeByAdmins: r.MadeByAdmins,
 	}
+}
+
+// planInput adds what is known of the job's device.
+func (e *Engine) planInput(ctx context.Context, j *job, in plan.Input) plan.Input {
+	in.Generation, in.Digest, in.Facts = j.view.registry.Generation, j.digest, e.guardFacts(ctx, j)
+	in.SamePhrase = plan.SamePhrase(j.entries, j.m.id, e.o.DigestKey)
+	in.Consent, in.Stopped = e.consented(j.m), j.m.history.stops.Reason
 	for _, s := range j.result.Skipped {
 		in.Skipped = append(in.Skipped, plan.Change{Key: s.Key, Templates: []int64{s.Template}, Reason: s.Reason})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"muster/internal/desired"
 	"muster/internal/fleet"
 )
 
@@ -135,9 +136,27 @@ func (c *catalog) of(id fleet.DeviceID) []fleet.Template {
 	return apply
 }
 
-// sameTemplates tells whether two lists of templates mean the same to a device: labels and dates do not matter.
-func sameTemplates(a, b []fleet.Template) bool { return slices.EqualFunc(a, b, sameTemplate) }
+// sameTemplates tells whether two lists of templates, in the order of the fold, mean the same to a device: labels and
+// dates do not matter, and of priorities only the order of those that may be about the same place.
+func sameTemplates(a, b []fleet.Template) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, t := range a {
+		place := slices.IndexFunc(b, func(u fleet.Template) bool { return sameTemplate(t, u) })
+		if place < 0 {
+			return false
+		}
+		for _, before := range a[:i] {
+			overtaken := slices.ContainsFunc(b[place:], func(u fleet.Template) bool { return u.ID == before.ID })
+			if overtaken && !desired.AreIndependent(before, t) {
+				return false
+			}
+		}
+	}
+	return true
+}
 
 func sameTemplate(a, b fleet.Template) bool {
-	return a.ID == b.ID && a.Priority == b.Priority && a.Op == b.Op && a.Key == b.Key && a.Text == b.Text
+	return a.ID == b.ID && a.Op == b.Op && a.Key == b.Key && a.Text == b.Text
 }

@@ -246,6 +246,16 @@ func (m *memoryStore) next(c fleet.GenerationChange) (*fleet.Registry, fleet.Gen
 		d.Tags = retagged(d.Tags, t.Tag, t.Carried)
 		next.Devices[t.Device] = &d
 	}
+	next.TagVars = maps.Clone(next.TagVars)
+	for _, v := range c.Vars {
+		if v.Device == "" {
+			maps.Copy(next.TagVars, map[fleet.Tag]fleet.SavedVars{v.Tag: v.SavedVars})
+			continue
+		}
+		d := *next.Devices[v.Device]
+		d.Vars = v.SavedVars
+		next.Devices[v.Device] = &d
+	}
 	return &next, c
 }
 
@@ -269,6 +279,10 @@ func (m *memoryStore) template(t fleet.Template) {
 
 func (m *memoryStore) tagTemplate(id int64, tag fleet.Tag, carried bool) {
 	m.change(fleet.GenerationChange{TemplateTags: []fleet.TemplateTagChange{{Template: id, Tag: tag, Carried: carried}}})
+}
+
+func (m *memoryStore) vars(of fleet.VarsOwner, vars fleet.Vars) {
+	m.change(fleet.GenerationChange{Vars: []fleet.VarsChange{{VarsOwner: of, SavedVars: fleet.SavedVars{Vars: vars}}}})
 }
 
 func (m *memoryStore) tagDevice(n int, tag fleet.Tag, carried bool) {
@@ -306,7 +320,7 @@ type site struct {
 	fails     string // why no plan can be made of its templates
 	mode      fleet.Mode
 	errors    map[string]string
-	pass      Pass
+	pass      fleet.Pass
 	passes    int
 }
 
@@ -391,7 +405,7 @@ func (d *daemons) pass(id fleet.DeviceID) {
 			wanted[t.Key] = ""
 		}
 	}
-	pass := Pass{Generation: admitted.Generation, Failed: s.fails}
+	pass := fleet.Pass{Generation: admitted.Generation, Failed: s.fails}
 	if s.fails != "" {
 		wanted = nil
 	}
@@ -405,7 +419,7 @@ func (d *daemons) pass(id fleet.DeviceID) {
 }
 
 // change brings a key of a device to a value, if it may.
-func (d *daemons) change(id fleet.DeviceID, key, want string, asked bool, generation int64, pass *Pass) {
+func (d *daemons) change(id fleet.DeviceID, key, want string, asked bool, generation int64, pass *fleet.Pass) {
 	s := d.sites[id]
 	if s.has[key] == want {
 		if _, owned := s.base[key]; owned && !asked {
@@ -417,7 +431,7 @@ func (d *daemons) change(id fleet.DeviceID, key, want string, asked bool, genera
 	holds := strings.HasPrefix(key, "folders.") && (want == "" || !asked)
 	switch {
 	case holds && s.mode != fleet.ModeOn, holds && !d.consented(id, wish, !asked):
-		pass.Waiting = append(pass.Waiting, Waiting{Wish: wish, Key: key, Reason: "it costs a folder"})
+		pass.Waiting = append(pass.Waiting, fleet.WaitingChange{Wish: wish, Key: key, Reason: "it costs a folder"})
 	case s.mode != fleet.ModeOn, s.stuck:
 		pass.Unsent = key
 	default:
@@ -493,12 +507,12 @@ func (d *daemons) consent() (answers int) {
 
 func (s *site) digest() string { return fmt.Sprint(s.has) }
 
-func (d *daemons) Standing(id fleet.DeviceID) Standing {
+func (d *daemons) Standing(id fleet.DeviceID) fleet.Standing {
 	s := d.sites[id]
 	if d.store.current().Devices[id] == nil {
-		return Standing{Gone: true, Tried: true}
+		return fleet.Standing{Gone: true, Tried: true}
 	}
-	standing := Standing{Tried: true, Online: !s.away, Mode: s.mode, Digest: s.digest(), Errors: s.errors,
+	standing := fleet.Standing{Tried: true, Online: !s.away, Mode: s.mode, Digest: s.digest(), Errors: s.errors,
 		Summarised: true, Pass: s.pass,
 		Configuration: fleet.ConfigInSync, Reason: "reason"}
 	if len(s.pass.Waiting) > 0 {
@@ -577,7 +591,8 @@ func (d *daemons) arrived() error {
 	return nil
 }
 
-// words is a program language of one word: `devices` is their number with the tag x, `device` the tags of one's own.
+// words is a program language of one word: `devices` is their number with the tag x, `device` the tags of one's own,
+// `vars` one's own vars, and `access` an address for the API where there are any.
 type words struct{ runs *int }
 
 func (w words) Evaluate(_ context.Context, text string, in template.Input) (template.Result, error) {
@@ -590,6 +605,11 @@ func (w words) Evaluate(_ context.Context, text string, in template.Input) (temp
 		return template.Result{Language: template.HJSON, Value: value}, err
 	case text == "broken":
 		return template.Result{}, errors.New("broken")
+	case text == "vars":
+		return template.Result{Language: template.Starlark, Value: stconfig.Text(string(in.Device.Vars))}, nil
+	case text == "access":
+		return template.Result{Value: stconfig.Obj(stconfig.Member{Name: "address",
+			Value: stconfig.Text(string(in.Device.Vars))})}, nil
 	case text == "device":
 		return template.Result{Language: template.Starlark, Value: stconfig.Text(fmt.Sprint(in.Device.Tags))}, nil
 	}

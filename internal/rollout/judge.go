@@ -32,7 +32,7 @@ type fact struct {
 }
 
 // judge says how an admitted member stands for a rollout.
-func judge(r *fleet.Rollout, m fleet.RolloutMember, s Standing) fact {
+func judge(r *fleet.Rollout, m fleet.RolloutMember, s fleet.Standing) fact {
 	switch {
 	case s.Mode == fleet.ModePaused:
 		return fact{kind: factPaused, reason: "its mode is paused: it is neither watched nor written to"}
@@ -50,7 +50,7 @@ func judge(r *fleet.Rollout, m fleet.RolloutMember, s Standing) fact {
 	return f
 }
 
-func judgeOnline(r *fleet.Rollout, m fleet.RolloutMember, s Standing) fact {
+func judgeOnline(r *fleet.Rollout, m fleet.RolloutMember, s fleet.Standing) fact {
 	if r.Undoes == 0 {
 		for _, folder := range slices.Sorted(maps.Keys(s.Errors)) {
 			if !slices.Contains(m.Errors, folder) {
@@ -65,7 +65,7 @@ func judgeOnline(r *fleet.Rollout, m fleet.RolloutMember, s Standing) fact {
 	if p.Failed != "" {
 		return failed(fleet.GatePlan, p.Failed)
 	}
-	var waits, before *Waiting
+	var waits, before *fleet.WaitingChange
 	for i, w := range p.Waiting {
 		switch {
 		case slices.Contains(m.Held, w.Wish):
@@ -98,7 +98,7 @@ func failed(gate fleet.Gate, reason string) fact {
 }
 
 // heldOf are the digests of what waits on a device.
-func heldOf(s Standing) []string {
+func heldOf(s fleet.Standing) []string {
 	var held []string
 	for _, w := range s.Pass.Waiting {
 		held = append(held, w.Wish)

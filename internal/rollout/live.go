@@ -62,7 +62,7 @@ func (l *live) follows(m fleet.RolloutMember) bool {
 }
 
 // judge says how a member stands; false where that does not matter now.
-func (l *live) judge(id fleet.DeviceID, s Standing, touched func(fleet.DeviceID) bool) (f fact, matters bool) {
+func (l *live) judge(id fleet.DeviceID, s fleet.Standing, touched func(fleet.DeviceID) bool) (f fact, matters bool) {
 	i, is := l.index[id]
 	if !is || !l.follows(l.Members[i]) {
 		return f, false
@@ -78,7 +78,7 @@ func (l *live) judge(id fleet.DeviceID, s Standing, touched func(fleet.DeviceID)
 }
 
 // observe notes how a member stands that matters now.
-func (l *live) observe(id fleet.DeviceID, s Standing, f fact, now time.Time) {
+func (l *live) observe(id fleet.DeviceID, s fleet.Standing, f fact, now time.Time) {
 	if l.Status == fleet.RolloutWaiting {
 		l.waiting.observe(id, s, now)
 	} else {
@@ -119,11 +119,11 @@ type readiness struct {
 
 type readinessFact struct{ ready, untried, paused bool }
 
-func ready(s Standing) bool {
+func ready(s fleet.Standing) bool {
 	return s.Online && s.Mode == fleet.ModeOn && !s.TooOld && !s.Gone
 }
 
-func (w *readiness) observe(id fleet.DeviceID, s Standing, now time.Time) {
+func (w *readiness) observe(id fleet.DeviceID, s fleet.Standing, now time.Time) {
 	if w.facts == nil {
 		w.facts = map[fleet.DeviceID]readinessFact{}
 	}
@@ -168,7 +168,7 @@ func (w *readiness) startsAt() time.Time {
 }
 
 // candidates are the members that are not admitted, as they stand now.
-func (l *live) candidates(standing func(fleet.DeviceID) Standing, held func(fleet.DeviceID) bool) []candidate {
+func (l *live) candidates(standing func(fleet.DeviceID) fleet.Standing, held func(fleet.DeviceID) bool) []candidate {
 	var candidates []candidate
 	for _, m := range l.Members {
 		if !l.follows(m) || !held(m.Device) {

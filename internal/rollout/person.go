@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -12,12 +13,11 @@ import (
 // nothing.
 
 func pause(r fleet.Rollout, who string) (fleet.Rollout, command, error) {
-	switch {
-	case r.Undoes != 0:
-		return r, command{}, allAdmitted(r, "paused")
-	case r.Status == fleet.RolloutPaused:
-		return r, command{}, nil
-	case r.Status != fleet.RolloutRunning && r.Status != fleet.RolloutWaiting:
+	err := steerable(r, "paused")
+	if err != nil || r.Status == fleet.RolloutPaused {
+		return r, command{}, err
+	}
+	if r.Status == fleet.RolloutHalted {
 		return r, command{}, impossible(r, "paused")
 	}
 	r.Status = fleet.RolloutPaused
@@ -68,13 +68,9 @@ func wait(r fleet.Rollout) fleet.Rollout {
 }
 
 func haltBy(r fleet.Rollout, who string, now time.Time) (fleet.Rollout, command, error) {
-	switch {
-	case r.Undoes != 0:
-		return r, command{}, allAdmitted(r, "halted")
-	case r.Status == fleet.RolloutHalted:
-		return r, command{}, nil
-	case r.Status.Over():
-		return r, command{}, impossible(r, "halted")
+	err := steerable(r, "halted")
+	if err != nil || r.Status == fleet.RolloutHalted {
+		return r, command{}, err
 	}
 	r, c := halt(r, fleet.RolloutHalt{By: who, Saw: "a person halted it", At: now})
 	return r, c, nil
@@ -107,13 +103,7 @@ func approve(r fleet.Rollout, who string, makers []string, fourEyes bool, now ti
 
 // setWaves makes the waves anew that are not admitted yet.
 func setWaves(r fleet.Rollout, waves []string) (fleet.Rollout, command, error) {
-	switch {
-	case r.Undoes != 0:
-		return r, command{}, allAdmitted(r, "given other waves")
-	case r.Status.Over():
-		return r, command{}, impossible(r, "given other waves")
-	}
-	if err := CheckWaves(waves); err != nil {
+	if err := cmp.Or(steerable(r, "given other waves"), CheckWaves(waves)); err != nil {
 		return r, command{}, err
 	}
 	r.WavePlan = waves
@@ -178,9 +168,13 @@ func impossible(r fleet.Rollout, what string) error {
 		r.Status, what)}
 }
 
-func allAdmitted(r fleet.Rollout, what string) error {
-	if r.Status.Over() {
+// steerable tells why the waves of a rollout are no longer to be steered: it is over, or admitted all devices at once.
+func steerable(r fleet.Rollout, what string) error {
+	switch {
+	case r.Status.Over():
 		return impossible(r, what)
+	case r.Undoes == 0:
+		return nil
 	}
 	return &fleet.Error{Code: fleet.CodeConflict,
 		Message: fmt.Sprintf("rollout %d takes back rollout %d, and all its devices are admitted already: it cannot be %s",

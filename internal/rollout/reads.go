@@ -9,11 +9,14 @@ import (
 	"muster/internal/template"
 )
 
-// A program may read the tags of its device and of the whole fleet. Where they changed, evaluating the program twice
-// tells whether that makes a difference to it.
+// A program may read the tags and vars of its device, and the tags of the whole fleet. Where they changed, evaluating
+// the program twice tells whether that makes a difference to it.
 
-// readsFleet tells whether a template may give another value after a change of tags.
-func readsFleet(t fleet.Template) bool { return t.Reads.OrAll().ReadsTagsOfDevices() }
+// readsFleet tells whether a template may give another value after a change of tags or vars.
+func readsFleet(t fleet.Template) bool {
+	reads := t.Reads.OrAll()
+	return reads.ReadsTagsOfDevices() || reads.ReadsVars()
+}
 
 // factsOf is the fleet of a registry as templates see it.
 func (r *Runner) factsOf(registry *fleet.Registry) *template.Fleet {
@@ -27,12 +30,25 @@ func (r *Runner) factsOf(registry *fleet.Registry) *template.Fleet {
 // comparison tells whether templates give the same in two registries. It remembers what it evaluated.
 type comparison struct {
 	r    *Runner
-	a, b *template.Fleet
+	a, b side
 	same map[string]bool // by text, of programs that do not read their device
 }
 
+// side is a registry with the facts of its devices.
+type side struct {
+	*template.Fleet
+	registry *fleet.Registry
+}
+
+// Of are the facts of one device, with its vars.
+func (s side) Of(id fleet.DeviceID) template.Facts {
+	facts := s.Fleet.Of(id)
+	facts.Vars = s.registry.VarsOf(id)
+	return facts
+}
+
 func (r *Runner) compare(a, b *fleet.Registry) *comparison {
-	return &comparison{r: r, a: r.factsOf(a), b: r.factsOf(b), same: map[string]bool{}}
+	return &comparison{r: r, a: side{r.factsOf(a), a}, b: side{r.factsOf(b), b}, same: map[string]bool{}}
 }
 
 // differs tells whether a device's templates give something else in b than in a. The same templates apply in both.
@@ -64,8 +80,8 @@ func (c *comparison) inputsDiffer(id fleet.DeviceID, reads fleet.Inputs) bool {
 // evaluate tells whether a program gives the same in both. What cannot be known counts as different: then the change
 // takes the careful way.
 func (c *comparison) evaluate(ctx context.Context, id fleet.DeviceID, text string) (same bool) {
-	in := func(facts *template.Fleet) (template.Result, error) {
-		return c.r.o.Evaluator.Evaluate(ctx, text, template.Input{Device: facts.Of(id), Fleet: facts})
+	in := func(of side) (template.Result, error) {
+		return c.r.o.Evaluator.Evaluate(ctx, text, template.Input{Device: of.Of(id), Fleet: of.Fleet})
 	}
 	was, wasErr := in(c.a)
 	is, isErr := in(c.b)

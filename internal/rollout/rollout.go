@@ -45,17 +45,10 @@ type UndoStore interface {
 
 // Fleet is the devices, as far as admission and gates ask for them. It asks no daemon.
 type Fleet interface {
-	Standing(id fleet.DeviceID) Standing
+	Standing(id fleet.DeviceID) fleet.Standing
 	// Version is that of a daemon; zero where it is not known.
 	Version(id fleet.DeviceID) fleet.Version
 }
-
-// The words of this room; see fleet.
-type (
-	Standing = fleet.Standing
-	Pass     = fleet.Pass
-	Waiting  = fleet.WaitingChange
-)
 
 // Evaluator runs a template's program.
 type Evaluator interface {

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -54,12 +55,8 @@ func New(o Options) *Runner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.SoakTime == 0 {
-		o.SoakTime = DefaultSoakTime
-	}
-	if o.ProgressDeadline == 0 {
-		o.ProgressDeadline = DefaultProgressDeadline
-	}
+	o.SoakTime = cmp.Or(o.SoakTime, DefaultSoakTime)
+	o.ProgressDeadline = cmp.Or(o.ProgressDeadline, DefaultProgressDeadline)
 	if o.Waves == nil {
 		o.Waves = DefaultWaves
 	}
@@ -236,7 +233,7 @@ func (r *Runner) judge(ctx context.Context) error {
 	r.changes.changed, r.changes.due = map[fleet.DeviceID]bool{}, false
 	r.changes.mu.Unlock()
 	now := r.now()
-	standings := make(map[fleet.DeviceID]Standing, len(changed))
+	standings := make(map[fleet.DeviceID]fleet.Standing, len(changed))
 	for id := range changed {
 		standings[id] = r.o.Fleet.Standing(id)
 	}

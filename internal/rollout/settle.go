@@ -50,14 +50,10 @@ func (r *Runner) settle(ctx context.Context) error {
 		return err
 	}
 	admission, err := r.o.Store.Admission(ctx)
-	if err != nil {
+	if err != nil || registry.Generation <= admission.Settled().Generation {
 		return err
 	}
-	settled := admission.Settled()
-	if registry.Generation <= settled.Generation {
-		return nil
-	}
-	changes, err := r.o.Store.GenerationChanges(ctx, settled.Generation)
+	changes, err := r.o.Store.GenerationChanges(ctx, admission.Settled().Generation)
 	if err != nil {
 		return err
 	}
@@ -71,7 +67,7 @@ func (r *Runner) settle(ctx context.Context) error {
 // sortChanges tells changes for few devices from those that want a rollout.
 func (r *Runner) sortChanges(ctx context.Context, s *settlement) {
 	r.catalog.registered(s.registry)
-	var retags []fleet.GenerationChange
+	var retags []fleet.GenerationChange // and those of vars
 	for _, c := range s.changes {
 		before := r.catalog.apply(c)
 		maps.DeleteFunc(before, func(id fleet.DeviceID, _ []fleet.Template) bool { return s.registry.Devices[id] == nil })
@@ -79,7 +75,7 @@ func (r *Runner) sortChanges(ctx context.Context, s *settlement) {
 		for id := range before {
 			touched[id] = true
 		}
-		if len(c.DeviceTags) > 0 {
+		if len(c.DeviceTags)+len(c.Vars) > 0 {
 			retags = append(retags, c)
 		}
 		access := r.changesAccess(ctx, s.registry, before)
@@ -96,9 +92,9 @@ func (r *Runner) sortChanges(ctx context.Context, s *settlement) {
 	}
 	touched := r.touchedThroughFleet(ctx, s)
 	maps.Copy(s.touched, touched)
-	if r.wantsRollout(len(touched), s.registry) {
+	if access := r.readersChangeAccess(ctx, s.registry, touched); access || r.wantsRollout(len(touched), s.registry) {
 		maps.Copy(s.big, touched)
-		s.ofBig = append(s.ofBig, retags...)
+		s.ofBig, s.access = append(s.ofBig, retags...), s.access || access
 	} else if len(touched) > 0 {
 		last := retags[len(retags)-1].Number
 		few := maps.Clone(touched)

@@ -54,6 +54,63 @@ func TestANewLabelTouchesNoDevice(t *testing.T) {
 	}
 }
 
+// Another priority is a change where it puts a template before or after another one of the device.
+func TestAPriorityThatKeepsTheOrderTouchesNoDevice(t *testing.T) {
+	other := option
+	other.Text = "2"
+	for priority, rollouts := range map[int64]int{-5: 0, 0: 0, 7: 1} {
+		d := newDaemons(t, 20, testTimes, option, other)
+		d.store.tagTemplate(1, "all", true)
+		d.store.tagTemplate(2, "all", true)
+		d.changed()
+		d.after(5 * time.Minute)
+		before := len(d.store.rollouts)
+		moved := d.store.current().Templates[0].Template
+		moved.Priority = priority
+		d.store.template(moved)
+		d.changed()
+		if n := len(d.store.rollouts) - before; n != rollouts {
+			t.Errorf("priority %d: %d rollouts, want %d", priority, n, rollouts)
+		}
+	}
+}
+
+// A priority that puts a template behind another one began a rollout of three waves, although the two are about
+// different places and no device changed.
+func TestAnOrderThatChangesNoDeviceTouchesNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		key      string
+		reads    fleet.Inputs
+		rollouts int
+	}{
+		"another option":                {"options.relaysEnabled", fleet.Inputs{Known: true}, 0},
+		"a folder":                      {"folders.handbook", fleet.Inputs{Known: true}, 0},
+		"the same option":               {"Options.maxSendKbps", fleet.Inputs{Known: true}, 1},
+		"all options":                   {"options", fleet.Inputs{Known: true}, 1},
+		"everything":                    {"", fleet.Inputs{Known: true}, 1},
+		"a program that reads the rest": {"options.relaysEnabled", fleet.Inputs{Known: true, Config: true}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			here, other := option, option
+			here.Key, here.Reads = "options.maxSendKbps", fleet.Inputs{Known: true}
+			other.Key, other.Reads = c.key, c.reads
+			d := newDaemons(t, 20, testTimes, here, other)
+			d.store.tagTemplate(1, "all", true)
+			d.store.tagTemplate(2, "all", true)
+			d.changed()
+			d.after(5 * time.Minute)
+			before := len(d.store.rollouts)
+			moved := d.store.current().Templates[0].Template
+			moved.Priority = 7
+			d.store.template(moved)
+			d.changed()
+			if n := len(d.store.rollouts) - before; n != c.rollouts {
+				t.Errorf("%d rollouts, want %d", n, c.rollouts)
+			}
+		})
+	}
+}
+
 func TestWhatIsTakenBackBeforeAnyDeviceGotItLeavesNoRollout(t *testing.T) {
 	d := newDaemons(t, 20, testTimes, option)
 	for _, s := range d.sites {
@@ -221,6 +278,47 @@ func TestProgramsThatReadTheFleetAreEvaluatedTwiceNotForEveryDevice(t *testing.T
 	d.changed()
 	if got := d.store.rollouts; len(got) != 2 || len(got[1].Members) != 40 {
 		t.Errorf("got %d rollouts", len(got))
+	}
+}
+
+var readsVars = fleet.Inputs{Known: true, Device: fleet.FactsNamed([]string{"vars"})}
+
+func TestVarsGoOutToTheDevicesWhoseProgramsReadThem(t *testing.T) {
+	d := newDaemons(t, 40, testTimes, fleet.Template{Op: fleet.OpSet, Key: "options.x", Text: "vars", Reads: readsVars},
+		option)
+	d.store.current().TagVars = map[fleet.Tag]fleet.SavedVars{}
+	for n := range 30 {
+		d.store.tagDevice(n, "site", true)
+	}
+	d.store.tagTemplate(1, "all", true)
+	d.changed()
+	d.after(time.Hour)
+	before := len(d.store.rollouts)
+	d.is(int64(before), fleet.RolloutSucceeded)
+	d.store.vars(fleet.VarsOwner{Tag: "else"}, `{"a":1}`)
+	d.store.vars(fleet.VarsOwner{Device: deviceN(35)}, `{"a":2}`)
+	d.changed()
+	if got := len(d.store.rollouts); got != before || d.at(35) != d.store.current().Generation {
+		t.Errorf("the vars of one device made %d rollouts", got-before)
+	}
+	d.store.vars(fleet.VarsOwner{Tag: "site"}, `{"a":3}`)
+	d.changed()
+	if got := d.store.rollouts[before:]; len(got) != 1 || len(got[0].Members) != 30 {
+		t.Errorf("the vars of a tag on 30 devices made %d rollouts", len(got))
+	}
+}
+
+func TestVarsThatMoveTheAPIAreRolledOutToTwo(t *testing.T) {
+	d := newDaemons(t, 2, testTimes, fleet.Template{Op: fleet.OpMerge, Key: "gui", Text: "access", Reads: readsVars})
+	d.store.current().TagVars = map[fleet.Tag]fleet.SavedVars{}
+	d.runner.o.Evaluator = words{}
+	d.store.tagTemplate(1, "all", true)
+	d.runner.step(context.Background())
+	before := len(d.store.rollouts)
+	d.store.vars(fleet.VarsOwner{Tag: "all"}, `{"a":1}`)
+	d.runner.step(context.Background())
+	if got := d.store.rollouts[before:]; len(got) != 1 || !slices.Equal(got[0].WavePlan, accessWaves) {
+		t.Errorf("got %+v", got)
 	}
 }
 

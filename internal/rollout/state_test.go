@@ -92,7 +92,7 @@ func TestTheFirstFailedGateHalts(t *testing.T) {
 			fleet.GateFolders},
 		"a program that fails": {func(s *site) { s.pass.Failed = "line 3" }, 0, fleet.GatePlan},
 		"a key that is stopped": {func(s *site) {
-			s.pass.Waiting = []Waiting{{Wish: "w", Key: "options.x",
+			s.pass.Waiting = []fleet.WaitingChange{{Wish: "w", Key: "options.x",
 				Stopped: true}}
 		}, 0, fleet.GatePlan},
 		"an API that is gone":         {func(s *site) { s.away = true }, time.Minute, fleet.GateAPI},

@@ -40,18 +40,13 @@ func (t *tally) observe(id fleet.DeviceID, f fact, now time.Time) {
 	f.begun = f.begun || was.begun
 	t.facts[id] = f
 	t.counts[f.kind]++
-	switch {
-	case watchedAgain: // all of them have to be judged anew, however many were good before
-		t.most = t.counts[factGood]
-	case t.counts[factGood] > t.most:
-		t.most = t.counts[factGood]
-	case began:
-	case !clockRan && t.clockRuns():
-	default:
-		t.noteGood(now)
-		return
+	good := t.counts[factGood]
+	if watchedAgain || good > t.most { // after a pause all have to be judged anew, however many were good before
+		t.most, t.progressAt = good, now
 	}
-	t.progressAt = now
+	if began || !clockRan && t.clockRuns() {
+		t.progressAt = now
+	}
 	t.noteGood(now)
 }
 

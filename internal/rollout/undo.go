@@ -146,7 +146,7 @@ func (r *Runner) backRollout(u *undoing, cause string, now time.Time) fleet.Roll
 
 // waited is what waited on a device before the undo, by its last pass and by the start of the rollout. Where neither
 // says it, all of it counts: the undo consents to nothing there.
-func (u *undoing) waited(id fleet.DeviceID, s Standing) []string {
+func (u *undoing) waited(id fleet.DeviceID, s fleet.Standing) []string {
 	held := heldOf(s)
 	i := slices.IndexFunc(u.rollout.Members, func(m fleet.RolloutMember) bool { return m.Device == id })
 	if i >= 0 {

@@ -12,20 +12,20 @@ import (
 func TestWhatWaitedBeforeAnUndoIsNotItsOwn(t *testing.T) {
 	member, other := deviceN(1), deviceN(2)
 	u := &undoing{rollout: fleet.Rollout{Members: []fleet.RolloutMember{{Device: member, Held: []string{"before"}}}}}
-	waits := Pass{Observed: "digest", Waiting: []Waiting{{Wish: "now"}}}
+	waits := fleet.Pass{Observed: "digest", Waiting: []fleet.WaitingChange{{Wish: "now"}}}
 	for name, c := range map[string]struct {
 		device fleet.DeviceID
-		pass   Pass
+		pass   fleet.Pass
 		want   []string
 	}{
 		"a member":                {member, waits, []string{"now", "before"}},
-		"a member that failed":    {member, Pass{Observed: "digest", Failed: "line 1"}, []string{"before"}},
+		"a member that failed":    {member, fleet.Pass{Observed: "digest", Failed: "line 1"}, []string{"before"}},
 		"another device":          {other, waits, []string{"now"}},
-		"another device, failed":  {other, Pass{Observed: "digest", Failed: "line 1"}, []string{fleet.HeldAll}},
-		"another device, no pass": {other, Pass{}, []string{fleet.HeldAll}},
-		"another, nothing waits":  {other, Pass{Observed: "digest"}, nil},
+		"another device, failed":  {other, fleet.Pass{Observed: "digest", Failed: "line 1"}, []string{fleet.HeldAll}},
+		"another device, no pass": {other, fleet.Pass{}, []string{fleet.HeldAll}},
+		"another, nothing waits":  {other, fleet.Pass{Observed: "digest"}, nil},
 	} {
-		if got := u.waited(c.device, Standing{Pass: c.pass}); !slices.Equal(got, c.want) {
+		if got := u.waited(c.device, fleet.Standing{Pass: c.pass}); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}

@@ -85,6 +85,9 @@ func encodeSubject(reads fleet.Inputs, device template.Facts, observed stconfig.
 		config = appendValue(nil, template.Conceal(observed))
 	}
 	if reads.Device.Any() {
+		if !reads.ReadsVars() {
+			device.Vars = ""
+		}
 		facts, err := json.Marshal(device)
 		if err != nil {
 			panic(err) // texts and a number

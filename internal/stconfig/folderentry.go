@@ -3,36 +3,43 @@ package stconfig
 import (
 	"encoding/json"
 	"io"
+
+	"muster/internal/fleet"
 )
 
-// FolderEntry is one folder of a configuration, without its secrets.
-type FolderEntry struct {
-	ID      string        `json:"id"`
-	Path    string        `json:"path"`
-	Type    string        `json:"type"`
-	Paused  bool          `json:"paused"`
-	Devices []FolderShare `json:"devices"`
+// folderEntry is one folder as a configuration has it.
+type folderEntry struct {
+	ID      string      `json:"id"`
+	Path    string      `json:"path"`
+	Type    string      `json:"type"`
+	Paused  bool        `json:"paused"`
+	Devices []peerEntry `json:"devices"`
 }
 
-// FolderShare is a device that a folder is shared with.
-type FolderShare struct {
-	DeviceID  string
-	Encrypted bool // it gets the folder encrypted
-}
+type peerEntry fleet.FolderPeer
 
 // UnmarshalJSON keeps of the password only that there is one.
-func (s *FolderShare) UnmarshalJSON(text []byte) error {
+func (p *peerEntry) UnmarshalJSON(text []byte) error {
 	var entry struct {
-		DeviceID           string `json:"deviceID"`
-		EncryptionPassword string `json:"encryptionPassword"`
+		DeviceID           fleet.DeviceID `json:"deviceID"`
+		EncryptionPassword string         `json:"encryptionPassword"`
 	}
 	err := json.Unmarshal(text, &entry)
-	s.DeviceID, s.Encrypted = entry.DeviceID, entry.EncryptionPassword != ""
+	p.Device, p.Encrypted = entry.DeviceID, entry.EncryptionPassword != ""
 	return err
 }
 
-// FolderIn reads a configuration up to the folder with an ID; nil where there is none. It holds one folder at a time.
-func FolderIn(config io.Reader, id string) (*FolderEntry, error) {
+func (e folderEntry) share() *fleet.FolderShare {
+	share := &fleet.FolderShare{Type: e.Type, Path: e.Path, Paused: e.Paused}
+	for _, peer := range e.Devices {
+		share.Peers = append(share.Peers, fleet.FolderPeer(peer))
+	}
+	return share
+}
+
+// FolderIn reads a configuration up to the folder with an ID; nil where there is none. It holds one folder at a time,
+// and gives no secret.
+func FolderIn(config io.Reader, id string) (*fleet.FolderShare, error) {
 	decoder := json.NewDecoder(config)
 	if _, err := decoder.Token(); err != nil { // {
 		return nil, err
@@ -53,17 +60,17 @@ func FolderIn(config io.Reader, id string) (*FolderEntry, error) {
 	return nil, err
 }
 
-func folderOf(decoder *json.Decoder, id string) (*FolderEntry, error) {
+func folderOf(decoder *json.Decoder, id string) (*fleet.FolderShare, error) {
 	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
 		return nil, err
 	}
 	for decoder.More() {
-		var folder FolderEntry
+		var folder folderEntry
 		if err := decoder.Decode(&folder); err != nil {
 			return nil, err
 		}
 		if folder.ID == id {
-			return &folder, nil
+			return folder.share(), nil
 		}
 	}
 	_, err := decoder.Token()

@@ -3,6 +3,8 @@ package stconfig
 import (
 	"strings"
 	"testing"
+
+	"muster/internal/fleet"
 )
 
 func TestAFolderIsReadWithoutTheRestAndWithoutItsPasswords(t *testing.T) {
@@ -15,8 +17,8 @@ func TestAFolderIsReadWithoutTheRestAndWithoutItsPasswords(t *testing.T) {
 	if err != nil || got == nil {
 		t.Fatal(got, err)
 	}
-	if got.Path != "~/b" || got.Type != "sendonly" || !got.Paused || len(got.Devices) != 2 ||
-		got.Devices[0] != (FolderShare{DeviceID: "A"}) || got.Devices[1] != (FolderShare{DeviceID: "B", Encrypted: true}) {
+	if got.Path != "~/b" || got.Type != "sendonly" || !got.Paused || len(got.Peers) != 2 ||
+		got.Peers[0] != (fleet.FolderPeer{Device: "A"}) || got.Peers[1] != (fleet.FolderPeer{Device: "B", Encrypted: true}) {
 		t.Errorf("got %+v", got)
 	}
 	for _, without := range []string{config, `{}`, `{"folders":null}`, `{"folders":[]}`} {

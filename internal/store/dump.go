@@ -24,6 +24,7 @@ var dumpedTables = []string{
 	"audit_heads", "proofs", "used_sign_ons", "enroll_keys", "enrollment_decisions", "history",
 	"action_runs",
 	"sources", "template_origins",
+	"device_vars", "tag_vars", "device_vars_history", "tag_vars_history",
 }
 
 // Sink takes the content of a database: the version of its tables, then each table with its rows, then the last ID that

@@ -29,12 +29,12 @@ func (t *tx) applyEdit(edit fleet.Edit, based int64) (done fleet.Applied, err er
 	}
 	if done.Generation != based {
 		return done, &fleet.Error{Code: fleet.CodePrecondition,
-			Message: fmt.Sprintf("templates or tags were changed since the plan was made: it is generation %d now",
+			Message: fmt.Sprintf("templates, tags or vars were changed since the plan was made: it is generation %d now",
 				done.Generation),
 			Hint: "Plan again, and apply that plan."}
 	}
 	e := editing{tx: t, cause: edit.Cause()}
-	for _, change := range []func(fleet.Edit) error{e.add, e.replace, e.delete, e.tag} {
+	for _, change := range []func(fleet.Edit) error{e.add, e.replace, e.delete, e.tag, e.vars} {
 		if err := change(edit); err != nil {
 			return done, err
 		}

@@ -18,9 +18,22 @@ func (t *tx) generation(cause string) (number int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if t.based != nil && *t.based != number-1 {
+		return 0, &fleet.Error{Code: fleet.CodePrecondition, Err: fleet.ErrAnotherGeneration,
+			Message: "templates, tags or vars were changed at the same moment", Hint: "Ask again."}
+	}
 	t.effects.committed.Generation = true
 	t.register(func(c *contents) { c.generation = number })
 	return number, nil
+}
+
+// baseIn is the generation in which the change under a context was judged; nil: it may be made in any.
+func baseIn(ctx context.Context) *int64 {
+	generation, judged := fleet.BaseIn(ctx)
+	if !judged {
+		return nil
+	}
+	return &generation
 }
 
 // GenerationChanges are what the generations after one changed, ascending.
@@ -39,6 +52,7 @@ func (s *Store) GenerationChanges(ctx context.Context, after int64) ([]fleet.Gen
 	for _, read := range []func() error{
 		func() error { return s.changedTemplates(ctx, after, last, at) },
 		func() error { return s.changedTags(ctx, after, last, at) },
+		func() error { return s.changedVars(ctx, after, last, at) },
 	} {
 		if err := read(); err != nil {
 			return nil, failure("read history", err)
@@ -91,7 +105,7 @@ func (s *Store) changedTags(ctx context.Context, after, last int64, at func(int6
 	return err
 }
 
-// RegistryAt is the registry with templates and their tags and the tags of devices as they were in a generation.
+// RegistryAt is the registry with templates and their tags and the tags and vars as they were in a generation.
 // Devices, their settings, the modes and the folder roots are those of today.
 func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Registry, error) {
 	now := s.model.current().registry
@@ -103,12 +117,15 @@ func (s *Store) RegistryAt(ctx context.Context, generation int64) (*fleet.Regist
 		devices: maps.Clone(now.Devices), templates: map[int64]*fleet.TaggedTemplate{},
 	}
 	for id := range past.devices {
-		past.device(id, func(r *fleet.Registered) { r.Tags = []fleet.Tag{} })
+		past.device(id, func(r *fleet.Registered) { r.Tags, r.Vars = []fleet.Tag{}, fleet.SavedVars{} })
 	}
 	if err := s.pastTemplates(ctx, &past); err != nil {
 		return nil, failure("read history", err)
 	}
 	if err := s.pastTags(ctx, &past); err != nil {
+		return nil, failure("read history", err)
+	}
+	if err := s.pastVars(ctx, &past); err != nil {
 		return nil, failure("read history", err)
 	}
 	return newView(past).registry, nil

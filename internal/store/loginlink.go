@@ -37,8 +37,12 @@ func (s *Store) CreateLoginLink(ctx context.Context, link fleet.LoginLink) error
 	}
 	_, err := write(ctx, s, "create log-in link", func(t *tx) (none struct{}, err error) {
 		if link.User != "" {
-			if _, err := t.ownUser(link.User); err != nil {
+			user, err := t.ownUser(link.User)
+			if err != nil {
 				return none, err
+			}
+			if user.Disabled() {
+				return none, disabledUser(user.Name)
 			}
 		}
 		if err := t.exec(`DELETE FROM login_links WHERE user_name = $1 OR expires_at <= $2`, link.User,

@@ -138,26 +138,26 @@ func (s *Store) FolderSummaries(ctx context.Context, folder string) ([]fleet.Fol
 }
 
 // Known is what is last known of every registered device, so that a restart can show it before the first contact.
-func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.LastKnown, error) {
+func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.Snapshot, error) {
 	devices := s.model.current().registry.Devices
-	all := make(map[fleet.DeviceID]*fleet.LastKnown, len(devices))
+	all := make(map[fleet.DeviceID]*fleet.Snapshot, len(devices))
 	for id := range devices {
-		all[id] = &fleet.LastKnown{Device: id}
+		all[id] = &fleet.Snapshot{Device: id, Summaries: map[string]fleet.FolderSummary{}}
 	}
 	q := pool{s.reads}
 	for _, err := range []error{
-		each(ctx, q, all, scanStatus, func(k *fleet.LastKnown, v fleet.Status) { k.Status = &v }, selectStatuses),
-		each(ctx, q, all, scanVersion, func(k *fleet.LastKnown, v fleet.Version) { k.Version = &v }, selectVersions),
-		each(ctx, q, all, scanFolder, func(k *fleet.LastKnown, v fleet.FolderLabel) { k.Folders = append(k.Folders, v) },
+		each(ctx, q, all, scanStatus, func(k *fleet.Snapshot, v fleet.Status) { k.Status = &v }, selectStatuses),
+		each(ctx, q, all, scanVersion, func(k *fleet.Snapshot, v fleet.Version) { k.Version = &v }, selectVersions),
+		each(ctx, q, all, scanFolder, func(k *fleet.Snapshot, v fleet.FolderLabel) { k.Folders = append(k.Folders, v) },
 			selectFolders),
 		each(ctx, q, all, func(row scanner) (about[fleet.FolderSummary], error) {
 			v, err := scanSummary(row)
 			return about[fleet.FolderSummary]{v.Device, v}, err
-		}, func(k *fleet.LastKnown, v fleet.FolderSummary) { k.Summaries = append(k.Summaries, v) }, selectSummaries),
-		each(ctx, q, all, scanCertificate, func(k *fleet.LastKnown, v fleet.Certificate) { k.Proven = v },
+		}, func(k *fleet.Snapshot, v fleet.FolderSummary) { k.Summaries[v.Folder] = v }, selectSummaries),
+		each(ctx, q, all, scanCertificate, func(k *fleet.Snapshot, v fleet.Certificate) { k.Proven = v },
 			selectCertificates),
-		each(ctx, q, all, scanDigest, func(k *fleet.LastKnown, v string) { k.Digest = v }, selectNewestDigests),
-		each(ctx, q, all, scanSighting, func(k *fleet.LastKnown, v sighting) {
+		each(ctx, q, all, scanDigest, func(k *fleet.Snapshot, v string) { k.Digest = v }, selectNewestDigests),
+		each(ctx, q, all, scanSighting, func(k *fleet.Snapshot, v sighting) {
 			k.LastSeen, k.FoundBy = fromMillis(v.at), v.foundBy
 		}, `SELECT device_id, last_seen_at, found_by FROM sightings`),
 	} {
@@ -165,10 +165,9 @@ func (s *Store) Known(ctx context.Context) (map[fleet.DeviceID]fleet.LastKnown, 
 			return nil, failure("read what is last known", err)
 		}
 	}
-	known := make(map[fleet.DeviceID]fleet.LastKnown, len(all))
+	known := make(map[fleet.DeviceID]fleet.Snapshot, len(all))
 	for id, k := range all {
 		slices.SortFunc(k.Folders, compareFolders)
-		slices.SortFunc(k.Summaries, func(a, b fleet.FolderSummary) int { return strings.Compare(a.Folder, b.Folder) })
 		known[id] = *k
 	}
 	return known, nil
@@ -186,8 +185,8 @@ func scanSighting(row scanner) (a about[sighting], err error) {
 }
 
 // each gives every row to the device that it is about.
-func each[T any](ctx context.Context, q querier, all map[fleet.DeviceID]*fleet.LastKnown,
-	scan func(scanner) (about[T], error), put func(*fleet.LastKnown, T), text string) error {
+func each[T any](ctx context.Context, q querier, all map[fleet.DeviceID]*fleet.Snapshot,
+	scan func(scanner) (about[T], error), put func(*fleet.Snapshot, T), text string) error {
 	rows, err := collect(ctx, q, scan, text)
 	for _, row := range rows {
 		if k := all[row.device]; k != nil { // nil: registered since

@@ -17,7 +17,8 @@ type contents struct {
 	tagModes   map[fleet.Tag]fleet.Mode
 	roots      map[fleet.Tag][]string
 	protected  map[fleet.Tag]bool
-	restored   *fleet.Restored // nil: a person resumed since, or nothing was restored
+	tagVars    map[fleet.Tag]fleet.SavedVars // replaced as a whole
+	restored   *fleet.Restored               // nil: a person resumed since, or nothing was restored
 	devices    map[fleet.DeviceID]*fleet.Registered
 	templates  map[int64]*fleet.TaggedTemplate
 	origins    map[int64]fleet.Origin
@@ -113,6 +114,7 @@ func newView(c contents) *view {
 	registry := &fleet.Registry{
 		Generation: c.generation, Mode: c.mode,
 		TagModes: maps.Clone(c.tagModes), Roots: maps.Clone(c.roots), Protected: maps.Clone(c.protected),
+		TagVars:  c.tagVars,
 		Devices:  maps.Clone(c.devices),
 		Restored: c.restored, Origins: c.origins, Sources: c.sources,
 		Templates: make([]fleet.TaggedTemplate, 0, len(c.templates)),
@@ -141,7 +143,7 @@ func (s *Store) load(ctx context.Context, q querier) (contents, error) {
 	}
 	for _, read := range []func(context.Context, querier, *contents) error{
 		s.loadDevices, s.loadTemplates, s.loadTags, s.loadModes, s.loadRoots, s.loadProtected, s.loadGeneration,
-		s.loadSources,
+		s.loadSources, s.loadVars,
 	} {
 		if err := read(ctx, q, &c); err != nil {
 			return contents{}, err

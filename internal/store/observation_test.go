@@ -68,8 +68,12 @@ func TestWhatWasObservedIsKnownAfterARestart(t *testing.T) {
 		}
 
 		s = open(t, options)
-		want := fleet.LastKnown{
-			Device: d.ID, Status: o.Status, Version: o.Version, Summaries: o.Summaries, Folders: o.Config.Folders,
+		summaries := map[string]fleet.FolderSummary{}
+		for _, summary := range o.Summaries {
+			summaries[summary.Folder] = summary
+		}
+		want := fleet.Snapshot{
+			Device: d.ID, Status: o.Status, Version: o.Version, Summaries: summaries, Folders: o.Config.Folders,
 			Digest: o.Config.Digest, LastSeen: seenAt,
 			Proven: *o.Proven,
 		}
@@ -77,7 +81,8 @@ func TestWhatWasObservedIsKnownAfterARestart(t *testing.T) {
 		if got := known[d.ID]; !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
-		if got := known[silent.ID]; !reflect.DeepEqual(got, fleet.LastKnown{Device: silent.ID}) || len(known) != 2 {
+		nothing := fleet.Snapshot{Device: silent.ID, Summaries: map[string]fleet.FolderSummary{}}
+		if got := known[silent.ID]; !reflect.DeepEqual(got, nothing) || len(known) != 2 {
 			t.Errorf("got %+v in %d", got, len(known))
 		}
 		if got := must(s.Status(t.Context(), d.ID))(t); got != *o.Status {

@@ -225,18 +225,22 @@ func tokenSum(token fleet.Token) string {
 }
 
 func userSum(user fleet.User) string {
-	if user.Identity != (fleet.Identity{}) {
+	table, fields := userRows, []string{user.Name, string(user.Role), user.Password}
+	switch {
+	case user.Identity != (fleet.Identity{}):
 		scope := textOf(user.Scope.Tags())
 		if user.Scope.Whole() {
 			scope = ""
 		}
-		return sumOf(userRows+" of single sign-on", user.Name, string(user.Role), scope, user.Password,
-			user.Identity.Issuer, user.Identity.Subject)
+		table += " of single sign-on"
+		fields = []string{user.Name, string(user.Role), scope, user.Password, user.Identity.Issuer, user.Identity.Subject}
+	case !user.Scope.Whole():
+		fields = append(fields, textOf(user.Scope.Tags()))
 	}
-	if user.Scope.Whole() {
-		return sumOf(userRows, user.Name, string(user.Role), user.Password)
+	if user.Disabled() {
+		table += " that are disabled"
 	}
-	return sumOf(userRows, user.Name, string(user.Role), user.Password, textOf(user.Scope.Tags()))
+	return sumOf(table, fields...)
 }
 
 // sealedSum is the proof in a row of a table whose rows come and go too often for a roster.

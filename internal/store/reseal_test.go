@@ -31,6 +31,9 @@ func fillSealed(t *testing.T, s *Store, n int) fleet.Device {
 	template := create(t, s, device.Label)
 	template.Text = "true\n"
 	must(s.PutTemplate(t.Context(), template, nil))(t)
+	for _, of := range []fleet.VarsOwner{{Device: device.ID}, {Tag: fleet.Tag(device.Label)}} {
+		must(s.PutVars(t.Context(), of, `{"x":1}`, nil))(t)
+	}
 	must(s.OwnKey(t.Context(), "digests"))(t)
 	addPerson(t, s, n)
 	reject(t, s, 50+n)

@@ -48,6 +48,7 @@ func (t *tx) signedOn(in fleet.SignOn) (fleet.User, error) {
 	}
 	if len(names) > 0 {
 		t.who = names[0]
+		// A user that is disabled is a conflict, whatever the groups of now are.
 		return t.putUser(fleet.PutUser{Name: names[0], Role: &in.Role, Scope: &in.Scope})
 	}
 	for _, name := range in.Names {
@@ -73,7 +74,7 @@ func (t *tx) namesOf(of fleet.Identity) ([]string, error) {
 }
 
 // EndSignedOn deletes the user of an identity that has no role any more, with every session. It is no error where there
-// is none.
+// is none. One that is disabled stays, and stays disabled, should a group give a role again.
 func (s *Store) EndSignedOn(ctx context.Context, of fleet.Identity) error {
 	_, err := write(ctx, s, "end the access of a user", func(t *tx) (none struct{}, err error) {
 		names, err := t.namesOf(of)
@@ -89,6 +90,13 @@ func (t *tx) deleteSignedOn(names []string, why string) error {
 	for _, name := range names {
 		if err := t.endAccess(name); err != nil {
 			return err
+		}
+		user, err := t.userAsIs(name)
+		if err != nil {
+			return err
+		}
+		if user.Disabled() {
+			continue
 		}
 		t.record("user.delete", name, why)
 		if err := t.strike(userRows, name); err != nil {

@@ -44,6 +44,9 @@ func filled(t *testing.T, options Options) *tampered {
 		}}))(t)
 		s.token(fmt.Sprint("viewer ", n), fleet.RoleViewer)
 		create(t, s.Store, fmt.Sprint("template ", n))
+		for _, of := range []fleet.VarsOwner{{Device: d.ID}, {Tag: fleet.Tag(d.Label)}} {
+			must(s.PutVars(t.Context(), of, fleet.Vars(fmt.Sprintf(`{"x":%d}`, n)), nil))(t)
+		}
 		must(s.OwnKey(t.Context(), fmt.Sprint("purpose ", n)))(t)
 		addPerson(t, s.Store, n)
 		s.reject(50 + n)

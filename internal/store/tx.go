@@ -20,6 +20,7 @@ type tx struct {
 	now     time.Time
 	who     string
 	role    fleet.Role // "": Muster by itself
+	based   *int64     // the generation in which a change was judged; nil: it may be made in any
 	from    string     // the source whose files the write comes from; "": none
 	effects effects
 	pending marks // of the writes before in the same batch: the ends of the audit do not have them yet

@@ -38,11 +38,11 @@ func (s *Store) UndonePreview(ctx context.Context, r fleet.Rollout) (*fleet.Regi
 }
 
 var changedMeanwhile = &fleet.Error{Code: fleet.CodePrecondition,
-	Message: "templates or tags were changed at the same moment",
+	Message: "templates, tags or vars were changed at the same moment",
 	Hint:    "Ask again."}
 
-// UndoRollout takes back, in a new generation, what the generations that the rollout carries changed: every template
-// and every tag in them is again what it was before the first of them. Other changes stay. What follows for rollouts
+// UndoRollout takes back, in a new generation, what the generations that the rollout carries changed: every template,
+// every tag and all vars in them are again as before the first of them. Other changes stay. What follows for rollouts
 // is written in the same transaction. It answers precondition when that was decided for another generation.
 func (s *Store) UndoRollout(ctx context.Context, r fleet.Rollout, w fleet.RolloutWrite) (created []int64, err error) {
 	pasts, err := s.pastsOf(ctx, w.Hold)
@@ -96,6 +96,8 @@ func (t *tx) checkUnchanged(generations []int64) error {
 		{"tag of template", templateTags.history, `CAST(template_id AS TEXT), tag`,
 			`CAST(template_id AS TEXT) = $1 AND tag = $2`},
 		{"tag of device", deviceTags.history, `device_id, tag`, `device_id = $1 AND tag = $2`},
+		{"vars of device", deviceVars.history, `device_id, ''`, `device_id = $1 AND $2 = ''`},
+		{"vars of tag", tagVars.history, `tag, ''`, `tag = $1 AND $2 = ''`},
 	} {
 		firsts, err := t.firstChanges(of.table, of.columns, generations)
 		if err != nil {
@@ -141,6 +143,11 @@ func (t *tx) takeBack(generations []int64, now int64) error {
 	}
 	for _, of := range []carriers{templateTags, deviceTags} {
 		if err := t.tagsBack(of, generations, now, gone); err != nil {
+			return err
+		}
+	}
+	for _, of := range []varsTables{deviceVars, tagVars} {
+		if err := t.varsBack(of, generations, now); err != nil {
 			return err
 		}
 	}

@@ -53,6 +53,9 @@ func wantReadable(t *testing.T, s *Store) {
 	if text := registry.Templates[2].Text; text != "device.label" {
 		t.Errorf("got the text %q", text)
 	}
+	if vars := registry.VarsOf(id); vars != `{"address":"192.0.2.7","limit":10}` || registry.VarsByAdmins(id) {
+		t.Errorf("got the vars %s", vars)
+	}
 	if reads := registry.Templates[2].Reads; !reads.Known || !reads.Device.Has("label") {
 		t.Errorf("got inputs %+v", reads)
 	}

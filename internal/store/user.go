@@ -10,16 +10,16 @@ import (
 	"muster/internal/fleet"
 )
 
-const selectUsers = `SELECT name, role, tag_scope, password, issuer, subject, created_at, updated_at, last_login_at
-	FROM users`
+const selectUsers = `SELECT name, role, tag_scope, password, issuer, subject, created_at, updated_at, last_login_at,
+	disabled_at FROM users`
 
 func scanUser(row scanner) (u fleet.User, err error) {
-	var created, updated, lastLogIn sql.NullInt64
+	var created, updated, lastLogIn, disabled sql.NullInt64
 	var scope sql.NullString
 	err = row.Scan(&u.Name, (*string)(&u.Role), &scope, &u.Password, &u.Identity.Issuer, &u.Identity.Subject, &created,
-		&updated, &lastLogIn)
+		&updated, &lastLogIn, &disabled)
 	u.CreatedAt, u.UpdatedAt, u.LastLogInAt = fromMillis(created), fromMillis(updated), fromMillis(lastLogIn)
-	u.Scope = readTagScope(scope)
+	u.DisabledAt, u.Scope = fromMillis(disabled), readTagScope(scope)
 	return u, err
 }
 
@@ -151,7 +151,7 @@ func (t *tx) ownUser(name string) (fleet.User, error) {
 	if err == nil && user.Identity != (fleet.Identity{}) {
 		err = &fleet.Error{Code: fleet.CodeConflict, Message: name + " logs in by single sign-on only",
 			Hint: "Change the user's groups at the provider, or what --oidc-role makes of them. The next log-in heeds it; " +
-				"`muster user delete` ends the sessions of now."}
+				"`muster user disable` ends the sessions of now."}
 	}
 	return user, err
 }
@@ -163,6 +163,9 @@ func (t *tx) putUser(put fleet.PutUser) (fleet.User, error) {
 	was, err := t.user(put.Name)
 	if err != nil {
 		return was, err
+	}
+	if was.Disabled() {
+		return was, disabledUser(was.Name)
 	}
 	is := was
 	if put.Role != nil && *put.Role != was.Role {
@@ -217,7 +220,7 @@ func (t *tx) endAccess(name string) error {
 
 // administers tells whether a user can log in with a password as an administrator.
 func administers(u fleet.User) bool {
-	return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Altered
+	return u.Role == fleet.RoleAdmin && u.Password != "" && !u.Altered && !u.Disabled()
 }
 
 // oneAdministratorLeft answers conflict when no other user administers.

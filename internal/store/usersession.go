@@ -81,7 +81,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash string) (fleet.Session, 
 			continue
 		}
 		user, err := s.User(ctx, kept.User) // with the role that Muster wrote
-		if fleet.CodeOf(err) == fleet.CodeNotFound {
+		if fleet.CodeOf(err) == fleet.CodeNotFound || user.Disabled() {
 			break
 		}
 		kept.Role, kept.Scope, kept.Identity = user.Role, user.Scope, user.Identity
@@ -103,6 +103,8 @@ func (s *Store) StartSession(ctx context.Context, in fleet.LogIn) error {
 				Hint: "Log in with the new one.", Err: err}
 		case err != nil:
 			return none, err
+		case user.Disabled():
+			return none, disabledUser(user.Name)
 		}
 		if in.Rehashed != "" {
 			if err := t.resealSessions(user.Name, in.Rehashed); err != nil {

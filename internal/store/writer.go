@@ -53,6 +53,7 @@ type request struct {
 	do     func(*tx) error // nil: that the lock is held is all that matters
 	who    string
 	role   fleet.Role
+	based  *int64
 	taken  atomic.Bool // by the writer, or by the caller that gave up: the first of the two
 	answer chan error  // holds one
 }
@@ -68,7 +69,8 @@ func newWriter(s *Store, committed func(fleet.Committed)) *writer {
 func write[T any](ctx context.Context, s *Store, during string, do func(*tx) (T, error)) (T, error) {
 	var none, result T
 	err := s.writer.submit(ctx, &request{
-		during: during, who: fleet.ActorOf(ctx), role: fleet.RoleOf(ctx), answer: make(chan error, 1),
+		during: during, who: fleet.ActorOf(ctx), role: fleet.RoleOf(ctx), based: baseIn(ctx),
+		answer: make(chan error, 1),
 		do: func(t *tx) (err error) {
 			result, err = do(t)
 			return err
@@ -244,7 +246,7 @@ func (w *writer) transact(ctx context.Context, batch []*attempt) (effects effect
 			continue
 		}
 		t := &tx{store: w.store, session: w.session, ctx: ctx, now: now, who: b.request.who,
-			role: b.request.role, pending: effects.marks}
+			role: b.request.role, based: b.request.based, pending: effects.marks}
 		err := t.savepoint(b)
 		if b.err == nil {
 			effects.merge(t.effects)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -25,9 +26,12 @@ type Facts struct {
 	OS         string         `json:"os"`      // as the daemon names it: "linux"; "" before first contact
 	Arch       string         `json:"arch"`    // "amd64"
 	Version    string         `json:"version"` // "v2.1.3"
+
+	// Vars are read of the device that a template is for alone, never of the others in the fleet.
+	Vars fleet.Vars `json:"vars,omitempty"`
 }
 
-// FactsOf are those of a registered device whose daemon has a version; zero where it is not known.
+// FactsOf are those of a registered device whose daemon has a version; zero where it is not known. Vars are left out.
 func FactsOf(d *fleet.Registered, v fleet.Version) Facts {
 	return Facts{DeviceID: d.ID, Label: d.Label, Tags: d.Tags, APIAddress: d.APIAddress, APIPort: d.APIPort,
 		OS: v.OS, Arch: v.Arch, Version: v.Version}
@@ -37,12 +41,16 @@ func FactsOf(d *fleet.Registered, v fleet.Version) Facts {
 var SampleFacts = Facts{DeviceID: stconfig.SampleID, Label: "Sample", APIPort: fleet.DefaultAPIPort,
 	OS: "linux", Arch: "amd64", Version: "v2.1.3"}
 
-var factNames = []string{"deviceID", "label", "tags", "apiAddress", "apiPort", "os", "arch", "version"}
+// factNames are those of every device; ownNames are those of the device that a template is for.
+var (
+	factNames = []string{"deviceID", "label", "tags", "apiAddress", "apiPort", "os", "arch", "version"}
+	ownNames  = append(slices.Clone(factNames), "vars")
+)
 
 // AppendDigest appends the named facts, all of them when the program passes its device on, in a form that differs
 // whenever they differ: devices that agree in it get the same result.
 func (f Facts) AppendDigest(b []byte, read fleet.DeviceFacts) []byte {
-	for _, name := range factNames {
+	for _, name := range ownNames {
 		if !read.Has(name) {
 			continue
 		}
@@ -79,6 +87,8 @@ func (f Facts) text(name string) string {
 		return f.OS
 	case "arch":
 		return f.Arch
+	case "vars":
+		return string(f.Vars)
 	default:
 		return f.Version
 	}
@@ -99,9 +109,12 @@ type fleetValues struct {
 	tags  *starlark.List
 }
 
-// NewFleet takes the facts of all devices in any order.
+// NewFleet takes the facts of all devices in any order. Their vars are left out.
 func NewFleet(devices []Facts) *Fleet {
 	f := &Fleet{devices: slices.Clone(devices)}
+	for i := range f.devices {
+		f.devices[i].Vars = ""
+	}
 	slices.SortFunc(f.devices, func(a, b Facts) int { return cmp.Compare(a.DeviceID, b.DeviceID) })
 	f.digests = sync.OnceValue(f.makeDigests)
 	f.values = sync.OnceValue(f.makeValues)
@@ -170,7 +183,7 @@ func (f *Fleet) makeValues() fleetValues {
 	all := make([]starlark.Value, len(f.devices))
 	byTag := map[string][]starlark.Value{}
 	for i, d := range f.devices {
-		all[i] = newDevice(d)
+		all[i] = newDevice(d, factNames)
 		for _, tag := range d.Tags {
 			byTag[string(tag)] = append(byTag[string(tag)], all[i])
 		}
@@ -234,7 +247,8 @@ var noDevices = frozenList(nil)
 // device is one device as programs see it: d.label, or d["label"].
 type device struct {
 	id     string
-	values []starlark.Value // in the order of factNames
+	names  []string
+	values []starlark.Value // in the order of the names
 }
 
 var (
@@ -243,10 +257,13 @@ var (
 	_ starlark.Comparable      = (*device)(nil)
 )
 
-func newDevice(f Facts) *device {
-	d := &device{id: string(f.DeviceID), values: make([]starlark.Value, len(factNames))}
-	for i, name := range factNames {
+// newDevice is a device with the facts of these names.
+func newDevice(f Facts, names []string) *device {
+	d := &device{id: string(f.DeviceID), names: names, values: make([]starlark.Value, len(names))}
+	for i, name := range names {
 		switch name {
+		case "vars":
+			d.values[i] = varsOf(f.Vars)
 		case "tags":
 			d.values[i] = tagList(f.Tags)
 		case "apiPort":
@@ -258,17 +275,27 @@ func newDevice(f Facts) *device {
 	return d
 }
 
+// varsOf are vars as programs see them: an object, like those of the configuration.
+func varsOf(vars fleet.Vars) starlark.Value {
+	value, err := stconfig.Parse([]byte(cmp.Or(vars, "{}")))
+	if err != nil {
+		value = stconfig.Obj()
+	}
+	return newObject(value, &place{ownDevice, "vars"})
+}
+
 func (d *device) String() string        { return "<device " + d.id + ">" }
 func (d *device) Type() string          { return "device" }
 func (d *device) Freeze()               {}
 func (d *device) Truth() starlark.Bool  { return true }
 func (d *device) Hash() (uint32, error) { return starlark.String(d.id).Hash() }
-func (d *device) AttrNames() []string   { return factNames }
+func (d *device) AttrNames() []string   { return d.names }
 func (d *device) Attr(name string) (starlark.Value, error) {
-	for i, n := range factNames {
-		if n == name {
-			return d.values[i], nil
-		}
+	if i := slices.Index(d.names, name); i >= 0 {
+		return d.values[i], nil
+	}
+	if name == "vars" {
+		return nil, errors.New("the vars of another device cannot be read: write device.vars, for the template's own device")
 	}
 	return nil, nil
 }
@@ -276,21 +303,25 @@ func (d *device) Attr(name string) (starlark.Value, error) {
 // Get is d["label"].
 func (d *device) Get(key starlark.Value) (starlark.Value, bool, error) {
 	name, ok := starlark.AsString(key)
-	if v, _ := d.Attr(name); ok && v != nil {
+	v, err := d.Attr(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if ok && v != nil {
 		return v, true, nil
 	}
-	return nil, false, fmt.Errorf("a device has no fact %s%s", key, didYouMean(name, factNames))
+	return nil, false, fmt.Errorf("a device has no fact %s%s", key, didYouMean(name, d.names))
 }
 
 func (d *device) Items() []starlark.Tuple {
-	items := make([]starlark.Tuple, len(factNames))
-	for i, name := range factNames {
+	items := make([]starlark.Tuple, len(d.names))
+	for i, name := range d.names {
 		items[i] = starlark.Tuple{starlark.String(name), d.values[i]}
 	}
 	return items
 }
 
-func (d *device) Iterate() starlark.Iterator { return nameIterator(factNames) }
+func (d *device) Iterate() starlark.Iterator { return nameIterator(d.names) }
 
 // CompareSameType compares by device ID: one evaluation sees every device in one state only.
 func (d *device) CompareSameType(op syntax.Token, other starlark.Value, _ int) (bool, error) {
@@ -309,8 +340,8 @@ func equality(op syntax.Token, kind string, equal bool) (bool, error) {
 
 // value is the device in a result: an object of its facts.
 func (d *device) value() stconfig.Value {
-	members := make([]stconfig.Member, len(factNames))
-	for i, name := range factNames {
+	members := make([]stconfig.Member, len(d.names))
+	for i, name := range d.names {
 		members[i] = stconfig.Member{Name: name, Value: plainValue(d.values[i])}
 	}
 	return stconfig.Obj(members...)
@@ -322,6 +353,8 @@ func plainValue(v starlark.Value) stconfig.Value {
 		return stconfig.Text(string(v))
 	case starlark.Int:
 		return stconfig.Literal(v.String())
+	case *object:
+		return v.value
 	}
 	list := v.(*starlark.List)
 	members := make([]stconfig.Value, list.Len())

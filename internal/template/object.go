@@ -71,11 +71,17 @@ func number(literal string) starlark.Value {
 }
 
 func (o *object) path() string {
-	if o.at == nil {
+	switch {
+	case o.at == nil:
 		return "config"
+	case o.at.root() == ownDevice:
+		return o.at.key().String()
 	}
 	return "config." + o.at.key().String()
 }
+
+// ownDevice is the place of what is read of the template's own device, and of no configuration.
+var ownDevice = &place{nil, "device"}
 
 func (o *object) String() string        { return string(o.value.JSON()) }
 func (o *object) Type() string          { return "object" }

@@ -63,6 +63,13 @@ func (p *place) key() stconfig.Key {
 	return p.parent.key().Child(p.name)
 }
 
+func (p *place) root() *place {
+	for p.parent != nil {
+		p = p.parent
+	}
+	return p
+}
+
 // conceal goes by position, not by name: a document that spells one field twice has two secrets.
 func conceal(v stconfig.Value, at *place) stconfig.Value {
 	var changed []stconfig.Value

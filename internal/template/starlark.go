@@ -304,7 +304,7 @@ func (p *Program) predeclared(in Input) starlark.StringDict {
 		"json": json.Module, "math": math.Module,
 	}
 	if p.reads.Device.Any() {
-		names["device"] = newDevice(in.Device)
+		names["device"] = newDevice(in.Device, ownNames)
 	}
 	if p.reads.Config {
 		names["config"] = newObject(Conceal(in.Config), nil)

@@ -48,9 +48,7 @@ type Request struct {
 
 // Info is one tunnel as it is now.
 type Info struct {
-	Device    fleet.DeviceID
-	Hello     Hello // without the enrol key
-	Address   string
+	Request   // without the enrol key
 	Since     time.Time
 	Status    Status
 	RoundTrip time.Duration // of the last PING; 0: there was none yet

@@ -71,7 +71,7 @@ func (t *Tunnel) close() { _ = t.conn.tcp.Close() }
 func (t *Tunnel) info() Info {
 	hello := t.hello
 	hello.Key = ""
-	return Info{Device: t.device, Hello: hello, Address: t.address, Since: t.since, Status: t.status,
+	return Info{Request: Request{t.device, hello, t.address}, Since: t.since, Status: t.status,
 		RoundTrip: time.Duration(t.roundTrip.Load()), Rival: t.rival}
 }
 

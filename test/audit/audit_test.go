@@ -67,9 +67,12 @@ func TestATokenEditedInTheDatabaseIsRefused(t *testing.T) {
 	if _, err := eve.Devices(t.Context(), client.List{}); fleet.CodeOf(err) != fleet.CodeUnauthorized {
 		t.Errorf("got %v, want that the token is refused", err)
 	}
-	if log := s.Log(); !strings.Contains(log, "was not written by Muster") || !strings.Contains(log, "token=eve") {
-		t.Errorf("the log has %s", log)
-	}
+	server.Until(t, func() string {
+		if log := s.Log(); !strings.Contains(log, "was not written by Muster") || !strings.Contains(log, "token=eve") {
+			return "the log has " + log
+		}
+		return ""
+	})
 	if out, _ := muster(t, s, "audit", "list", "--what", "token."); !strings.Contains(out, "token.refused") {
 		t.Errorf("the audit has %s", out)
 	}
@@ -79,7 +82,7 @@ func TestATokenEditedInTheDatabaseIsRefused(t *testing.T) {
 	if out, _ := muster(t, s, "token", "list"); !strings.Contains(out, "refused: not written by Muster") {
 		t.Errorf("the list has %s", out)
 	}
-	if out, code := muster(t, s, "token", "revoke", "eve"); code != 0 {
+	if out, code := muster(t, s, "token", "revoke", "eve", "--yes"); code != 0 {
 		t.Errorf("revoke ended with %d: %s", code, out)
 	}
 	if out, code := muster(t, s, "audit", "verify"); code != 0 {

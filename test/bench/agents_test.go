@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
+	"text/tabwriter"
 	"time"
 
 	"muster/internal/fleet"
@@ -26,9 +28,10 @@ func BenchmarkAgents(b *testing.B) {
 		s := &tunnelled{sim: sim, listen: fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(b)),
 			home: seedHome(b, withoutAddress(places))}
 		s.start(b)
-		s.connect(b, len(places))
-		s.watch(b, len(places), direct)
-		s.restart(b, len(places), direct)
+		idle := s.connect(b, len(places))
+		byAgents := s.watch(b, len(places))
+		s.restart(b, len(places), &byAgents)
+		tellWays(direct, byAgents, idle)
 		besiege(b, s, places)
 		var done outcome
 		sim.ask(b, order{Do: "agents"}, &done)
@@ -36,13 +39,14 @@ func BenchmarkAgents(b *testing.B) {
 	}
 }
 
-// directly is how the fleet does that is reached at its addresses.
-type directly struct {
-	rest rest
-	back time.Duration // until all are watched after a restart
+// way is how the fleet does that is reached in one of two ways.
+type way struct {
+	rest                 rest          // while all are watched
+	ready, tunnels, back time.Duration // after a restart: of the server, until all tunnels are there, and all are watched
+	most                 int           // tunnels that came in one second
 }
 
-func measureDirect(b *testing.B, places []place) (d directly) {
+func measureDirect(b *testing.B, places []place) (d way) {
 	b.Helper()
 	s := server.Start(b, server.Options{Home: seedHome(b, places)})
 	waitOnline(b, s, len(places))
@@ -51,10 +55,41 @@ func measureDirect(b *testing.B, places []place) (d directly) {
 	s.Stop()
 	began := time.Now()
 	s = server.Start(b, server.Options{Home: s.Home})
+	d.ready = time.Since(began)
 	waitOnline(b, s, len(places))
 	d.back = time.Since(began)
 	s.Stop()
 	return d
+}
+
+// tellWays prints both ways beside each other, and what an idle tunnel takes.
+func tellWays(direct, agents way, idle idleTunnels) {
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+	say("%d devices\n", daemons())
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 3, ' ', 0)
+	for _, row := range [][3]string{
+		{"", "directly", "by agents"},
+		{"memory per idle tunnel, Muster's end", "", perDevice(idle.here)},
+		{"memory per idle tunnel, the agent's end", "", perDevice(idle.there)},
+		{"processor at rest, nothing watched", "", fmt.Sprintf("%.3f cores", idle.cores)},
+		{"processor at rest, all watched", fmt.Sprintf("%.3f cores", direct.rest.cores),
+			fmt.Sprintf("%.3f cores", agents.rest.cores)},
+		{"memory per watched device", perDevice(direct.rest.resident), perDevice(agents.rest.resident)},
+		{"open files", fmt.Sprint(direct.rest.files), fmt.Sprint(agents.rest.files)},
+		{"restart: the server is ready after", seconds(direct.ready), seconds(agents.ready)},
+		{"restart: all tunnels are back after", "", seconds(agents.tunnels)},
+		{"restart: most tunnels in a second", "", fmt.Sprint(agents.most)},
+		{"restart: all devices are watched after", seconds(direct.back), seconds(agents.back)},
+	} {
+		fmt.Fprintf(table, "    %s\t%s\t%s\n", row[0], row[1], row[2])
+	}
+	_ = table.Flush()
+	judge(idle.here+idle.there <= bareTunnel*int64(daemons()),
+		"agents: an idle tunnel takes %s at both ends together (goal: at most %d KiB, as in a bare experiment)",
+		perDevice(idle.here+idle.there), bareTunnel>>10)
+	judge(agents.rest.cores < 0.1, "agents: %.3f cores at rest (goal: under 0.1)", agents.rest.cores)
+	judge(agents.back < 2*time.Minute, "agents: all are watched %.1f s after a restart (goal: within two minutes)",
+		agents.back.Seconds())
 }
 
 func withoutAddress(places []place) []place {
@@ -78,8 +113,14 @@ func (s *tunnelled) start(b *testing.B) {
 	s.Server = server.Start(b, server.Options{Home: s.home, AgentListen: s.listen})
 }
 
+// idleTunnels are what all tunnels together take while no device is watched.
+type idleTunnels struct {
+	here, there int64 // bytes without garbage: of Muster, and of the agents
+	cores       float64
+}
+
 // connect starts the agents while no device is watched: what is on top then is the tunnels.
-func (s *tunnelled) connect(b *testing.B, want int) {
+func (s *tunnelled) connect(b *testing.B, want int) (idle idleTunnels) {
 	b.Helper()
 	if err := s.Client.PutMode(b.Context(), string(fleet.ModePaused)); err != nil {
 		b.Fatal(err)
@@ -87,54 +128,43 @@ func (s *tunnelled) connect(b *testing.B, want int) {
 	settle(b, s.Server)
 	var done outcome
 	s.sim.ask(b, order{Do: "tidy"}, &done)
-	own, theirs := usageOf(b, s.PID()), usageOf(b, s.sim.pid())
+	own, theirs := s.Memory().Resident, usageOf(b, s.sim.pid()).resident
 	s.sim.ask(b, order{Do: "agents", Server: s.listen}, &done)
-	first, _ := s.waitTunnels(b, want)
+	s.waitTunnels(b, want)
 	settle(b, s.Server)
-	idle := restOf(b, s.PID())
+	idle.cores = restOf(b, s.PID()).cores
 	s.sim.ask(b, order{Do: "tidy"}, &done)
-	here, there := idle.resident-own.resident, usageOf(b, s.sim.pid()).resident-theirs.resident
-	judge(here+there <= bareTunnel*int64(want),
-		"agents: memory per idle tunnel: Muster's end %s, the agent's end %s (goal: at most %d KiB together, as a bare "+
-			"experiment); nothing watched: %.3f cores; the first %d were there after %.1f s, with %.1f s of processor time",
-		perDevice(here), perDevice(there), bareTunnel>>10, idle.cores, want, first.Seconds(),
-		(idle.cpu - own.cpu).Seconds())
+	idle.here, idle.there = s.Memory().Resident-own, usageOf(b, s.sim.pid()).resident-theirs
+	return idle
 }
 
-func (s *tunnelled) watch(b *testing.B, want int, direct directly) {
+func (s *tunnelled) watch(b *testing.B, want int) (w way) {
 	b.Helper()
 	if err := s.Client.PutMode(b.Context(), string(fleet.ModeOn)); err != nil {
 		b.Fatal(err)
 	}
 	waitOnline(b, s.Server, want)
 	settle(b, s.Server)
-	var idle rest
-	profile(b, s.Server, "agents", func() { idle = restOf(b, s.PID()) })
-	judge(idle.cores < 0.1, "agents at rest: %.3f cores, directly %.3f (goal: under 0.1)", idle.cores, direct.rest.cores)
-	say("agents: memory per watched idle device: %s, directly %s; %d descriptors, directly %d", perDevice(idle.resident),
-		perDevice(direct.rest.resident), idle.files, direct.rest.files)
+	profile(b, s.Server, "agents", func() { w.rest = restOf(b, s.PID()) })
+	return w
 }
 
 // restart has the agents find their server gone and back.
-func (s *tunnelled) restart(b *testing.B, want int, direct directly) {
+func (s *tunnelled) restart(b *testing.B, want int, w *way) {
 	b.Helper()
 	s.Stop()
 	began := time.Now()
 	s.start(b)
-	ready := time.Since(began)
-	_, most := s.waitTunnels(b, want)
-	tunnels := time.Since(began)
+	w.ready = time.Since(began)
+	w.most = s.waitTunnels(b, want)
+	w.tunnels = time.Since(began)
 	waitOnline(b, s.Server, want)
-	all := time.Since(began)
+	w.back = time.Since(began)
 	settle(b, s.Server)
-	judge(all < 2*time.Minute,
-		"agents after a restart of the server: it is ready after %.1f s, all tunnels are back after %.1f s, at most %d in a "+
-			"second, and all are watched after %.1f s (goal: within two minutes), directly after %.1f s",
-		ready.Seconds(), tunnels.Seconds(), most, all.Seconds(), direct.back.Seconds())
 }
 
-// waitTunnels waits for so many accepted agents. It gives how long that took, and how many came in one second at most.
-func (s *tunnelled) waitTunnels(b *testing.B, want int) (took time.Duration, most int) {
+// waitTunnels waits for so many accepted agents. It gives how many came in one second at most.
+func (s *tunnelled) waitTunnels(b *testing.B, want int) (most int) {
 	b.Helper()
 	began, before := time.Now(), 0
 	at := began
@@ -144,7 +174,7 @@ func (s *tunnelled) waitTunnels(b *testing.B, want int) (took time.Duration, mos
 		most = max(most, int(float64(now-before)/time.Since(at).Seconds()))
 		before, at = now, time.Now()
 		if now >= want {
-			return time.Since(began), most
+			return most
 		}
 		if time.Since(began) > 10*time.Minute {
 			b.Fatalf("only %d of %d agents are connected", now, want)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"slices"
@@ -68,7 +69,7 @@ func compareReads(b *testing.B, s *server.Server, plain *child, what, path strin
 	}
 }
 
-func middle(of []time.Duration) time.Duration {
+func middle[T cmp.Ordered](of []T) T {
 	slices.Sort(of)
 	return of[len(of)/2]
 }

@@ -2,8 +2,10 @@ package bench
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -14,8 +16,8 @@ import (
 )
 
 const (
-	siegeRounds   = 5   // each has a calm half and one under siege
-	siegeChanges  = 400 // in each half, of different devices
+	siegeRounds   = 5   // each has a calm third, one under siege, and one beside a program that only computes
+	siegeChanges  = 400 // in each third, of different devices
 	siegeCrowd    = 1000
 	siegePatience = time.Minute
 	siegePause    = time.Second // of an agent that was cut off
@@ -24,8 +26,9 @@ const (
 
 // siegeOrder is what the process of hostile agents is told to do.
 type siegeOrder struct {
-	Do     string `json:"do"` // devices, begin, end
-	Server string `json:"server"`
+	Do     string  `json:"do"` // devices, begin, burn, end
+	Server string  `json:"server"`
+	Cores  float64 `json:"cores"` // that burn takes
 }
 
 type siegeOutcome struct {
@@ -55,10 +58,15 @@ func (g *siege) do(o siegeOrder) (siegeOutcome, error) {
 	case "begin":
 		g.begin(o.Server)
 		return siegeOutcome{}, nil
+	case "burn":
+		g.burn(o.Cores)
+		return siegeOutcome{}, nil
 	case "end":
 		g.end()
 		g.all.Wait()
-		return siegeOutcome{Made: g.made}, nil
+		made := g.made
+		g.made = 0
+		return siegeOutcome{Made: made}, nil
 	}
 	return siegeOutcome{}, fmt.Errorf("hostile agents cannot %q", o.Do)
 }
@@ -93,8 +101,42 @@ func (g *siege) begin(at string) {
 	}
 }
 
-// besiege compares how soon changes of the fleet's devices are known, with and without hostile agents beside them, in
-// turns.
+// burn computes, and does nothing else, on so many cores: what hostile agents take of the same two cores is theirs, and
+// not a cost of the server.
+func (g *siege) burn(cores float64) {
+	var ctx context.Context
+	ctx, g.end = context.WithCancel(context.Background())
+	began, before := time.Now(), ownProcessorTime()
+	for range runtime.NumCPU() {
+		g.all.Go(func() {
+			for block := make([]byte, 64<<10); ctx.Err() == nil; {
+				if float64(ownProcessorTime()-before) > cores*float64(time.Since(began)) {
+					pause(ctx, time.Millisecond)
+					continue
+				}
+				_ = sha256.Sum256(block)
+			}
+		})
+	}
+}
+
+// ownProcessorTime is what this process took.
+func ownProcessorTime() time.Duration {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// third is what was measured in a part of a round.
+type third struct {
+	latencies
+	server, hostile float64 // cores
+	made            int64   // connections without a certificate
+	took            time.Duration
+}
+
+// besiege compares how soon changes of the fleet's devices are known, with hostile agents beside them, without, and
+// beside a program that takes as much of the processors as the hostile agents did, in turns.
 func besiege(b *testing.B, s *tunnelled, places []place) {
 	b.Helper()
 	hostile, err := startChild("rogue")
@@ -102,62 +144,74 @@ func besiege(b *testing.B, s *tunnelled, places []place) {
 		b.Fatal(err)
 	}
 	defer hostile.stop()
-	var made siegeOutcome
-	hostile.ask(b, siegeOrder{Do: "devices"}, &made)
-	for _, id := range made.Devices {
+	var devices siegeOutcome
+	hostile.ask(b, siegeOrder{Do: "devices"}, &devices)
+	for _, id := range devices.Devices {
 		s.Register(id, "key", "", 8384)
 	}
-	// what both halves need is there before
-	measureSomeChanges(b, s.Server, s.sim, places, siegeChanges, siegePatience)
-	settle(b, s.Server)
-	before := usageOf(b, s.PID())
-	var calm, during []latencies
-	began, under := time.Now(), time.Duration(0)
 	missing := 0
-	for range siegeRounds {
-		one, none := measureSomeChanges(b, s.Server, s.sim, places, siegeChanges, siegePatience)
-		calm = append(calm, one)
-		since := time.Now()
-		hostile.ask(b, siegeOrder{Do: "begin", Server: s.listen}, &made)
-		other, some := measureSomeChanges(b, s.Server, s.sim, places, siegeChanges, siegePatience)
-		during = append(during, other)
-		hostile.ask(b, siegeOrder{Do: "end"}, &made)
-		under, missing = under+time.Since(since), missing+none+some
-	}
-	after, over := usageOf(b, s.PID()), time.Since(began)
-	calmP50, calmP99 := middleOf(calm)
-	p50, p99 := middleOf(during)
-	judge(p50 <= calmP50*11/10 && missing == 0,
-		"hostile agents and %.0f connections a second without certificate: a change on one of the others: p50 %v, p99 %v; "+
-			"%.2f and %.2f times those between (goal: within 10 %%), %d of %d missing; Muster %.3f cores",
-		float64(made.Made)/under.Seconds(), p50, p99, ratio(p50, calmP50), ratio(p99, calmP99),
-		missing, 2*siegeRounds*siegeChanges, cores(after.cpu-before.cpu, over))
-	held, at := heldAfter(b, s.PID(), before.resident+siegeMayGrow)
-	judge(held-before.resident <= siegeMayGrow,
-		"hostile agents: Muster holds %d MiB on top (goal: at most %d) %.0f s later, %d MiB at their end, when garbage of "+
-			"their connections was among it\n", (held-before.resident)>>20, siegeMayGrow>>20, at.Seconds(),
-		(after.resident-before.resident)>>20)
-}
-
-// siegeGarbage is how long the collector may take to give memory back: it runs every two minutes at rest.
-const siegeGarbage = 5 * time.Minute
-
-// heldAfter waits until a process holds no more memory than so much, and gives what it holds then.
-func heldAfter(b *testing.B, pid int, most int64) (held int64, at time.Duration) {
-	b.Helper()
-	for began := time.Now(); ; pause(b.Context(), 2*time.Second) {
-		held, at = usageOf(b, pid).resident, time.Since(began)
-		if held <= most || at > siegeGarbage {
-			return held, at
+	measure := func(o siegeOrder) (t third) {
+		var done siegeOutcome
+		own, rogues, began := usageOf(b, s.PID()).cpu, usageOf(b, hostile.pid()).cpu, time.Now()
+		if o.Do != "" {
+			hostile.ask(b, o, &done)
 		}
+		one, lost := measureSomeChanges(b, s.Server, s.sim, places, siegeChanges, siegePatience)
+		t.latencies, missing = one, missing+lost
+		t.took = time.Since(began)
+		t.server = cores(usageOf(b, s.PID()).cpu-own, t.took)
+		t.hostile = cores(usageOf(b, hostile.pid()).cpu-rogues, t.took)
+		if o.Do != "" {
+			hostile.ask(b, siegeOrder{Do: "end"}, &done)
+		}
+		t.made = done.Made
+		return t
 	}
+	for range siegeRounds { // what the changes themselves need is there before
+		measure(siegeOrder{})
+	}
+	settle(b, s.Server)
+	before := s.Memory()
+	var calm, during, busy []third
+	for range siegeRounds {
+		calm = append(calm, measure(siegeOrder{}))
+		var under third
+		profile(b, s.Server, "siege", func() { under = measure(siegeOrder{Do: "begin", Server: s.listen}) })
+		during = append(during, under)
+		busy = append(busy, measure(siegeOrder{Do: "burn", Cores: under.hostile}))
+	}
+	tellSiege(calm, during, busy, missing)
+	after := s.Memory()
+	judge(after.Resident-before.Resident <= siegeMayGrow,
+		"hostile agents: memory without garbage before: %v; after: %v (goal: at most %d MiB more)\n", before, after,
+		siegeMayGrow>>20)
 }
 
-// middleOf are the medians of some rounds.
-func middleOf(rounds []latencies) (p50, p99 time.Duration) {
-	var halves, slow []time.Duration
+// tellSiege prints the medians of all rounds.
+func tellSiege(calm, during, busy []third, missing int) {
+	a, b, c := middleOf(calm), middleOf(during), middleOf(busy)
+	say("hostile agents and %.0f connections a second without certificate: a change on one of the others is known after "+
+		"p50 %v, p99 %v; calm p50 %v, p99 %v; beside a program that computes as much as the hostile agents p50 %v, p99 %v",
+		float64(b.made)/b.took.Seconds(), b.p50, b.p99, a.p50, a.p99, c.p50, c.p99)
+	say("hostile agents: Muster took %.3f cores, calm %.3f; the hostile agents themselves %.3f, the program %.3f",
+		b.server, a.server, b.hostile, c.hostile)
+	judge(b.p50 <= c.p50*11/10 && missing == 0,
+		"hostile agents: p50 is %.2f and p99 %.2f times that beside the program (goal: within 10 %%), %.2f and %.2f times "+
+			"the calm one; the program alone makes it %.2f times the calm one; %d of %d missing",
+		ratio(b.p50, c.p50), ratio(b.p99, c.p99), ratio(b.p50, a.p50), ratio(b.p99, a.p99), ratio(c.p50, a.p50), missing,
+		3*siegeRounds*siegeChanges)
+}
+
+// middleOf has the median of each figure.
+func middleOf(rounds []third) (m third) {
+	var p50, p99, took []time.Duration
+	var server, hostile []float64
+	var made []int64
 	for _, r := range rounds {
-		halves, slow = append(halves, r.p50), append(slow, r.p99)
+		p50, p99, took = append(p50, r.p50), append(p99, r.p99), append(took, r.took)
+		server, hostile, made = append(server, r.server), append(hostile, r.hostile), append(made, r.made)
 	}
-	return middle(halves), middle(slow)
+	m.p50, m.p99, m.took = middle(p50), middle(p99), middle(took)
+	m.server, m.hostile, m.made = middle(server), middle(hostile), middle(made)
+	return m
 }

@@ -36,6 +36,18 @@ func TestScripts(t *testing.T) { runScripts(t, "testdata", server.Options{}) }
 // Files are planned against everything that there is: scripts about them have a server of their own.
 func TestScriptsOfFiles(t *testing.T) { runScripts(t, "testdata/files", server.Options{}) }
 
+// Vars change the same keys as other scripts.
+func TestScriptsOfVars(t *testing.T) { runScripts(t, "testdata/vars", server.Options{}) }
+
+// A plan that a person was shown is applied only while nothing else changes: no other script runs beside this one.
+func TestScriptsOfEdits(t *testing.T) { runScripts(t, "testdata/edit", server.Options{}) }
+
+// A template that waits for consent is shown by status, of all scripts of its server.
+func TestScriptsOfRemovals(t *testing.T) { runScripts(t, "testdata/removal", server.Options{}) }
+
+// Muster is stopped for the whole fleet for a moment.
+func TestScriptsOfEveryCommand(t *testing.T) { runScripts(t, "testdata/every", server.Options{}) }
+
 // Daemons that restart are offline for a moment: scripts that order it have daemons of their own.
 func TestScriptsOfActions(t *testing.T) { runScripts(t, "testdata/actions", server.Options{}) }
 

@@ -107,7 +107,7 @@ func wantUsedOnce(t *testing.T, admin []string, key string) {
 	if code != 0 || !strings.Contains(out, "1 of 2") || strings.Contains(out, key) {
 		t.Errorf("got %d, %q, %q", code, out, errs)
 	}
-	if code, out, errs = run(t, append([]string{"enroll-key", "revoke", key}, admin...)...); code != 0 ||
+	if code, out, errs = run(t, append([]string{"enroll-key", "revoke", key, "--yes"}, admin...)...); code != 0 ||
 		!strings.Contains(out, "1 device") {
 		t.Errorf("got %d, %q, %q", code, out, errs)
 	}

@@ -181,8 +181,8 @@ func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
 		t.Errorf("got %+v, %v", device, err)
 	}
 	asked.AddPendingFolder("unwanted", "", asking.ID())
-	run("", 0, "pending", "dismiss", find(t, s, asked.ID(), "folder", "unwanted").ID)
-	run("", 3, "pending", "dismiss", id)
+	run("", 0, "pending", "dismiss", "--yes", find(t, s, asked.ID(), "folder", "unwanted").ID)
+	run("", 3, "pending", "dismiss", "--yes", id)
 
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("hunter2\n"), 0o600); err != nil {
@@ -197,8 +197,8 @@ func TestItIsLetInAndRegisteredFromTheCommandLine(t *testing.T) {
 	if out := run("", 0, "secret", "list"); !strings.HasPrefix(out, "pw ") || strings.Count(out, "\n") != 1 {
 		t.Errorf("got %s", out)
 	}
-	run("", 0, "secret", "delete", "pw")
-	run("", 3, "secret", "delete", "pw")
+	run("", 0, "secret", "delete", "--yes", "pw")
+	run("", 3, "secret", "delete", "pw", "--yes")
 }
 
 // The steps of a change of a person's own, with one write.

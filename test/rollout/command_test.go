@@ -51,9 +51,14 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 		"merge folders.new, priority 0: ") || !strings.Contains(out, "+ tag all of template 1") {
 		t.Errorf("got %s without what it changes", out)
 	}
-	w.says("Rollout 1 is undone", "rollout", "undo", "1")
+	if out, code := w.command("rollout", "undo", "1"); code != 3 || !strings.Contains(out, "taken off 1 device.") ||
+		!strings.Contains(out, "1 template and 1 tagging become") || !strings.Contains(out, "nothing was changed") {
+		t.Errorf("an undo without an answer ended with %d: %s", code, out)
+	}
+	w.says("Rollout 1 is halted", "rollout", "show", "1")
+	w.says("Rollout 1 is undone", "rollout", "undo", "1", "--yes")
 	w.isUndone(1)
-	if out, code := w.command("rollout", "undo", "2"); code != 3 || !strings.Contains(out, "Save the templates") {
+	if out, code := w.command("rollout", "undo", "2", "-y"); code != 3 || !strings.Contains(out, "Save the templates") {
 		t.Errorf("the undo of an undo ended with %d: %s", code, out)
 	}
 	everyOne(t, w.farm.Daemons(), "without the folder", func(d *stsim.Daemon) bool { return folderPath(d) == "" })

@@ -19,7 +19,8 @@ func (w *world) command(args ...string) (out string, code int) {
 	w.t.Helper()
 	var stdout, stderr bytes.Buffer
 	args = append(args, "--server", w.URL, "--muster-home", w.Home)
-	code = cli.Run(w.t.Context(), args, cli.Streams{Out: &stdout, Err: &stderr}, "test")
+	code = cli.Run(w.t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr},
+		"test")
 	return stdout.String() + stderr.String(), code
 }
 

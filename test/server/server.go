@@ -86,6 +86,7 @@ func serve() error {
 	if err != nil {
 		return err
 	}
+	go reportMemory(ctx, o.Home)
 	return server.Run(ctx)
 }
 

@@ -1,12 +1,12 @@
 import { Modal, TextInput } from "@mantine/core";
 import { IconDeviceLaptop, IconFolder, IconSearch, IconTag, IconTemplate, type Icon } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useId, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useRef, useState, type KeyboardEvent } from "react";
 import { inventory } from "./api/inventory";
 import { queries } from "./api/queries";
 import { places } from "./Frame";
 import { shortID } from "./ui/format";
-import { matches } from "./ui/search";
+import { matches, typedEarly } from "./ui/search";
 
 interface Found {
   href: string;
@@ -30,6 +30,21 @@ export function Palette({
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (!opened) return;
+    // The dialog opens over some frames, and has the focus after them.
+    const keep = (event: globalThis.KeyboardEvent) => {
+      if (document.activeElement === field.current || typedEarly("", event) === undefined) return;
+      event.preventDefault();
+      event.stopPropagation();
+      setText((before) => typedEarly(before, event) ?? before);
+      setAt(0);
+      field.current?.focus();
+    };
+    window.addEventListener("keydown", keep, { capture: true });
+    return () => window.removeEventListener("keydown", keep, { capture: true });
+  }, [opened]);
   const devices = useQuery({ ...inventory(), enabled: opened });
   const templates = useQuery({ ...queries.templates(), enabled: opened });
   const folders = useQuery({ ...queries.folders(), enabled: opened });
@@ -98,6 +113,7 @@ export function Palette({
       attributes={{ content: { "aria-label": "Search" } }}
     >
       <TextInput
+        ref={field}
         data-autofocus
         size="sm"
         placeholder="Go to a page, device, template, tag or folder"
@@ -112,6 +128,7 @@ export function Palette({
           setText(event.currentTarget.value);
           setAt(0);
         }}
+        onFocus={({ currentTarget: { value } }) => field.current?.setSelectionRange(value.length, value.length)}
         onKeyDown={press}
       />
       <ul className="u-palette-list" role="listbox" id={id} aria-label="Found">

@@ -118,7 +118,9 @@ test("a device is found by typing, and its page says how it stands, by keyboard 
   await page.getByText("The daemon has what its templates ask for").waitFor();
   await page.getByText("Price list").first().waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "Search" }).fill("slow line");
+  await page.keyboard.type("slow line"); // at once: the field may not have the focus yet
+  await page.getByRole("dialog").getByText("Slow line in Lima").waitFor();
+  expect(await page.getByRole("combobox", { name: "Search" }).inputValue()).toBe("slow line");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { level: 1, name: "Slow line in Lima" }).waitFor();
   await page.context().close();
@@ -250,6 +252,30 @@ test("what a tag brings and takes away shows before it is stored", async () => {
     await panel.getByText("As it is").waitFor();
   }
   await page.context().close();
+});
+
+test("vars of a device show what they do before they are stored", async () => {
+  const tag = "has-vars";
+  const text = 'def template(device):\n    return device.vars.get("download", 0)';
+  const all = await muster.call<{ deviceID: string; label: string }[]>("GET", "/devices?q=real-laptop");
+  const id = all[0]?.deviceID ?? "";
+  const { newTemplates } = await muster.call<{ newTemplates: number[] }>("POST", "/changes", {
+    templates: { new: [{ label: "Download", op: "set", key: "options.maxRecvKbps", template: text, tags: [tag] }] },
+    tags: { added: [{ tag, device: id }] },
+    vars: { tags: { [tag]: { download: 100 } } },
+  });
+  await until("the daemon has the tag's", async () => (await daemon.options()).maxRecvKbps === 100);
+  const page = await open("anna", `devices/${id}/settings`);
+  const panel = page.getByRole("region", { name: "Vars" });
+  await panel.getByText("download = 100").waitFor();
+  await panel.getByRole("textbox").fill("download = 300");
+  await panel.getByText("options.maxRecvKbps").waitFor();
+  expect((await daemon.options()).maxRecvKbps).toBe(100);
+  await panel.getByRole("button", { name: "Store for 1 device" }).click();
+  await until("the daemon has its own", async () => (await daemon.options()).maxRecvKbps === 300);
+  await page.context().close();
+  await muster.call("PUT", `/devices/${id}/vars`, { vars: {} });
+  await muster.call("DELETE", `/templates/${String(newTemplates[0])}`);
 });
 
 test("a rollout is halted, and undone on the devices that it had reached", async () => {

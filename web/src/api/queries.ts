@@ -76,6 +76,18 @@ export const queries = {
       queryFn: ({ signal }) =>
         ask(api.GET("/api/v1/devices/{deviceID}/settings", { signal, params: { path: { deviceID } } })),
     }),
+  deviceVars: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "vars"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/vars", { signal, params: { path: { deviceID } } })),
+    }),
+  effectiveVars: (deviceID: string) =>
+    queryOptions({
+      queryKey: ["device", deviceID, "vars", "effective"],
+      queryFn: ({ signal }) =>
+        ask(api.GET("/api/v1/devices/{deviceID}/vars/effective", { signal, params: { path: { deviceID } } })),
+    }),
   deviceTrust: (deviceID: string) =>
     queryOptions({
       queryKey: ["device", deviceID, "trust"],
@@ -209,6 +221,11 @@ export const queries = {
     queryOptions({
       queryKey: ["tags", tag, "settings"],
       queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/settings", { signal, params: { path: { tag } } })),
+    }),
+  tagVars: (tag: string) =>
+    queryOptions({
+      queryKey: ["tags", tag, "vars"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/tags/{tag}/vars", { signal, params: { path: { tag } } })),
     }),
   folders: () =>
     queryOptions({ queryKey: ["folders"], queryFn: ({ signal }) => ask(api.GET("/api/v1/folders", { signal })) }),

@@ -73,10 +73,10 @@ const columns: VColumn<InventoryDevice>[] = [
     grow: 1.4,
     cell: (row) => (
       <Row nowrap>
-        {row.tags.slice(0, 4).map((tag) => (
+        {row.tags.slice(0, 2).map((tag) => (
           <Chip key={tag}>{tag}</Chip>
         ))}
-        {row.tags.length > 4 && <Faint>+{row.tags.length - 4}</Faint>}
+        {row.tags.length > 2 && <Faint>+{row.tags.length - 2}</Faint>}
       </Row>
     ),
   },
@@ -122,7 +122,8 @@ export function Devices() {
   const change = (next: Partial<Filter>) => setParams(writeFilter({ ...filter, ...next }), { replace: true });
   const data = fleet.data?.devices;
   const late = useDeferredValue(filter);
-  const rows = useSteadyRows(data, late);
+  const [isOver, setIsOver] = useState(false);
+  const rows = useSteadyRows(data, late, isOver && view === "table");
   const chosen = selected.size === 0 ? [] : rows.filter((row) => selected.has(row.deviceID));
 
   const shownColumns = useMemo(() => columns.filter(({ id }) => id === "label" || shown.includes(id)), [shown]);
@@ -193,6 +194,7 @@ export function Devices() {
                 onSort={sortBy}
                 selected={selected}
                 onSelect={setSelected}
+                onOver={setIsOver}
                 onOpen={(row) => navigate(`/devices/${row.deviceID}`)}
               />
             </Panel>

@@ -39,7 +39,7 @@ export function Effect({ plan, idle }: { plan: Schemas["WhatIfPlan"]; idle?: str
   const changes = grouped(plan.devices.map((one) => ({ ...one, changes: one.changes })));
   const dropped = grouped(plan.devices.map((one) => ({ ...one, changes: one.dropped })));
   const broken = plan.devices.filter((one) => one.error !== "");
-  if (touched.devices === 0 && plan.devices.length === 0 && plan.warnings.length === 0) {
+  if (touched.devices === 0 && plan.devices.length === 0 && plan.warnings.length + plan.broken.length === 0) {
     return <Nothing title="No device changes">{idle ?? "Saving this leaves every daemon as it is."}</Nothing>;
   }
   return (
@@ -52,6 +52,12 @@ export function Effect({ plan, idle }: { plan: Schemas["WhatIfPlan"]; idle?: str
         {touched.unread > 0 && <Chip>{`${touched.unread} never read`}</Chip>}
       </Row>
       {touched.devices > 10 && <Faint>More than ten devices: this goes out as a rollout, wave by wave.</Faint>}
+      {plan.broken.map((one) => (
+        <Note key={[one.source, one.name, one.deviceID, one.key].join("/")} tone="bad">
+          {`It would break “${one.name}” of the source ${one.source}: ` +
+            [one.label || one.deviceID, one.key, `expected ${one.expected}, got ${one.got}`].filter(Boolean).join(": ")}
+        </Note>
+      ))}
       {plan.approval && <Note>{sentence(plan.approval)}</Note>}
       {plan.warnings.map((warning) => (
         <Note key={warning}>{sentence(warning)}</Note>

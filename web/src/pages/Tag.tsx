@@ -4,7 +4,6 @@ import { useState } from "react";
 import { api, ask, type Schemas } from "../api/client";
 import { inventory, type InventoryDevice } from "../api/inventory";
 import { queries } from "../api/queries";
-import { whatIf } from "../api/whatif";
 import { useMay } from "../session/me";
 import { Act, done, failed, warn } from "../ui/act";
 import { plural, shortID } from "../ui/format";
@@ -12,9 +11,10 @@ import { Columns, Panel, Row, Rows, Split, Stack } from "../ui/layout";
 import { Loads, Note, Nothing, Page } from "../ui/page";
 import { modes, State } from "../ui/state";
 import { Faint, Muted, To } from "../ui/text";
-import { Effect } from "./Effect";
 import { Orders } from "./Orders";
+import { Planned } from "./Planned";
 import { tagChanges } from "./tagchanges";
+import { Vars } from "./Vars";
 
 /** Tag is what one tag ties together, and what holds for the devices that carry it. */
 export default function Tag({ tag }: { tag: string }) {
@@ -41,6 +41,9 @@ export default function Tag({ tag }: { tag: string }) {
                 <Roots key={folderRoots.join("\n")} tag={tag} roots={folderRoots} />
               )}
             </Loads>
+          </Panel>
+          <Panel title="Vars">
+            <Vars of={{ tag }} />
           </Panel>
           <Orders target={{ tag }} />
           <Panel title="Protection">
@@ -100,7 +103,7 @@ function Carriers({ tag }: { tag: string }) {
               onChange={setChosen}
             />
             {changes === 0 ? (
-              <Nothing title="As it is">Add or take off a device or template: what that does shows here before.</Nothing>
+              <Nothing title="As it is">Add or take off a device or template: the effect shows here before you save.</Nothing>
             ) : (
               <Planned
                 body={body}
@@ -141,39 +144,6 @@ function DevicePicker({
       value={chosen}
       onChange={onChange}
     />
-  );
-}
-
-function Planned({ body, onDone, onDiscard }: { body: Schemas["WhatIf"]; onDone: () => void; onDiscard: () => void }) {
-  const isOperator = useMay("operator");
-  const plan = useQuery({ ...whatIf(body), enabled: isOperator });
-  return (
-    <Stack>
-      {isOperator ? <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads> : <Muted>A plan needs the role operator.</Muted>}
-      <Row>
-        <Act
-          needs="operator"
-          variant="filled"
-          disabled={!plan.data || plan.isFetching}
-          why="The plan is being made."
-          says="Stored"
-          run={async () => {
-            const applied = await ask(
-              api.POST("/api/v1/changes", {
-                body: { ...body, ...(plan.data ? { generation: plan.data.generation } : {}) },
-              }),
-            );
-            for (const warning of applied.warnings) warn(warning);
-            onDone();
-          }}
-        >
-          {`Store for ${plural(plan.data?.touched.devices ?? 0, "device")}`}
-        </Act>
-        <Act needs="viewer" run={() => Promise.resolve(onDiscard())}>
-          Discard
-        </Act>
-      </Row>
-    </Stack>
   );
 }
 

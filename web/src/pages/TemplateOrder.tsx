@@ -127,7 +127,7 @@ function Arrange({ all }: { all: Template[] }) {
           {!isAuthor ? (
             <Muted>To change the order needs the role author or higher.</Muted>
           ) : priorities.size === 0 ? (
-            <Nothing title="As it is stored">Move a template: what that does to every device shows here, before.</Nothing>
+            <Nothing title="As it is stored">Move a template: what that does to every device shows here, before you save.</Nothing>
           ) : (
             <Loads query={plan}>{(data) => <Effect plan={data} />}</Loads>
           )}

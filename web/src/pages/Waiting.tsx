@@ -1,5 +1,6 @@
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { Schemas } from "../api/client";
 import { useLabels, useTemplateNames } from "../api/labels";
 import { queries } from "../api/queries";
@@ -7,6 +8,7 @@ import { useMay } from "../session/me";
 import { brief, plural } from "../ui/format";
 import { Grow, Panel, Rows, Split, Stack } from "../ui/layout";
 import { useNow } from "../ui/now";
+import { useKeptOrder } from "../ui/order";
 import { Loads, Nothing, Page } from "../ui/page";
 import { Ago, Faint, Muted, Strong, Text, To } from "../ui/text";
 import { placeOf, subjectOf } from "./audit";
@@ -45,7 +47,7 @@ export function Waiting() {
                   </Nothing>
                 </Panel>
               ) : (
-                groups.map((group) => <Group key={group.id} group={group} />)
+                <Groups groups={groups} />
               )
             }
           </Loads>
@@ -58,6 +60,21 @@ export function Waiting() {
         </Stack>
       </Split>
     </Page>
+  );
+}
+
+/** Groups keep their order while the pointer is over them, so that no button moves away below it. */
+function Groups({ groups }: { groups: Schemas["WaitingGroup"][] }) {
+  const [isOver, setIsOver] = useState(false);
+  const shown = useKeptOrder(groups, (group) => group.id, isOver);
+  return (
+    <div onPointerEnter={() => setIsOver(true)} onPointerLeave={() => setIsOver(false)}>
+      <Stack>
+        {shown.map((group) => (
+          <Group key={group.id} group={group} />
+        ))}
+      </Stack>
+    </div>
   );
 }
 

@@ -99,11 +99,14 @@ export interface Column<T> {
   right?: boolean;
 }
 
-/** List is a plain table for tens of rows; see VirtualTable for thousands. */
+/**
+ * List is a plain table for tens of rows; see VirtualTable for thousands. On a narrow page each row is a block, in which
+ * every cell but the first one has the title of its column before it.
+ */
 export function List<T>({ rows, columns, id }: { rows: T[]; columns: Column<T>[]; id: (row: T) => string | number }) {
   return (
     <div className="u-scroll" tabIndex={0} role="group" aria-label="Table">
-      <table className="u-table">
+      <table className="u-table u-blocks">
         <thead>
           <tr>
             {columns.map((column) => (
@@ -117,8 +120,8 @@ export function List<T>({ rows, columns, id }: { rows: T[]; columns: Column<T>[]
           {rows.map((row) => (
             <tr key={id(row)}>
               {columns.map((column) => (
-                <td key={column.title} data-right={column.right || undefined}>
-                  {column.cell(row)}
+                <td key={column.title} data-title={column.title || undefined} data-right={column.right || undefined}>
+                  <div>{column.cell(row)}</div>
                 </td>
               ))}
             </tr>

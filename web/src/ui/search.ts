@@ -11,3 +11,15 @@ export function matches(search: string, texts: string[]): boolean {
   const words = wordsOf(search);
   return words.length === 0 || hasAll(words, searchable(texts));
 }
+
+type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "isComposing">;
+
+/** typedEarly is the text after a key that was pressed before its field had the focus; undefined: the key is no letter. */
+export function typedEarly(
+  text: string,
+  { key, ctrlKey, metaKey, altKey, isComposing }: Pressed,
+): string | undefined {
+  if (ctrlKey || metaKey || altKey || isComposing) return undefined;
+  if (key === "Backspace") return Array.from(text).slice(0, -1).join("");
+  return Array.from(key).length === 1 ? text + key : undefined;
+}

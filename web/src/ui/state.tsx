@@ -109,6 +109,14 @@ export const orders: Record<string, Badge> = {
   interrupted: { word: "Interrupted", tone: "wait", icon: IconAlertTriangle },
 };
 
+/** logIns are how a person logs in. */
+export const logIns: Record<string, Badge> = {
+  password: { word: "Password", tone: "quiet", icon: IconKey },
+  signOn: { word: "Single sign-on", tone: "quiet", icon: IconFingerprint },
+  none: { word: "Nothing yet", tone: "wait", icon: IconCircleDashed },
+  disabled: { word: "Disabled", tone: "bad", icon: IconHandStop },
+};
+
 export const enrollKeys: Record<string, Badge> = {
   usable: { word: "Usable", tone: "good", icon: IconKey },
   expired: { word: "Ended", tone: "quiet", icon: IconClock },

@@ -28,6 +28,7 @@ export function VirtualTable<T>({
   onSort,
   selected,
   onSelect,
+  onOver,
   onOpen,
 }: {
   label: string;
@@ -39,6 +40,7 @@ export function VirtualTable<T>({
   onSort?: (by: string) => void;
   selected?: ReadonlySet<string>;
   onSelect?: (selected: Set<string>) => void;
+  onOver?: (isOver: boolean) => void; // the pointer came, or left
   onOpen: (row: T) => void;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -59,6 +61,7 @@ export function VirtualTable<T>({
   useEffect(() => {
     latest.current = { marked, id, onSelect, onOpen };
   });
+  useEffect(() => () => onOver?.(false), [onOver]); // a table that goes is left, without an event
   const toggle = useCallback((row: T) => {
     const { marked: now, id: of, onSelect: select } = latest.current;
     const next = new Set(now);
@@ -98,6 +101,8 @@ export function VirtualTable<T>({
       aria-activedescendant={current >= 0 && rows[current] ? `${prefix}-${current}` : undefined}
       tabIndex={0}
       onKeyDown={press}
+      onPointerEnter={() => onOver?.(true)}
+      onPointerLeave={() => onOver?.(false)}
     >
       <div className="u-vhead" role="row" aria-rowindex={1} style={{ gridTemplateColumns: template, minWidth }}>
         {onSelect && (

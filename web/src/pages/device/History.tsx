@@ -156,7 +156,7 @@ function Difference({
         <Row>
           <Select
             aria-label="From"
-            w={280}
+            w={310}
             data={options}
             value={String(from)}
             onChange={(value) => setFrom(Number(value))}
@@ -165,7 +165,7 @@ function Difference({
           <Text>to</Text>
           <Select
             aria-label="To"
-            w={280}
+            w={310}
             data={options}
             value={String(to)}
             onChange={(value) => setTo(Number(value))}

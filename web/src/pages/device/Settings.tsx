@@ -8,6 +8,7 @@ import { Act, done, failed, warn } from "../../ui/act";
 import { Columns, Fact, Facts, Panel, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
 import { Ago, Faint, Mono, Muted, Text } from "../../ui/text";
+import { Vars } from "../Vars";
 
 type DeviceSettings = Schemas["DeviceSettings"];
 
@@ -19,6 +20,9 @@ export default function Settings({ id, name }: { id: string; name: string }) {
     <Columns wide>
       <Panel title="Writing">
         <Loads query={settings}>{(data) => <Writing id={id} settings={data} />}</Loads>
+      </Panel>
+      <Panel title="Vars">
+        <Vars of={{ device: id }} />
       </Panel>
       <Panel title="Certificate of its API">
         <Loads query={trust}>{(data) => <Trust id={id} trust={data} />}</Loads>

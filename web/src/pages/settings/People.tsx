@@ -8,6 +8,7 @@ import type { Role } from "../../session/roles";
 import { Act, failed } from "../../ui/act";
 import { List, Panel, Row, Stack } from "../../ui/layout";
 import { Loads, Note } from "../../ui/page";
+import { logIns, State } from "../../ui/state";
 import { Ago, Chip, Command, Muted, Strong, Text } from "../../ui/text";
 import { NeedsAdmin } from "./NeedsAdmin";
 
@@ -76,8 +77,9 @@ export default function People() {
                 },
                 {
                   title: "Logs in by",
-                  cell: (user) =>
-                    user.signOn ? "single sign-on" : user.hasPassword ? "password" : <Muted>nothing yet</Muted>,
+                  cell: (user) => (
+                    <State badges={logIns} state={logInOf(user)} hint={user.disabledAt ? `since ${user.disabledAt}` : ""} />
+                  ),
                 },
                 { title: "Last log-in", cell: (user) => <Ago at={user.lastLoginAt} /> },
                 {
@@ -85,15 +87,22 @@ export default function People() {
                   right: true,
                   cell: (user) => (
                     <Row end nowrap>
-                      <Act needs="admin" size="compact-xs" run={() => invite(user.name)}>
+                      <Act
+                        needs="admin"
+                        size="compact-xs"
+                        disabled={user.signOn !== undefined || user.disabledAt !== null}
+                        why={user.disabledAt ? "Enable the user first." : "The user logs in by single sign-on only."}
+                        run={() => invite(user.name)}
+                      >
                         Log-in link
                       </Act>
+                      <Access user={user} own={user.name === me.name} onChange={changed} />
                       <Act
                         needs="admin"
                         size="compact-xs"
                         color="red"
                         disabled={user.name === me.name}
-                        why="Somebody else has to delete you."
+                        why="Another administrator has to delete you."
                         says={`${user.name} is deleted`}
                         run={async () => {
                           await ask(api.DELETE("/api/v1/users/{user}", { params: { path: { user: user.name } } }));
@@ -102,7 +111,12 @@ export default function People() {
                         confirm={{
                           title: `Delete ${user.name}?`,
                           verb: "Delete",
-                          body: <Text>All sessions of this user end at once. The audit keeps the name.</Text>,
+                          body: (
+                            <Text>
+                              All sessions of this user end at once. The audit keeps the name.
+                              {user.signOn && " The next log-in by single sign-on makes the user anew: Disable prevents it."}
+                            </Text>
+                          ),
                         }}
                       >
                         Delete
@@ -127,6 +141,57 @@ export default function People() {
   );
 }
 
+function logInOf(user: Schemas["User"]) {
+  if (user.disabledAt) return "disabled";
+  if (user.signOn) return "signOn";
+  return user.hasPassword ? "password" : "none";
+}
+
+/** Access keeps a person from logging in, or lets them in again. */
+function Access({ user, own, onChange }: { user: Schemas["User"]; own: boolean; onChange: () => void }) {
+  const params = { path: { user: user.name } };
+  if (user.disabledAt) {
+    return (
+      <Act
+        needs="admin"
+        size="compact-xs"
+        says={`${user.name} can log in again`}
+        run={async () => {
+          await ask(api.DELETE("/api/v1/users/{user}/disabled", { params }));
+          onChange();
+        }}
+      >
+        Enable
+      </Act>
+    );
+  }
+  return (
+    <Act
+      needs="admin"
+      size="compact-xs"
+      disabled={own}
+      why="Another administrator has to disable you."
+      says={`${user.name} is disabled`}
+      run={async () => {
+        await ask(api.PUT("/api/v1/users/{user}/disabled", { params }));
+        onChange();
+      }}
+      confirm={{
+        title: `Disable ${user.name}?`,
+        verb: "Disable",
+        body: (
+          <Text>
+            All sessions of this user end at once, and no log-in works, by single sign-on neither. Enable undoes it. Tokens
+            belong to no user: revoke those that {user.name} knows under Tokens.
+          </Text>
+        ),
+      }}
+    >
+      Disable
+    </Act>
+  );
+}
+
 function RoleOf({ user, own, onChange }: { user: Schemas["User"]; own: boolean; onChange: () => void }) {
   const put = async (role: Role) => {
     try {
@@ -140,7 +205,7 @@ function RoleOf({ user, own, onChange }: { user: Schemas["User"]; own: boolean; 
     <Select
       aria-label={`Role of ${user.name}`}
       w={110}
-      disabled={own}
+      disabled={own || user.signOn !== undefined || user.disabledAt !== null}
       data={roles.map((role) => role.value)}
       value={user.role}
       allowDeselect={false}

@@ -18,7 +18,7 @@ export default function Server() {
               <Fact name="Devices">{count(data.devices)}</Fact>
               <Fact name="Templates">{count(data.templates)}</Fact>
               <Fact name="Tags">{count(data.tags)}</Fact>
-              <Fact name="Generation">{count(data.generation)}</Fact>
+              <Fact name="Changes of templates and tags">{count(data.generation)}</Fact>
               <Fact name="API">
                 <a className="u-link" href={`${root}/api/v1/openapi.json`}>
                   OpenAPI document

@@ -1,7 +1,7 @@
 import type { CompletionContext, CompletionResult, CompletionSource } from "@codemirror/autocomplete";
 import { isProgram } from "../../ui/hjson";
 
-const deviceFields = ["deviceID", "label", "tags", "apiAddress", "apiPort", "os", "arch", "version"];
+const deviceFields = ["deviceID", "label", "tags", "apiAddress", "apiPort", "os", "arch", "version", "vars"];
 const functions = ["device", "config", "devices()", "devices(tag=\"\")", "tags()", "secret(\"\")", "fail()", "print()", "json", "math"];
 
 function isObject(value: unknown): value is Record<string, unknown> {

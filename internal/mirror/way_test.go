@@ -1,4 +1,4 @@
-package app
+package mirror
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"muster/internal/fleet"
-	"muster/internal/mirror"
 )
 
 // search is a resolver whose device has no agent now. It notes when discovery is asked.
@@ -20,14 +19,14 @@ type search struct {
 	asked []time.Time
 }
 
-func (s *search) Resolve(_ context.Context, device fleet.Device, _ bool) (mirror.Found, error) {
+func (s *search) Resolve(_ context.Context, device fleet.Device, _ bool) (Found, error) {
 	if awaitsAgent(device, s.last(), time.Now()) {
-		return mirror.Found{}, errAgentAwaited
+		return Found{}, errAgentAwaited
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, time.Now())
-	return mirror.Found{}, fleet.NotFoundf("discovery does not find the device")
+	return Found{}, fleet.NotFoundf("discovery does not find the device")
 }
 
 // After a restart the public discovery servers were asked for every device whose agent had not connected again yet.
@@ -45,7 +44,7 @@ func TestADeviceThatCameByItsAgentIsNotLookedForWhileTheAgentMayReturn(t *testin
 			synctest.Test(t, func(t *testing.T) {
 				id := fleet.DeviceIDOf(sha256.Sum256([]byte(name)))
 				s := &search{}
-				m := mirror.New(mirror.Options{Resolver: s, Seed: map[fleet.DeviceID]mirror.Snapshot{
+				m := New(Options{Resolver: s, Seed: map[fleet.DeviceID]Snapshot{
 					id: {Device: id, FoundBy: c.foundBy, LastSeen: time.Now()}}})
 				s.last = func() *fleet.Snapshot { return m.Snapshot(id) }
 				m.Put(fleet.Registered{Device: fleet.Device{ID: id, APIAddress: c.address, APIPort: 8384}}, false)

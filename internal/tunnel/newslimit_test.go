@@ -1,4 +1,4 @@
-package app
+package tunnel
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 )
 
 func TestAgentsThatComeAndGoDoNotFloodTheEvents(t *testing.T) {
-	l, now := newNewsLimit(), time.Now()
+	l, now := NewNewsLimit(), time.Now()
 	told, left := 0, 0
 	for range 10_000 { // ten a second
 		now = now.Add(100 * time.Millisecond)
-		is, leftOut := l.admit("FLAPPING", 2, now)
+		is, leftOut := l.Admit("FLAPPING", 2, now)
 		left += leftOut
 		if is {
 			told++
@@ -22,13 +22,13 @@ func TestAgentsThatComeAndGoDoNotFloodTheEvents(t *testing.T) {
 	if told < 40 || told > 60 || left < 9_000 {
 		t.Errorf("of one device %d were told, and %d were left out", told, left)
 	}
-	if is, _ := l.admit("QUIET", 2, now); !is {
+	if is, _ := l.Admit("QUIET", 2, now); !is {
 		t.Error("news of another device were left out")
 	}
 	told = 0
 	for i := range 10_000 { // each time another certificate
 		now = now.Add(time.Millisecond)
-		if is, _ := l.admit(fleet.DeviceID(fmt.Sprint(i)), 0, now); is {
+		if is, _ := l.Admit(fleet.DeviceID(fmt.Sprint(i)), 0, now); is {
 			told++
 		}
 	}
@@ -36,7 +36,7 @@ func TestAgentsThatComeAndGoDoNotFloodTheEvents(t *testing.T) {
 		t.Errorf("of strangers %d were told, and %d are remembered", told, len(l.ofDevice))
 	}
 	for i := range 100 { // devices that were deleted since
-		l.admit(fleet.DeviceID(fmt.Sprint(i)), 2, now)
+		l.Admit(fleet.DeviceID(fmt.Sprint(i)), 2, now)
 	}
 	if len(l.ofDevice) > 3 {
 		t.Errorf("%d devices are remembered", len(l.ofDevice))

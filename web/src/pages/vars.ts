@@ -1,0 +1,42 @@
+/** Values are vars by name. */
+export type Values = Record<string, unknown>;
+
+/** linesOf writes vars down: one on each line, a text without quotes where it is one without them. */
+export function linesOf(vars: Values): string {
+  return Object.keys(vars)
+    .sort()
+    .map((name) => `${name} = ${written(vars[name])}`)
+    .join("\n");
+}
+
+function written(value: unknown): string {
+  if (typeof value === "string" && value !== "" && value.trim() === value && !/[\r\n]/.test(value) && read(value) === value) {
+    return value;
+  }
+  return JSON.stringify(value);
+}
+
+/** read is JSON where the text is JSON, and else the text. */
+function read(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** parseLines reads what linesOf writes, or says what is wrong with a line. */
+export function parseLines(text: string): { vars: Values } | { wrong: string } {
+  const vars: Values = {};
+  for (const line of text.split("\n")) {
+    if (line.trim() === "") continue;
+    const at = line.indexOf("=");
+    const name = line.slice(0, Math.max(at, 0)).trim();
+    if (at < 0 || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      return { wrong: `Write NAME = VALUE, with letters, digits and _ in the name, not ${JSON.stringify(line.slice(0, 60))}` };
+    }
+    if (Object.keys(vars).some((other) => other.toLowerCase() === name.toLowerCase())) return { wrong: `${name} is there twice` };
+    vars[name] = read(line.slice(at + 1).trim());
+  }
+  return { vars };
+}

@@ -241,16 +241,21 @@ func (r *reader) put(pairs ...string) { r.puts = append(pairs, r.puts...) }
 // typed runs what a person types, and gives what is printed.
 func (r *reader) typed(command string, code int) string {
 	r.Helper()
+	out, errs, got := r.execute(command)
+	if got != code {
+		r.Errorf("%s\nends with %d, not %d:\n%s%s", command, got, code, out, errs)
+	}
+	return out
+}
+
+func (r *reader) execute(command string) (out, errs string, code int) {
 	ctx, cancel := context.WithTimeout(r.Context(), commandLimit)
 	defer cancel()
 	shell := r.shell(ctx, command)
-	var out, errs bytes.Buffer
-	shell.Stdin, shell.Stdout, shell.Stderr = strings.NewReader(r.stdin), &out, &errs
+	var stdout, stderr bytes.Buffer
+	shell.Stdin, shell.Stdout, shell.Stderr = strings.NewReader(r.stdin), &stdout, &stderr
 	_ = shell.Run()
-	if got := shell.ProcessState.ExitCode(); got != code {
-		r.Errorf("%s\nends with %d, not %d:\n%s%s", command, got, code, out.String(), errs.String())
-	}
-	return out.String()
+	return stdout.String(), stderr.String(), shell.ProcessState.ExitCode()
 }
 
 func (r *reader) shell(ctx context.Context, command string) *exec.Cmd {

@@ -146,7 +146,13 @@ func (k *kitchen) answers() {
 			if !slices.ContainsFunc(group.Devices, isNew) {
 				continue
 			}
-			k.typed("muster consent "+group.Digest, 0)
+			out, errs, code := k.execute("muster consent " + group.Digest)
+			if strings.Contains(errs, "nothing that waits now") {
+				return errs // a later plan of the device says something else
+			}
+			if code != 0 {
+				k.Errorf("muster consent %s\nends with %d:\n%s%s", group.Digest, code, out, errs)
+			}
 			for _, device := range group.Devices {
 				answered[group.Digest+device.DeviceID] = true
 			}

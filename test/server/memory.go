@@ -29,6 +29,16 @@ func (m Memory) String() string {
 		mib(m.Live), mib(m.Stacks), mib(m.Resident), mib(m.Program))
 }
 
+// Less is what m holds more than before.
+func (m Memory) Less(before Memory) Memory {
+	return Memory{m.Live - before.Live, m.Stacks - before.Stacks, m.Resident - before.Resident, m.Program - before.Program}
+}
+
+// Plus is both together.
+func (m Memory) Plus(more Memory) Memory {
+	return Memory{m.Live + more.Live, m.Stacks + more.Stacks, m.Resident + more.Resident, m.Program + more.Program}
+}
+
 const (
 	memorySignal = syscall.SIGHUP
 	memoryFile   = "memory.json" // in the home

@@ -55,6 +55,17 @@ type SharePeer struct {
 	Side      string `json:"side" enum:"both,onlyHere,unmanaged,unknown" doc:"both: the peer shares it, too. onlyHere: the peer does not. unmanaged: the peer is not registered. unknown: its configuration was never read, or too many were read for this answer"`
 }
 
+// OneSidedShare is a share that one side has and the other one does not: nothing is exchanged by it. Both are
+// registered, and by the configurations that they were last seen with.
+type OneSidedShare struct {
+	Folder      string `json:"folder"`
+	FolderLabel string `json:"folderLabel" doc:"The label that most devices use"`
+	DeviceID    string `json:"deviceID" doc:"Shares the folder with the peer"`
+	Label       string `json:"label"`
+	PeerID      string `json:"peerID" doc:"Does not share it back, or does not have the folder"`
+	PeerLabel   string `json:"peerLabel"`
+}
+
 // FolderMatrix is how folders are on some devices.
 type FolderMatrix struct {
 	Devices     []MatrixDevice `json:"devices" nullable:"false" doc:"The columns, by label"`

@@ -23,6 +23,12 @@ func (c *Client) FolderShares(ctx context.Context, id string, l List) ([]api.Fol
 	return list[api.FolderShare](ctx, c, path("folders", id, "shares"), l)
 }
 
+// OneSidedShares are the shares that one side has and the other one does not, sorted by folder. Search is in the IDs
+// and labels of folder and devices; Tag is one of either device.
+func (c *Client) OneSidedShares(ctx context.Context, l List) ([]api.OneSidedShare, error) {
+	return list[api.OneSidedShare](ctx, c, path("overview", "one-sided-shares"), l)
+}
+
 // FolderMatrix is how each folder is on the first 60 devices that Search and Tag pick.
 func (c *Client) FolderMatrix(ctx context.Context, l List) (api.FolderMatrix, error) {
 	query := url.Values{}

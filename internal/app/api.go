@@ -52,6 +52,21 @@ func (f folders) FolderShare(ctx context.Context, id fleet.DeviceID, folder stri
 	return stconfig.FolderIn(document.Open(), folder)
 }
 
+// DeviceShares reads the folders in the configuration that a device was last seen with.
+func (f folders) DeviceShares(ctx context.Context, id fleet.DeviceID, each func(fleet.FolderShare) bool) (string, error) {
+	revision, document, err := f.NewestDocument(ctx, id)
+	if fleet.CodeOf(err) == fleet.CodeNotFound {
+		return "", nil // never seen
+	}
+	if err != nil {
+		return "", err
+	}
+	if err = stconfig.EachFolder(document.Open(), each); err != nil {
+		err = &fleet.Error{Code: fleet.CodeUnbelievable, Message: "the folders of its configuration cannot be read", Err: err}
+	}
+	return revision.Digest, err
+}
+
 // inbox is what is pending at daemons.
 type inbox struct {
 	*mirror.Mirror

@@ -10,8 +10,9 @@ import (
 )
 
 type folderCommand struct {
-	List folderListCommand `cmd:"" help:"List the folders of the fleet."`
-	Get  folderGetCommand  `cmd:"" help:"Show how far each device is with a folder."`
+	List     folderListCommand     `cmd:"" help:"List the folders of the fleet."`
+	Get      folderGetCommand      `cmd:"" help:"Show how far each device is with a folder."`
+	OneSided folderOneSidedCommand `cmd:"" name:"one-sided" help:"List the shares that only one side has: nothing is exchanged by them."`
 }
 
 type folderListCommand struct {
@@ -62,6 +63,34 @@ func (c *folderGetCommand) Run(ctx context.Context, env *environment) error {
 				s.UpdatedAt.Local().Format("2006-01-02 15:04:05")}
 		},
 		name: func(s api.FolderSummary) string { return s.Device },
+	}, all)
+}
+
+type folderOneSidedCommand struct {
+	connection
+	output
+	watching
+	Search string `env:"-" short:"q" help:"Only shares with this text in ID or label of the folder or a device." placeholder:"TEXT"`
+	Tag    string `env:"-" help:"Only shares of devices with this tag, on either side." placeholder:"TAG"`
+}
+
+// Run lists the shares of all folders that only one side has.
+func (c *folderOneSidedCommand) Run(ctx context.Context, env *environment) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := server.OneSidedShares(ctx, client.List{Search: c.Search, Tag: c.Tag})
+	if err != nil {
+		return err
+	}
+	return printList(env, c.output, columns[api.OneSidedShare]{
+		titles: []string{"FOLDER", "LABEL", "SHARED BY", "NOT BY"},
+		row: func(s api.OneSidedShare) []string {
+			return []string{s.Folder, s.FolderLabel, nameOf(api.DeviceEffect{DeviceID: s.DeviceID, Label: s.Label}),
+				nameOf(api.DeviceEffect{DeviceID: s.PeerID, Label: s.PeerLabel})}
+		},
+		name: func(s api.OneSidedShare) string { return s.Folder },
 	}, all)
 }
 

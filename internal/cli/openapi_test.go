@@ -37,7 +37,7 @@ var commandFor = map[string]string{
 	"tagTemplate": "template tag", "untagTemplate": "template untag", "evaluateTemplate": "template evaluate",
 	"evaluateNewTemplate": "template evaluate", "listTags": "tag list", "deleteTag": "tag delete",
 	"listTagDevices": "tag delete", "listTagTemplates": "tag delete",
-	"listFolders": "folder list", "getFolder": "folder get", "followEvents": "events",
+	"listFolders": "folder list", "listOneSidedShares": "folder one-sided", "getFolder": "folder get", "followEvents": "events",
 	"listTokens": "token list", "createToken": "token create", "deleteToken": "token delete",
 	"rotateToken": "token rotate",
 	"listUsers":   "user list", "createUser": "user create", "putUser": "user role", "deleteUser": "user delete",

@@ -111,6 +111,7 @@ type FolderLabel struct {
 
 // FolderShare is how a device shares a folder, by its configuration.
 type FolderShare struct {
+	Folder     string
 	Type, Path string
 	Paused     bool
 	Peers      []FolderPeer // the device itself, too

@@ -25,7 +25,7 @@ var apiTags = []apiTag{
 	{"Templates", "Fragments of configuration, picked for a device by tag.", `/templates.*`},
 	{"Tags", "What ties devices and templates together.", `/tags.*`},
 	{"Folders", "Syncthing folders across the fleet, and where templates may put them.",
-		`/folders.*|/folder-roots|/overview/(folders|matrix)`},
+		`/folders.*|/folder-roots|/overview/(folders|matrix|one-sided-shares)`},
 	{"Rollouts", "Changes that go out in waves.", `/rollouts.*`},
 	{"Fleet as files", "The whole fleet's templates, tags and settings as one document.", `/fleet.*|/sources.*`},
 	{"Overview", "The fleet in numbers, with their history.", `/overview.*`},

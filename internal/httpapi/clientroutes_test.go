@@ -128,6 +128,7 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 		_, _ = c.TemplateVersions(ctx, 1, client.List{})
 	},
 	"listFolderShares":   func(c *client.Client, ctx context.Context) { _, _ = c.FolderShares(ctx, "f", client.List{}) },
+	"listOneSidedShares": func(c *client.Client, ctx context.Context) { _, _ = c.OneSidedShares(ctx, client.List{}) },
 	"getFolderMatrix":    func(c *client.Client, ctx context.Context) { _, _ = c.FolderMatrix(ctx, client.List{}) },
 	"getTemplateVersion": func(c *client.Client, ctx context.Context) { _, _ = c.TemplateVersion(ctx, 1, 1) },
 	"getFolderRoots":     func(c *client.Client, ctx context.Context) { _, _ = c.FolderRoots(ctx) },

@@ -48,7 +48,7 @@ var reaches = map[string]reach{
 	"listActions": byView, "getAction": byView,
 	"listFolderOverviews": byView, "listTagOverviews": byView,
 
-	"listFolderShares": byView, "getFolderMatrix": byView,
+	"listFolderShares": byView, "getFolderMatrix": byView, "listOneSidedShares": byView,
 
 	"listTemplates": shared, "getTemplate": shared, "getTemplateSaver": shared, "getTemplateTags": shared,
 	"listTemplateVersions": shared, "getTemplateVersion": shared,

@@ -115,6 +115,8 @@ type server struct {
 	crossOrigin *http.CrossOriginProtection
 	lists       listCache[*fleet.Registry]
 	folderLists listCache[*fleet.FolderLabel]
+	shareLists  listCache[shareSource]
+	shares      shareIndex
 	states      stateCache
 	streaming   streaming
 	streams     places        // of event streams, by the name of the token

@@ -19,6 +19,10 @@ type Shares interface {
 	// FolderShare is a folder in the configuration that a device was last seen with; nil where it has none of that ID, or
 	// was never seen.
 	FolderShare(ctx context.Context, id fleet.DeviceID, folder string) (*fleet.FolderShare, error)
+	// DeviceShares gives each folder in that configuration, until more is false, and the configuration's digest, also
+	// with an error; "" for a device that was never seen. One that has no usable folders is an error with
+	// CodeUnbelievable.
+	DeviceShares(ctx context.Context, id fleet.DeviceID, more func(fleet.FolderShare) bool) (digest string, err error)
 }
 
 const (
@@ -34,6 +38,11 @@ func (s *server) shareRoutes() []route {
 			summary: "How each device shares the folder, and which shares only one side has; 200 devices at most",
 			reply:   reflect.TypeFor[[]api.FolderShare](), off: s.Shares == nil || s.Inventory == nil,
 			handle: s.listFolderShares},
+		{method: http.MethodGet, path: Prefix + "/overview/one-sided-shares", name: "listOneSidedShares",
+			permission: auth.Read, query: []*huma.Param{searchParam, tagParam, limitParam, afterParam},
+			summary: "Shares of all folders that only one side has, by folder; 10,000 at most",
+			reply:   reflect.TypeFor[[]api.OneSidedShare](), off: s.Shares == nil || s.Inventory == nil,
+			handle: s.listOneSidedShares},
 		{method: http.MethodGet, path: Prefix + "/overview/matrix", name: "getFolderMatrix", permission: auth.Read,
 			summary: "Folders by device: how each of them is on the first 60 devices that the filters pick",
 			query:   []*huma.Param{searchParam, tagParam}, reply: reflect.TypeFor[api.FolderMatrix](),

@@ -1,8 +1,10 @@
 package stconfig
 
 import (
-	"encoding/json"
 	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"muster/internal/fleet"
 )
@@ -16,82 +18,67 @@ type folderEntry struct {
 	Devices []peerEntry `json:"devices"`
 }
 
-type peerEntry fleet.FolderPeer
-
-// UnmarshalJSON keeps of the password only that there is one.
-func (p *peerEntry) UnmarshalJSON(text []byte) error {
-	var entry struct {
-		DeviceID           fleet.DeviceID `json:"deviceID"`
-		EncryptionPassword string         `json:"encryptionPassword"`
-	}
-	err := json.Unmarshal(text, &entry)
-	p.Device, p.Encrypted = entry.DeviceID, entry.EncryptionPassword != ""
-	return err
+type peerEntry struct {
+	DeviceID           fleet.DeviceID `json:"deviceID"`
+	EncryptionPassword string         `json:"encryptionPassword"`
 }
 
-func (e folderEntry) share() *fleet.FolderShare {
-	share := &fleet.FolderShare{Type: e.Type, Path: e.Path, Paused: e.Paused}
+// share keeps of passwords only that there is one.
+func (e folderEntry) share() fleet.FolderShare {
+	share := fleet.FolderShare{Folder: e.ID, Type: e.Type, Path: e.Path, Paused: e.Paused}
 	for _, peer := range e.Devices {
-		share.Peers = append(share.Peers, fleet.FolderPeer(peer))
+		share.Peers = append(share.Peers, fleet.FolderPeer{Device: peer.DeviceID, Encrypted: peer.EncryptionPassword != ""})
 	}
 	return share
 }
 
 // FolderIn reads a configuration up to the folder with an ID; nil where there is none. It holds one folder at a time,
 // and gives no secret.
-func FolderIn(config io.Reader, id string) (*fleet.FolderShare, error) {
-	decoder := json.NewDecoder(config)
-	if _, err := decoder.Token(); err != nil { // {
-		return nil, err
-	}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
+func FolderIn(config io.Reader, id string) (found *fleet.FolderShare, err error) {
+	err = EachFolder(config, func(share fleet.FolderShare) bool {
+		if share.Folder == id {
+			found = &share
 		}
-		if name == "folders" {
-			return folderOf(decoder, id)
-		}
-		if err := skip(decoder); err != nil {
-			return nil, err
-		}
-	}
-	_, err := decoder.Token() // }: what is cut short is an error
-	return nil, err
+		return found == nil
+	})
+	return found, err
 }
 
-func folderOf(decoder *json.Decoder, id string) (*fleet.FolderShare, error) {
-	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
-		return nil, err
+// EachFolder reads the folders of a configuration, one at a time, until more is false. It gives no secret.
+func EachFolder(config io.Reader, more func(fleet.FolderShare) bool) error {
+	decoder := jsontext.NewDecoder(config, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err := decoder.ReadToken(); err != nil { // {
+		return err
 	}
-	for decoder.More() {
-		var folder folderEntry
-		if err := decoder.Decode(&folder); err != nil {
-			return nil, err
-		}
-		if folder.ID == id {
-			return folder.share(), nil
-		}
-	}
-	_, err := decoder.Token()
-	return nil, err
-}
-
-// skip passes over one value.
-func skip(decoder *json.Decoder) error {
-	for depth := 0; ; {
-		token, err := decoder.Token()
+	for decoder.PeekKind() != '}' {
+		name, err := decoder.ReadToken()
 		if err != nil {
 			return err
 		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
+		if name.String() == "folders" {
+			return foldersOf(decoder, more)
 		}
-		if depth == 0 {
+		if err := decoder.SkipValue(); err != nil {
+			return err
+		}
+	}
+	_, err := decoder.ReadToken()
+	return err
+}
+
+func foldersOf(decoder *jsontext.Decoder, more func(fleet.FolderShare) bool) error {
+	if open, err := decoder.ReadToken(); err != nil || open.Kind() != '[' {
+		return err
+	}
+	for decoder.PeekKind() != ']' {
+		var folder folderEntry
+		if err := json.UnmarshalDecode(decoder, &folder); err != nil {
+			return err
+		}
+		if !more(folder.share()) {
 			return nil
 		}
 	}
+	_, err := decoder.ReadToken()
+	return err
 }

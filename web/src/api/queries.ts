@@ -1,6 +1,9 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, ask, send, type Schemas } from "./client";
 
+/** mostOneSided is how many one-sided shares are asked for at once. */
+export const mostOneSided = 1000;
+
 /** Every question that pages ask. The first word of a key is what live events name. */
 export const queries = {
   whoami: () =>
@@ -240,6 +243,19 @@ export const queries = {
       queryKey: ["folder-shares", folderID],
       queryFn: ({ signal }) =>
         ask(api.GET("/api/v1/folders/{folderID}/shares", { signal, params: { path: { folderID } } })),
+    }),
+  oneSidedShares: (q: string) =>
+    queryOptions({
+      queryKey: ["one-sided-shares", q],
+      queryFn: ({ signal }) =>
+        ask(
+          api.GET("/api/v1/overview/one-sided-shares", {
+            signal,
+            params: { query: { limit: mostOneSided, ...(q ? { q } : {}) } },
+          }),
+        ),
+      refetchInterval: 15_000,
+      placeholderData: (before) => before,
     }),
   folderMatrix: ({ q, tag }: { q: string; tag: string }) =>
     queryOptions({

@@ -36,7 +36,7 @@ export default function Folders() {
       sub={folders.data && <span>{plural(folders.data.length, "folder")}</span>}
     >
       <SearchField label="Search folders" value={search} onChange={setSearch} />
-      {comparing && folders.data && <OneSidedFolders folders={found} />}
+      {comparing && <OneSidedFolders search={search} />}
       <Loads query={folders}>
         {(all) =>
           all.length === 0 ? (

@@ -1,12 +1,13 @@
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
 import type { Schemas } from "../api/client";
-import { queries } from "../api/queries";
-import { plural, shortID } from "../ui/format";
+import { mostOneSided, queries } from "../api/queries";
+import { count, plural, shortID } from "../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../ui/layout";
-import { Loads, Note, Nothing, Wrong } from "../ui/page";
+import { Loads, Note, Nothing } from "../ui/page";
 import { Chip, Faint, Muted, Stacked, Strong, Text, To } from "../ui/text";
 import { folderTypes } from "./device/folders";
-import { encryptedOn, folderKey, oneSided } from "./sharing";
+import { byFolder, encryptedOn, folderKey, oneSided, type OneSided as Found } from "./sharing";
 
 type Share = Schemas["FolderShare"];
 
@@ -52,7 +53,7 @@ function OneSided({ all }: { all: Share[] }) {
   );
 }
 
-function OneSidedRows({ found }: { found: ReturnType<typeof oneSided> }) {
+function OneSidedRows({ found }: { found: Found[] }) {
   return (
     <>
       <Rows dense>
@@ -70,37 +71,37 @@ function OneSidedRows({ found }: { found: ReturnType<typeof oneSided> }) {
   );
 }
 
-const mostCompared = 200; // folders: each is a request
-
 /** OneSidedFolders are the shares of all folders that only one side has. */
-export function OneSidedFolders({ folders }: { folders: { folder: string; label: string }[] }) {
-  const compared = folders.slice(0, mostCompared);
-  const answers = useQueries({ queries: compared.map(({ folder }) => queries.folderShares(folder)) });
-  const failure = answers.find((one) => one.error)?.error;
-  const read = answers.filter((one) => one.data).length;
-  const found = compared.flatMap((folder, i) => {
-    const shares = oneSided(answers[i]?.data ?? []);
-    return shares.length > 0 ? [{ ...folder, shares }] : [];
-  });
+export function OneSidedFolders({ search }: { search: string }) {
+  const [asked] = useDebouncedValue(search.trim(), 300);
+  const shares = useQuery(queries.oneSidedShares(asked));
   return (
     <Panel title="Shares that only one side has">
-      <Stack>
-        {failure && <Wrong error={failure} />}
-        {read < compared.length && !failure && <Muted>{`${read} of ${plural(compared.length, "folder")} compared`}</Muted>}
-        {read === compared.length && found.length === 0 && (
-          <Nothing title="Both sides agree">Every share between managed devices is on both of them.</Nothing>
-        )}
-        {found.map(({ folder, label, shares }) => (
-          <Stack key={folder} tight>
-            <To href={`/folders/${encodeURIComponent(folder)}`}>{label.slice(0, 200) || folder.slice(0, 200)}</To>
-            <OneSidedRows found={shares} />
+      <Loads query={shares}>
+        {(all) => (
+          <Stack>
+            {all.length === 0 && <Agreed asked={asked} />}
+            {byFolder(all).map(({ folder, label, found }) => (
+              <Stack key={folder} tight>
+                <To href={`/folders/${encodeURIComponent(folder)}`}>{label.slice(0, 200) || folder.slice(0, 200)}</To>
+                <OneSidedRows found={found} />
+              </Stack>
+            ))}
+            {all.length === mostOneSided && (
+              <Note>{`Only the first ${count(mostOneSided)} shares are shown. Search for a folder or a device to see others.`}</Note>
+            )}
           </Stack>
-        ))}
-        {folders.length > compared.length && (
-          <Note>{`Only the first ${mostCompared} of ${folders.length} folders are compared. Search for others.`}</Note>
         )}
-      </Stack>
+      </Loads>
     </Panel>
+  );
+}
+
+function Agreed({ asked }: { asked: string }) {
+  return asked ? (
+    <Nothing title="None matches">No folder or device that matches has a share that only one side has.</Nothing>
+  ) : (
+    <Nothing title="Both sides agree">Every share between managed devices is on both of them.</Nothing>
   );
 }
 

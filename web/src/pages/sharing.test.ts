@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { encryptedOn, folderKey, oneSided } from "./sharing";
+import { byFolder, encryptedOn, folderKey, oneSided } from "./sharing";
 
 const peer = (deviceID: string, side: "both" | "onlyHere" | "unmanaged", encrypted = false) => ({
   deviceID,
@@ -15,6 +15,22 @@ test("shares that only one side has, and devices that have the folder encrypted,
   ];
   expect(oneSided(shares).map(({ from, to }) => [from.label, to.label])).toEqual([["a", "C"]]);
   expect([...encryptedOn(shares)].sort()).toEqual(["B", "X"]);
+});
+
+test("one-sided shares of the fleet are put together by folder", () => {
+  const share = (folder: string, label: string, peerLabel: string) => ({
+    folder,
+    folderLabel: folder.toUpperCase(),
+    deviceID: label,
+    label,
+    peerID: peerLabel,
+    peerLabel,
+  });
+  const found = byFolder([share("m", "a", "b"), share("p", "a", "b"), share("p", "c", "a")]);
+  expect(found.map((one) => [one.label, ...one.found.map(({ from, to }) => `${from.label} ${to.deviceID}`)])).toEqual([
+    ["M", "a b"],
+    ["P", "a b", "c a"],
+  ]);
 });
 
 test("the key of a folder quotes what has to be quoted", () => {

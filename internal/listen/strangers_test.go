@@ -89,12 +89,13 @@ func TestAPortForAgentsRefusesBeforeTheFirstMessage(t *testing.T) {
 	for range attemptBurst {
 		p.gate.attempts.charge(networkOf("127.0.0.1:1"))
 	}
+	began := time.Now()
 	conn, err := net.Dial("tcp", p.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetReadDeadline(time.Now().Add(helloTimeout / 2)) // before a silent one is closed
+	_ = conn.SetReadDeadline(began.Add(helloTimeout)) // before a silent one is closed
 	if _, err := conn.Read(make([]byte, 1)); err == nil || isTimeout(err) {
 		t.Errorf("a connection that says nothing is waited for: %v", err)
 	}

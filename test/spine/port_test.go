@@ -13,15 +13,16 @@ import (
 	"muster/test/server"
 )
 
-// freePort is one on which nothing listens now.
-func freePort(t *testing.T) (port int, taken net.Listener) {
+// takenPort is one on which the test listens. No other test takes it when the test does not listen any more.
+func takenPort(t *testing.T) (port int, taken net.Listener) {
 	t.Helper()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	port = daemon.FreePort(t)
+	taken, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = taken.Close() })
-	return taken.Addr().(*net.TCPAddr).Port, taken
+	return port, taken
 }
 
 // moveAPI has a template move the API of a daemon, and waits until that is held.
@@ -65,7 +66,7 @@ func TestTheAPIMovesToAnotherPort(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
-	port, taken := freePort(t)
+	port, taken := takenPort(t)
 	consent := moveAPI(t, s, d, port)
 	_ = taken.Close()
 	if _, err := s.Client.ApplyPlan(t.Context(), string(d.ID), consent); err != nil {
@@ -82,7 +83,7 @@ func TestTheAPIMovesAlthoughMusterIsKilled(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			s := server.Start(t, server.Options{KillAt: step})
 			d := daemon.Start(t, daemon.Options{})
-			port, taken := freePort(t)
+			port, taken := takenPort(t)
 			consent := moveAPI(t, s, d, port)
 			_ = taken.Close()
 			if _, err := s.Client.ApplyPlan(t.Context(), string(d.ID), consent); err == nil {
@@ -101,7 +102,7 @@ func TestAnAPIThatCannotMoveIsFoundWhenItCan(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})
 	d := daemon.Start(t, daemon.Options{})
-	port, taken := freePort(t)
+	port, taken := takenPort(t)
 	consent := moveAPI(t, s, d, port)
 	if _, err := s.Client.ApplyPlan(t.Context(), string(d.ID), consent); err == nil {
 		t.Error("the apply went well although the port is taken")

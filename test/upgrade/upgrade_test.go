@@ -207,10 +207,14 @@ func TestARestoreAcrossAnUpgradeChangesWhatPeopleEdited(t *testing.T) {
 	t.Parallel()
 	c := start(t, 89)
 	id := string(c.daemon.ID())
-	revisions, err := c.s.Client.Revisions(t.Context(), id, client.List{})
-	if err != nil || len(revisions) == 0 {
-		t.Fatal("no revision: ", err)
-	}
+	var revisions []api.Revision
+	var err error
+	server.Until(t, func() string { // what was read is kept a moment later
+		if revisions, err = c.s.Client.Revisions(t.Context(), id, client.List{}); err != nil || len(revisions) == 0 {
+			return fmt.Sprint("no revision: ", err)
+		}
+		return ""
+	})
 	if err := c.daemon.Upgrade(stsim.V2); err != nil {
 		t.Fatal(err)
 	}

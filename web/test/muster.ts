@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "./daemon";
 
 export const password = "correct horse battery";
 
@@ -19,7 +20,7 @@ export class Muster {
     const home = mkdtempSync(join(tmpdir(), "muster-console-"));
     const folder = join(home, "muster");
     const all = ["serve", "--home", folder, "--discovery-server", "none", "--soak", "1s", ...args];
-    const { url, process } = await run([...all, "--listen", "127.0.0.1:0"]);
+    const { url, process } = await run([...all, "--listen", `127.0.0.1:${await freePort()}`]);
     const token = readFileSync(join(folder, "admin-token"), "utf8").trim();
     return new Muster(url, token, home, all, process);
   }

@@ -333,26 +333,17 @@ func TestWhatIsPendingIsLetIn(t *testing.T) {
 func TestARevisionIsShownComparedAndRestored(t *testing.T) {
 	s, ids := quiet(t)
 	id, operator := string(ids[0]), as(t, s, fleet.RoleOperator)
-	before, err := operator.Revisions(t.Context(), id, client.List{Page: 1})
-	if err != nil || len(before) == 0 {
-		t.Fatalf("got %+v, %v", before, err)
-	}
-	was := before[0]
 	if _, err := s.Client.TagDevice(t.Context(), id, "slow"); err != nil {
 		t.Fatal(err)
 	}
 	template := s.Template("set", "options.progressUpdateIntervalS", "7", "slow")
-	var now api.Revision
-	server.Until(t, func() string {
-		all, err := operator.Revisions(t.Context(), id, client.List{})
-		if err != nil {
-			return err.Error()
-		}
-		if now = all[0]; now.Number > was.Number && now.Cause == fleet.CauseTemplate {
-			return ""
-		}
-		return fmt.Sprintf("no revision that a template caused: %+v", all)
-	})
+	number := s.WaitRevision(ids[0], "options.progressUpdateIntervalS", "7")
+	all, err := operator.Revisions(t.Context(), id, client.List{})
+	at := slices.IndexFunc(all, func(r api.Revision) bool { return r.Number == number })
+	if err != nil || at < 0 || at+1 == len(all) || all[at].Cause != fleet.CauseTemplate {
+		t.Fatalf("no revision that a template caused: %+v, %v", all, err)
+	}
+	now, was := all[at], all[at+1]
 	diff, err := operator.CompareRevisions(t.Context(), id, was.Number, now.Number)
 	if err != nil || len(diff.Changes) != 1 || diff.Changes[0].Key != "options.progressUpdateIntervalS" ||
 		string(diff.Changes[0].To) != "7" {

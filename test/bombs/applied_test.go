@@ -84,10 +84,14 @@ func TestNoReplyMakesTheServerLarge(t *testing.T) {
 	b, s, idle := startBombed(t)
 	b.apply(t, s, planBombs["labels"+fits])
 	id := string(b.ids[0])
-	revisions, err := s.Client.Revisions(t.Context(), id, client.List{})
-	if err != nil || len(revisions) < 2 {
-		t.Fatalf("%d revisions, %v", len(revisions), err)
-	}
+	var revisions []api.Revision
+	server.Until(t, func() string { // what was read back is kept a moment later
+		var err error
+		if revisions, err = s.Client.Revisions(t.Context(), id, client.List{}); err != nil || len(revisions) < 2 {
+			return fmt.Sprintf("%d revisions, %v", len(revisions), err)
+		}
+		return ""
+	})
 	first, last := revisions[len(revisions)-1].Number, revisions[0].Number
 	for _, of := range []string{
 		"config", fmt.Sprintf("revisions/%d", last), fmt.Sprintf("revisions/%d/diff/%d", first, last), "plan",

@@ -132,6 +132,9 @@ func Run(ctx context.Context, args []string, streams Streams, version string) in
 		fmt.Fprintf(streams.Err, "muster: %v\nTry `%s --help`.\n", err, commandIn(err))
 		return exitUsage
 	}
+	if err := blankArgument(parsed); err != nil {
+		return explain(streams.Err, err)
+	}
 	if err := fillSecrets(parsed.Flags()); err != nil {
 		return explain(streams.Err, err)
 	}

@@ -81,7 +81,7 @@ func (p *manPage) synopsis(node *kong.Node) {
 		if i > 0 {
 			p.WriteString(".br\n")
 		}
-		fmt.Fprintf(p, ".B %s\n", escaped(leaf.Summary()))
+		fmt.Fprintf(p, ".B muster %s\n", escaped(strings.TrimPrefix(leaf.Summary(), "muster ")))
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	MaxTagVars    = 1 << 20  // bytes of the objects of all tags together: a device may carry any number of tags
 	maxVarName    = 64       // bytes
 	maxVarNesting = 16
+	maxVarsNamed  = 3 // in a text for a person, of one owner
 )
 
 var varName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -212,6 +213,21 @@ func (r *Registry) VarsByAdmins(id DeviceID) bool {
 	byAdmins := true
 	r.eachVars(id, func(_ VarsOwner, saved SavedVars) { byAdmins = byAdmins && !saved.byOthers() })
 	return byAdmins
+}
+
+// OthersVars names the vars of a device that anybody below admin decided, with the device or tag that sets them, as
+// `rate of tag "office"`. Other vars of the same owner count as decided by the same person.
+func (r *Registry) OthersVars(id DeviceID) (named []string) {
+	r.eachVars(id, func(of VarsOwner, saved SavedVars) {
+		if saved.byOthers() {
+			names := slices.Sorted(maps.Keys(saved.Vars.Values()))
+			if more := len(names) - maxVarsNamed; more > 0 {
+				names = append(names[:maxVarsNamed], fmt.Sprintf("%d more", more))
+			}
+			named = append(named, fmt.Sprintf("%s of %s", strings.Join(names, ", "), of))
+		}
+	})
+	return named
 }
 
 // eachVars gives the vars that are not empty, the last word last.

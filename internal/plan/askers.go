@@ -22,6 +22,10 @@ func (g guard) unlessAdmins(p place, more ...string) string {
 	switch authors := g.asked(keyOf(p.names)).Authors; {
 	case len(authors) == 1 && authors[0] == 0:
 		who = "this template is not an admin's"
+	case len(authors) == 1 && len(g.othersVars(authors[0])) > 0:
+		who = fmt.Sprintf("template %d reads vars that were not last saved by an admin (%s)", authors[0],
+			strings.Join(g.othersVars(authors[0]), "; "))
+		do[1] = "saves the vars"
 	case len(authors) == 1:
 		who = fmt.Sprintf("template %d was not last saved by an admin", authors[0])
 	case len(authors) > 1:
@@ -31,6 +35,13 @@ func (g guard) unlessAdmins(p place, more ...string) string {
 		do[1] = "asks for it"
 	}
 	return fmt.Sprintf("; %s: an admin %s", who, strings.Join(do, ", or "))
+}
+
+func (g guard) othersVars(template int64) []string {
+	if g.facts.OthersVars == nil {
+		return nil
+	}
+	return g.facts.OthersVars(template)
 }
 
 func listed(ids []int64) string {

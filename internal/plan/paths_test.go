@@ -97,6 +97,24 @@ func TestTheReasonOfAHoldNamesTheTemplateAndTheRemedy(t *testing.T) {
 	}
 }
 
+// An admin's template whose vars an author saved was named as one that no admin saved.
+func TestTheReasonOfAHoldNamesTheVarsThatAnAuthorSaved(t *testing.T) {
+	c := guardScene(t)
+	c.facts.OthersVars = func(template int64) []string {
+		return map[int64][]string{12: {`root of tag "office"`, "name of device A"}}[template]
+	}
+	_, p, err := c.plan([]fleet.Template{{ID: 12, Op: fleet.OpMerge, Key: "folders.new", Text: `{"path": "~/bin/x"}`,
+		SavedRole: fleet.RoleAuthor}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "its path lies in a directory of programs; template 12 reads vars that were not last saved by an admin " +
+		`(root of tag "office"; name of device A): an admin consents, or saves the vars`
+	if got := p.Changes[0].Reason; got != want {
+		t.Errorf("the reason is %q, want %q", got, want)
+	}
+}
+
 func (c *scene) judged(t *testing.T, what string, form guard.Form, free bool, template fleet.Template) {
 	t.Helper()
 	_, p, err := c.plan([]fleet.Template{template})

@@ -176,6 +176,8 @@ type Facts struct {
 	Roots        []string                  // folder roots of the device
 	FolderPaths  func() ([]string, error)  // where its folders were ever seen; nil: only where they are
 	Registered   func(fleet.DeviceID) bool // nil: no device is
+	// OthersVars names the vars that make a template count as no admin's; none where its own text does. nil: none.
+	OthersVars func(template int64) []string
 }
 
 // Why says where a change comes from; see desired.Why.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"testing"
 
 	"muster/internal/fleet"
@@ -35,5 +36,30 @@ func TestVarsArePlannedAnewOnlyWhereATemplateReadsThem(t *testing.T) {
 				t.Errorf("%s, %s: planned anew: %t, want %t", what, text, differs, reads)
 			}
 		}
+	}
+}
+
+func TestVarsOfOthersAreNamedForTheTemplatesThatReadThem(t *testing.T) {
+	id := fleet.DeviceIDOf([32]byte{1})
+	reading := fleet.Inputs{Known: true, Device: fleet.FactsNamed([]string{"vars"})}
+	template := func(number int64, role fleet.Role, reads fleet.Inputs) fleet.TaggedTemplate {
+		return fleet.TaggedTemplate{Template: fleet.Template{ID: number, SavedRole: role, Reads: reads}, Tags: []fleet.Tag{"t"}}
+	}
+	r := &fleet.Registry{
+		Devices: map[fleet.DeviceID]*fleet.Registered{id: {Device: fleet.Device{ID: id}, Tags: []fleet.Tag{"a", "t"},
+			Vars: fleet.SavedVars{Vars: `{"own":1}`, SavedRole: fleet.RoleAuthor}}},
+		TagVars: map[fleet.Tag]fleet.SavedVars{
+			"a": {Vars: `{"a":1}`, SavedRole: fleet.RoleAdmin},
+			"t": {Vars: `{"p":1,"q":1,"r":1,"s":1,"u":1}`, SavedRole: fleet.RoleAuthor},
+		},
+		Templates: []fleet.TaggedTemplate{template(1, fleet.RoleAdmin, reading), template(2, fleet.RoleAuthor, reading),
+			template(3, fleet.RoleAdmin, fleet.Inputs{Known: true, Device: "label"})},
+	}
+	want := []string{`p, q, r, 2 more of tag "t"`, "own of device " + string(id)}
+	if got := othersVars(r, id, 1); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := append(othersVars(r, id, 2), othersVars(r, id, 3)...); len(got) != 0 {
+		t.Errorf("got %q for templates that are an author's or read no vars", got)
 	}
 }

@@ -237,13 +237,28 @@ func (e *Engine) planInput(ctx context.Context, j *job, in plan.Input) plan.Inpu
 // guardFacts are what the guard knows of the job's device.
 func (e *Engine) guardFacts(ctx context.Context, j *job) plan.Facts {
 	r, id := j.current, j.m.id
+	from := r // what the plan is made from
+	if j.view != nil {
+		from = j.view.registry
+	}
 	return plan.Facts{
 		APIPort: r.Devices[id].APIPort, APIAddress: j.known.Address, ByAgent: j.known.ByAgent,
 		AddressFixed: j.known.AddressFixed,
 		System:       j.known.System, Roots: r.RootsOf(id),
 		Registered:  func(id fleet.DeviceID) bool { return r.Devices[id] != nil },
 		FolderPaths: func() ([]string, error) { return e.o.Store.FolderPaths(ctx, id) },
+		OthersVars:  func(template int64) []string { return othersVars(from, id, template) },
 	}
+}
+
+// othersVars are the vars that make an admin's template count as no admin's on a device.
+func othersVars(r *fleet.Registry, id fleet.DeviceID, template int64) []string {
+	for t := range r.Applying(id) {
+		if t.ID == template && t.SavedByAdmin() && t.Reads.OrAll().ReadsVars() {
+			return r.OthersVars(id)
+		}
+	}
+	return nil
 }
 
 // evaluate runs templates for a device.

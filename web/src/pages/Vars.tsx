@@ -7,7 +7,7 @@ import { Rows, Stack } from "../ui/layout";
 import { Loads } from "../ui/page";
 import { Faint, Mono } from "../ui/text";
 import { Planned } from "./Planned";
-import { linesOf, parseLines, type Values } from "./vars";
+import { linesOf, losesDigits, parseLines, type Values } from "./vars";
 
 type Owner = { device: string } | { tag: string };
 
@@ -67,6 +67,7 @@ function OfTags({ device }: { device: string }) {
       {inherited.sort().map(([name, one]) => (
         <li key={name}>
           <Mono>{linesOf({ [name]: one.value })}</Mono> <Faint>of tag {one.tag}</Faint>
+          {losesDigits(one.value) && <Faint>, to the 15 digits that a browser keeps</Faint>}
         </li>
       ))}
     </Rows>

@@ -11,6 +11,13 @@ test("vars are one on each line, and the same again when read", () => {
   expect(parseLines("\n\n")).toEqual({ vars: {} });
 });
 
+// A var of 9007199254740993 was stored as ...992 with the next change of any other var.
+test.each(["9007199254740993", "-9007199254740993", "[1, {\"a\": 12345678901234567890}]"])("%s is not stored rounded", (text) => {
+  expect(parseLines(`small = 1\nbig = ${text}`)).toHaveProperty("wrong");
+  expect(parseLines(`big = ${JSON.stringify(text)}`)).toEqual({ vars: { big: text } });
+  expect(parseLines("most = 9007199254740991\npart = 0.5")).toEqual({ vars: { most: 9007199254740991, part: 0.5 } });
+});
+
 test.each(["no sign", "a-b = 1", "= 1", "a = 1\nA = 2"])("%j is told to be wrong", (text) => {
   expect(parseLines(text)).toHaveProperty("wrong");
 });

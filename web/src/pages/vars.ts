@@ -25,6 +25,12 @@ function read(text: string): unknown {
   }
 }
 
+/** losesDigits tells whether a value has a whole number that a browser does not keep exactly. */
+export function losesDigits(value: unknown): boolean {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(losesDigits);
+}
+
 /** parseLines reads what linesOf writes, or says what is wrong with a line. */
 export function parseLines(text: string): { vars: Values } | { wrong: string } {
   const vars: Values = {};
@@ -36,7 +42,13 @@ export function parseLines(text: string): { vars: Values } | { wrong: string } {
       return { wrong: `Write NAME = VALUE, with letters, digits and _ in the name, not ${JSON.stringify(line.slice(0, 60))}` };
     }
     if (Object.keys(vars).some((other) => other.toLowerCase() === name.toLowerCase())) return { wrong: `${name} is there twice` };
-    vars[name] = read(line.slice(at + 1).trim());
+    const value = read(line.slice(at + 1).trim());
+    if (losesDigits(value)) {
+      return {
+        wrong: `${name} has a whole number of which a browser keeps 15 digits only: write it in quotes, as a text, or use the commands muster device vars and muster tag vars. The last digits here may be wrong`,
+      };
+    }
+    vars[name] = value;
   }
   return { vars };
 }

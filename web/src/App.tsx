@@ -11,6 +11,7 @@ import { Devices } from "./pages/Devices";
 import { Waiting } from "./pages/Waiting";
 import { Session } from "./session/Session";
 import { Boundary } from "./ui/boundary";
+import { Copies } from "./ui/copies";
 import { decoded } from "./ui/format";
 import { Hints } from "./ui/hint";
 import { nonce } from "./ui/nonce";
@@ -50,6 +51,7 @@ export function App() {
       <QueryClientProvider client={client}>
         <Notifications position="bottom-right" />
         <Hints />
+        <Copies />
         <Session>
           <Live>
             <Router base={prefix}>

@@ -126,6 +126,38 @@ test("a device is found by typing, and its page says how it stands, by keyboard 
   await page.context().close();
 });
 
+test("an ID is copied in its row, which stays, and a link leads on without a new page", async () => {
+  const page = await open("anna", "devices?q=birch-server-0");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const row = page.getByRole("row").filter({ hasText: "birch-server-0" }).first();
+  const copy = row.getByRole("button", { name: /^Copy device ID / });
+  const id = (await copy.getAttribute("aria-label"))?.replace("Copy device ID ", "") ?? "";
+  await copy.click();
+  await until("the clipboard has the ID", async () => (await page.evaluate(() => navigator.clipboard.readText())) === id);
+  await page.evaluate(() => document.body.setAttribute("data-same", "page"));
+  await row.getByRole("link").click();
+  await page.waitForURL(`${muster.url}/ui/devices/${id}`);
+  await settle(page);
+  expect(await page.locator("body").getAttribute("data-same")).toBe("page");
+  await page.context().close();
+});
+
+test("a table scrolls without being drawn anew, and each row is drawn alone", async () => {
+  const page = await open("anna", "devices");
+  const row = page.locator(".u-vrow").first();
+  await row.waitFor();
+  expect(await row.evaluate((element) => getComputedStyle(element).contain)).toBe("strict");
+  const cdp = await page.context().newCDPSession(page);
+  const tallest = new Promise<number>((resolve) =>
+    cdp.on("LayerTree.layerTreeDidChange", ({ layers }) => layers && resolve(Math.max(...layers.map(({ height }) => height)))),
+  );
+  await cdp.send("DOM.enable");
+  await cdp.send("LayerTree.enable");
+  const body = await page.locator(".u-vbody").evaluate((element) => element.clientHeight);
+  expect(await tallest).toBeGreaterThanOrEqual(body); // the rows have a layer of their own
+  await page.context().close();
+});
+
 test("a template with a mistake is mended, its plan read, saved, and its rollout watched", async () => {
   const page = await open("anna", "templates/new");
   await settle(page);

@@ -7,16 +7,19 @@ import { useLocation, useSearchParams } from "wouter";
 import { inventory, type InventoryDevice } from "../api/inventory";
 import { useMay } from "../session/me";
 import { count, plural, shortID, size } from "../ui/format";
-import { Panel, Row } from "../ui/layout";
+import { Panel } from "../ui/layout";
 import { Loads, Nothing, Page } from "../ui/page";
 import { configurations, connections, badgeOf, State } from "../ui/state";
-import { Ago, Chip, Clip, Faint, Muted, ShortID, To } from "../ui/text";
+import { Ago, CellChip, CellLink, Faint, Muted, ShortID } from "../ui/text";
 import { VirtualTable, type VColumn } from "../ui/vtable";
 import { AddDevices } from "./AddDevices";
 import { Bulk } from "./Bulk";
 import { Differences } from "./Differences";
 import { counted, isFiltered, readFilter, writeFilter, type Filter } from "./filter";
 import { useSteadyRows } from "./steady";
+
+const idOf = (row: InventoryDevice) => row.deviceID;
+const nameOf = (row: InventoryDevice) => row.label || shortID(row.deviceID);
 
 const columns: VColumn<InventoryDevice>[] = [
   {
@@ -26,12 +29,10 @@ const columns: VColumn<InventoryDevice>[] = [
     grow: 2,
     sorts: true,
     cell: (row) => (
-      <Row nowrap>
-        <To href={`/devices/${row.deviceID}`}>
-          <Clip>{row.label || shortID(row.deviceID)}</Clip>
-        </To>
+      <>
+        <CellLink href={`/devices/${row.deviceID}`}>{nameOf(row)}</CellLink>
         <ShortID id={row.deviceID} />
-      </Row>
+      </>
     ),
   },
   {
@@ -72,29 +73,26 @@ const columns: VColumn<InventoryDevice>[] = [
     min: 150,
     grow: 1.4,
     cell: (row) => (
-      <Row nowrap>
+      <>
         {row.tags.slice(0, 2).map((tag) => (
-          <Chip key={tag}>{tag}</Chip>
+          <CellChip key={tag}>{tag}</CellChip>
         ))}
-        {row.tags.length > 2 && <Faint>+{row.tags.length - 2}</Faint>}
-      </Row>
+        {row.tags.length > 2 && <Faint>{`+${row.tags.length - 2}`}</Faint>}
+      </>
     ),
   },
-  { id: "version", title: "Version", min: 90, sorts: true, cell: (row) => <Clip>{row.version || "not known"}</Clip> },
-  { id: "os", title: "System", min: 110, sorts: true, cell: (row) => <Clip>{[row.os, row.arch].join(" ")}</Clip> },
+  { id: "version", title: "Version", min: 90, sorts: true, text: (row) => row.version || "not known" },
+  { id: "os", title: "System", min: 110, sorts: true, text: (row) => [row.os, row.arch].join(" ") },
   { id: "since", title: "Since", min: 110, sorts: true, cell: (row) => <Ago at={row.since} /> },
   { id: "lastSeen", title: "Last seen", min: 110, sorts: true, cell: (row) => <Ago at={row.lastSeen} /> },
   {
     id: "address",
     title: "Address",
     min: 170,
-    cell: (row) => <Clip>{row.address ? `${row.address} (${row.foundBy})` : "none"}</Clip>,
+    text: (row) => (row.address ? `${row.address} (${row.foundBy})` : "none"),
   },
 ];
 const usual = ["label", "connection", "configuration", "folders", "need", "tags", "version", "since"];
-
-const idOf = (row: InventoryDevice) => row.deviceID;
-const nameOf = (row: InventoryDevice) => row.label || shortID(row.deviceID);
 
 function FolderCount({ row }: { row: InventoryDevice }) {
   const { all, inError, outOfSync, unknown } = row.folders;

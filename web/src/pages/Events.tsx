@@ -11,7 +11,7 @@ import { Panel } from "../ui/layout";
 import { Nothing, Page } from "../ui/page";
 import { matches } from "../ui/search";
 import { events, State } from "../ui/state";
-import { Clip, Moment, Muted, To } from "../ui/text";
+import { CellLink, Clip, Moment, Muted } from "../ui/text";
 import { VirtualTable, type VColumn } from "../ui/vtable";
 
 /** Events are what happens to devices, folders and rollouts, as it happens. Paused, the list stays as it is. */
@@ -118,9 +118,7 @@ function columnsWith(named: (one: Happened) => string): VColumn<Happened>[] {
       min: 160,
       cell: (one) =>
         one.device ? (
-          <To href={`/devices/${one.device}`}>
-            <Clip>{named(one)}</Clip>
-          </To>
+          <CellLink href={`/devices/${one.device}`}>{named(one)}</CellLink>
         ) : (
           <Muted>none</Muted>
         ),
@@ -132,9 +130,7 @@ function columnsWith(named: (one: Happened) => string): VColumn<Happened>[] {
       grow: 1,
       cell: (one) =>
         one.href ? (
-          <To href={one.href}>
-            <Clip>{one.text}</Clip>
-          </To>
+          <CellLink href={one.href}>{one.text}</CellLink>
         ) : (
           <Clip>{one.text}</Clip>
         ),

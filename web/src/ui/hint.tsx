@@ -7,7 +7,8 @@ const gap = 6; // px to the element, and to the edge of the window
 
 /** textOf is what an element has to say: data-hint is a text, and data-at a moment whose text is made when it shows. */
 function textOf(element: HTMLElement): string {
-  const { hint, at } = element.dataset;
+  const { copied, hint, at } = element.dataset;
+  if (copied) return "Copied";
   return hint ?? (at ? exactly(new Date(at)) : "");
 }
 
@@ -61,7 +62,7 @@ export function Hints() {
     box.current.style.top = `${above >= gap ? above : at.bottom + gap}px`;
     const { current } = box;
     const follow = new MutationObserver(() => (current.textContent = textOf(owner)));
-    follow.observe(owner, { attributes: true, attributeFilter: ["data-hint", "data-at"] });
+    follow.observe(owner, { attributes: true, attributeFilter: ["data-hint", "data-at", "data-copied"] });
     owner.setAttribute("aria-describedby", tooltipID);
     return () => {
       follow.disconnect();

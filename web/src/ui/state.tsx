@@ -26,6 +26,8 @@ import {
   IconTemplate,
   type Icon,
 } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { strokesOf } from "./strokes";
 
 export type Tone = "good" | "busy" | "wait" | "bad" | "quiet";
 
@@ -142,6 +144,21 @@ export function badgeOf(badges: Record<string, Badge>, state: string): Badge {
   return badges[state] ?? { word: state || "Unknown", tone: "quiet", icon: IconHelpCircle };
 }
 
+const signs = new Map<Icon, ReactNode>();
+
+/** signOf is the picture of a badge in one path; the same element for each place where it shows. */
+function signOf(icon: Icon): ReactNode {
+  const known = signs.get(icon);
+  if (known) return known;
+  const sign = (
+    <svg className="u-glyph" viewBox="0 0 24 24" aria-hidden>
+      <path d={strokesOf(icon).join("")} />
+    </svg>
+  );
+  signs.set(icon, sign);
+  return sign;
+}
+
 export function State({
   badges,
   state,
@@ -153,10 +170,10 @@ export function State({
   filled?: boolean;
   hint?: string;
 }) {
-  const { word, tone, icon: Sign } = badgeOf(badges, state);
+  const { word, tone, icon } = badgeOf(badges, state);
   return (
     <span className="u-state" data-tone={tone} data-filled={filled || undefined} data-hint={hint ? hint.slice(0, 400) : undefined}>
-      <Sign size={14} stroke={2} aria-hidden />
+      {signOf(icon)}
       {word}
     </span>
   );
@@ -164,10 +181,10 @@ export function State({
 
 /** Share is the state of a cell: its icon and a short text; the word shows on hover, and is read aloud. */
 export function Share({ badge, text, hint }: { badge: Badge; text: string; hint: string }) {
-  const { word, tone, icon: Sign } = badge;
+  const { word, tone, icon } = badge;
   return (
     <span className="u-state" data-tone={tone} data-hint={[word, hint].filter(Boolean).join(", ")}>
-      <Sign size={14} stroke={2} aria-hidden />
+      {signOf(icon)}
       <span className="u-skip">{word}</span>
       {text}
     </span>

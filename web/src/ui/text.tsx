@@ -1,8 +1,7 @@
 import { CopyButton } from "@mantine/core";
-import { useClipboard } from "@mantine/hooks";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import { Link } from "wouter";
+import { Link, useRouter } from "wouter";
 import { ago, shortID, timeOfDay } from "./format";
 import { useNow } from "./now";
 
@@ -27,16 +26,14 @@ export function Moment({ at }: { at: string }) {
   );
 }
 
-/** ShortID shows the first group of a device ID, and copies all of it. */
+/** ShortID shows the first group of a device ID, and copies all of it; see Copies. */
 export function ShortID({ id }: { id: string }) {
-  const { copied, copy } = useClipboard({ timeout: 1500 });
   return (
     <button
       type="button"
       className="u-id"
-      data-copied={copied || undefined}
-      data-hint={copied ? "Copied" : `${id} · click to copy`}
-      onClick={() => copy(id)}
+      data-copy={id}
+      data-hint={`${id} · click to copy`}
       aria-label={`Copy device ID ${id}`}
     >
       {shortID(id)}
@@ -108,6 +105,25 @@ export function To({ href, children }: { href: string; children: ReactNode }) {
     <Link href={href} className="u-link">
       {children}
     </Link>
+  );
+}
+
+/** CellLink is a link in a row of a VirtualTable, which follows it: a cell has no handler of its own. */
+export function CellLink({ href, children }: { href: string; children: string }) {
+  const { base } = useRouter();
+  return (
+    <a className="u-link u-clip" href={base + href} data-to={href} title={children.slice(0, 500)}>
+      {children.slice(0, 300)}
+    </a>
+  );
+}
+
+/** CellChip is a Chip of one element. */
+export function CellChip({ children }: { children: string }) {
+  return (
+    <span className="u-chip u-clip" title={children}>
+      {children}
+    </span>
   );
 }
 

@@ -1,14 +1,16 @@
 import { Checkbox } from "@mantine/core";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
+import { useLocation } from "wouter";
 
 export interface VColumn<T> {
   id: string;
   title: string;
   min: number; // px
   grow?: number; // share of the room that is left
-  cell: (row: T) => ReactNode;
+  cell?: (row: T) => ReactNode;
+  text?: (row: T) => string; // instead of cell: is clipped, and whole on hover
   right?: boolean;
   sorts?: boolean;
 }
@@ -17,7 +19,10 @@ const nothing: ReadonlySet<string> = new Set();
 const rowHeight = 36; // px, as is boxWidth
 const boxWidth = 36;
 
-/** VirtualTable shows thousands of rows, of which only the visible ones are in the page. Arrow keys move, Enter opens. */
+/**
+ * VirtualTable shows thousands of rows, of which only the visible ones are in the page. Arrow keys move, Enter opens. The
+ * table listens for its rows: a cell made of few plain elements, without handlers and state, scrolls well.
+ */
 export function VirtualTable<T>({
   label,
   rows,
@@ -46,6 +51,7 @@ export function VirtualTable<T>({
   const scroller = useRef<HTMLDivElement>(null);
   const prefix = useId();
   const [current, setCurrent] = useState(-1);
+  const [, navigate] = useLocation();
   // eslint-disable-next-line react-hooks/incompatible-library -- the virtualizer changes by itself while one scrolls
   const virtual = useVirtualizer({
     count: rows.length,
@@ -88,6 +94,13 @@ export function VirtualTable<T>({
     else return;
     event.preventDefault();
   };
+  const follow = (event: MouseEvent) => {
+    const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
+    const to = (event.target as Element).closest<HTMLElement>("a[data-to]")?.dataset.to;
+    if (!isPlain || to === undefined) return;
+    event.preventDefault();
+    navigate(to);
+  };
   const all = rows.length > 0 && marked.size >= rows.length && rows.every((row) => marked.has(id(row)));
 
   return (
@@ -101,6 +114,7 @@ export function VirtualTable<T>({
       aria-activedescendant={current >= 0 && rows[current] ? `${prefix}-${current}` : undefined}
       tabIndex={0}
       onKeyDown={press}
+      onClick={follow}
       onPointerEnter={() => onOver?.(true)}
       onPointerLeave={() => onOver?.(false)}
     >
@@ -217,11 +231,20 @@ const VRow = memo(function VRow<T>({
           />
         </div>
       )}
-      {columns.map((column) => (
-        <div key={column.id} role="gridcell" data-right={column.right || undefined}>
-          {column.cell(row)}
-        </div>
-      ))}
+      {columns.map((column) => {
+        const text = column.text?.(row).slice(0, 300);
+        return (
+          <div
+            key={column.id}
+            role="gridcell"
+            className={text === undefined ? undefined : "u-clip"}
+            title={text}
+            data-right={column.right || undefined}
+          >
+            {text ?? column.cell?.(row)}
+          </div>
+        );
+      })}
     </div>
   );
 }) as <T>(props: VRowProps<T>) => ReactNode;

@@ -1,5 +1,7 @@
 package api
 
+import "encoding/json"
+
 // Rollout brings the devices that an accepted change affects to what it asks, wave by wave.
 type Rollout struct {
 	ID           int64            `json:"id"`
@@ -68,11 +70,21 @@ type RolloutTag struct {
 	Carried  bool   `json:"carried"`
 }
 
+// RolloutVar is a var of a device, or of the devices with a tag, that a rollout changes.
+type RolloutVar struct {
+	Name     string          `json:"name"`
+	Tag      string          `json:"tag,omitempty" doc:"Whose var it is; missing for a device's own"`
+	DeviceID string          `json:"deviceID,omitempty"`
+	Before   json.RawMessage `json:"before,omitzero" doc:"Missing for one that was not there"`
+	After    json.RawMessage `json:"after,omitzero" doc:"Missing for one that was taken away"`
+}
+
 // RolloutDetail is a rollout with its members.
 type RolloutDetail struct {
 	Rollout
 	Templates []RolloutTemplate `json:"templates" nullable:"false" doc:"That it changes"`
 	Tags      []RolloutTag      `json:"tags" nullable:"false" doc:"That it changes"`
+	Vars      []RolloutVar      `json:"vars" nullable:"false" doc:"That it changes"`
 	Members   []RolloutMember   `json:"members" nullable:"false" doc:"In the order of admission, those in no wave last"`
 }
 

@@ -135,9 +135,9 @@ func undoing(r api.RolloutDetail) string {
 			admitted++
 		}
 	}
-	return fmt.Sprintf("Undo rollout %d (%s)? %s and %s become what they were before, and what it brought is taken off "+
+	return fmt.Sprintf("Undo rollout %d (%s)? %s, %s and %s become what they were before, and what it brought is taken off "+
 		"%s.", r.ID, printable(r.Cause), counted(len(r.Templates), "template"), counted(len(r.Tags), "tagging"),
-		counted(admitted, "device"))
+		counted(len(r.Vars), "var"), counted(admitted, "device"))
 }
 
 func (c *rolloutOf) steer(ctx context.Context, env *environment,
@@ -240,7 +240,7 @@ func printRollout(out io.Writer, r api.RolloutDetail, all bool) error {
 	return table.Flush()
 }
 
-// printDifference writes what a rollout changes of templates and tags.
+// printDifference writes what a rollout changes of templates, tags and vars.
 func printDifference(out io.Writer, r api.RolloutDetail) {
 	line := func(sign string, t *api.TemplateText) {
 		if t != nil {
@@ -266,5 +266,19 @@ func printDifference(out io.Writer, r api.RolloutDetail) {
 			of = "device " + t.DeviceID
 		}
 		fmt.Fprintf(out, "  %s tag %s of %s\n", sign, printable(t.Tag), of)
+	}
+	for _, v := range r.Vars {
+		of := "tag " + v.Tag
+		if v.DeviceID != "" {
+			of = "device " + v.DeviceID
+		}
+		for _, side := range []struct {
+			sign  string
+			value []byte
+		}{{"-", v.Before}, {"+", v.After}} {
+			if side.value != nil {
+				fmt.Fprintf(out, "  %s var %s = %s of %s\n", side.sign, v.Name, printable(string(side.value)), printable(of))
+			}
+		}
 	}
 }

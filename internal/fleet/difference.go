@@ -4,6 +4,13 @@ package fleet
 type Difference struct {
 	Templates []TemplateDifference // by ID
 	Tags      []TagDifference
+	Vars      []VarsDifference // of devices, then of tags, each sorted
+}
+
+// VarsDifference is the vars of a device or tag before and after.
+type VarsDifference struct {
+	VarsOwner
+	Before, After Vars
 }
 
 // TemplateDifference is a template before and after.

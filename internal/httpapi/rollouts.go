@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -160,7 +163,8 @@ func (s *server) wireRolloutDetail(r *request, rollout fleet.Rollout) (api.Rollo
 	}
 	detail := api.RolloutDetail{Rollout: wireRollout(rollout, registry),
 		Members:   make([]api.RolloutMember, len(rollout.Members)),
-		Templates: wireTemplateDifferences(difference.Templates), Tags: wireTagDifferences(difference.Tags)}
+		Templates: wireTemplateDifferences(difference.Templates), Tags: wireTagDifferences(difference.Tags),
+		Vars: wireVarsDifferences(difference.Vars)}
 	for i, member := range rollout.Members {
 		detail.Members[i] = api.RolloutMember{
 			DeviceID: string(member.Device), Wave: member.Wave, State: string(member.State),
@@ -192,6 +196,23 @@ func wireTagDifferences(tags []fleet.TagDifference) []api.RolloutTag {
 	out := make([]api.RolloutTag, len(tags))
 	for i, t := range tags {
 		out[i] = api.RolloutTag{Tag: string(t.Tag), DeviceID: string(t.Device), Template: t.Template, Carried: t.Carried}
+	}
+	return out
+}
+
+// wireVarsDifferences has one entry for each var that is another one.
+func wireVarsDifferences(all []fleet.VarsDifference) []api.RolloutVar {
+	out := []api.RolloutVar{}
+	for _, d := range all {
+		before, after := d.Before.Values(), d.After.Values()
+		names := maps.Clone(before)
+		maps.Copy(names, after)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if !bytes.Equal(before[name], after[name]) {
+				out = append(out, api.RolloutVar{Name: name, Tag: string(d.Tag), DeviceID: string(d.Device),
+					Before: before[name], After: after[name]})
+			}
+		}
 	}
 	return out
 }

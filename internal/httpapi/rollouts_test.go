@@ -69,6 +69,9 @@ func (f *rollouts) Difference(context.Context, []int64) (fleet.Difference, error
 			{ID: 8, Label: "gone", Before: &before}},
 		Tags: []fleet.TagDifference{{Tag: "all", Template: 7, Carried: true}, {Tag: "one", Device: idA},
 			{Tag: "two", Device: idB}},
+		Vars: []fleet.VarsDifference{{VarsOwner: fleet.VarsOwner{Device: idA}, Before: `{"a":1,"b":""}`, After: `{"a":2,"b":""}`},
+			{VarsOwner: fleet.VarsOwner{Device: idB}, After: `{"c":""}`},
+			{VarsOwner: fleet.VarsOwner{Tag: "all"}, Before: `{"d":1}`}},
 	}, nil
 }
 
@@ -119,6 +122,11 @@ func TestRolloutsAreListedNewestFirstAndShownWithTheirMembers(t *testing.T) {
 	if len(one.Members) != 2 || one.Members[0].Label != "one" || one.Members[0].State != "failed" ||
 		one.Members[1].Label != "" {
 		t.Errorf("got %+v", one.Members)
+	}
+	if first, last := one.Vars[0], one.Vars[2]; len(one.Vars) != 3 || first.Name != "a" || first.DeviceID != string(idA) ||
+		string(first.Before) != "1" || string(first.After) != "2" || last.Tag != "all" || string(last.Before) != "1" ||
+		last.After != nil || string(one.Vars[1].After) != `""` || one.Vars[1].Before != nil {
+		t.Errorf("got %+v", one.Vars)
 	}
 	if strings.Contains(text, "keyed") || strings.Contains(text, "null,\"startedAt") {
 		t.Errorf("got %s", text)

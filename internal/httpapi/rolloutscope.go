@@ -106,14 +106,27 @@ func (s *server) maySteer(r *request, id int64) error {
 	return nil
 }
 
-// differenceSeen leaves out the tags of devices that the caller does not see.
+// differenceSeen leaves out the tags and vars of devices that the caller does not see, and the vars of tags that none
+// of theirs carries.
 func (s *server) differenceSeen(ctx context.Context, carries []int64) (fleet.Difference, error) {
 	difference, err := s.Rollouts.Difference(ctx, carries)
-	if err != nil {
+	if err != nil || fleet.ScopeIn(ctx).Whole() {
 		return difference, err
 	}
-	inside, err := s.insideOf(ctx)
+	registry, err := s.Registry.Registry(ctx)
+	if err != nil {
+		return fleet.Difference{}, err
+	}
+	carried := map[fleet.Tag]bool{}
+	for _, device := range registry.Devices {
+		for _, tag := range device.Tags {
+			carried[tag] = true
+		}
+	}
+	hidden := func(id fleet.DeviceID) bool { return id != "" && registry.Devices[id] == nil }
 	difference.Tags = slices.DeleteFunc(slices.Clone(difference.Tags),
-		func(t fleet.TagDifference) bool { return t.Device != "" && !inside(t.Device) })
-	return difference, err
+		func(t fleet.TagDifference) bool { return hidden(t.Device) })
+	difference.Vars = slices.DeleteFunc(slices.Clone(difference.Vars),
+		func(d fleet.VarsDifference) bool { return hidden(d.Device) || d.Device == "" && !carried[d.Tag] })
+	return difference, nil
 }

@@ -238,6 +238,9 @@ func TestARolloutOfOtherDevicesWasSteered(t *testing.T) {
 		!slices.Equal(mixed.Waves, []int{1, 0}) || mixed.Reason != elsewhereToo || mixed.Halt.Device != "" {
 		t.Errorf("got %+v, %v", mixed, err)
 	}
+	if len(mixed.Vars) != 1 || mixed.Vars[0].DeviceID != string(idA) {
+		t.Errorf("got %+v of vars", mixed.Vars)
+	}
 	for _, tag := range mixed.Tags {
 		if tag.DeviceID != "" && tag.DeviceID != string(idA) {
 			t.Errorf("it shows the tag %+v", tag)

@@ -9,11 +9,12 @@ import (
 	"muster/internal/fleet"
 )
 
-// Difference is what some generations changed together: templates and tags as they were before the first of them, and
+// Difference is what some generations changed together: templates, tags and vars as they were before the first of them, and
 // as they were with the last. Of tags only the last change counts; a template whose tags changed only is the same
 // before and after.
 func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Difference, err error) {
 	templates, tags := map[int64]*fleet.TemplateDifference{}, map[fleet.TagDifference]bool{}
+	vars := map[fleet.VarsOwner]*fleet.VarsDifference{}
 	for _, g := range generations {
 		change := fleet.GenerationChange{Number: g}
 		at := func(int64) *fleet.GenerationChange { return &change }
@@ -22,6 +23,14 @@ func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Di
 		}
 		if err := s.changedTags(ctx, g-1, g, at); err != nil {
 			return d, failure("read history", err)
+		}
+		if err := s.changedVars(ctx, g-1, g, at); err != nil {
+			return d, failure("read history", err)
+		}
+		for _, c := range change.Vars {
+			if err := s.addVars(ctx, vars, c, g); err != nil {
+				return d, failure("read history", err)
+			}
 		}
 		for _, c := range change.Templates {
 			if err := s.addDifference(ctx, templates, c, g); err != nil {
@@ -41,6 +50,7 @@ func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Di
 	for _, id := range slices.Sorted(maps.Keys(templates)) {
 		d.Templates = append(d.Templates, *templates[id])
 	}
+	d.Vars = sortedVars(vars)
 	for t, carried := range tags {
 		t.Carried = carried
 		d.Tags = append(d.Tags, t)
@@ -68,6 +78,39 @@ func (s *Store) addDifference(ctx context.Context, all map[int64]*fleet.Template
 		d.After = &c.Template
 	}
 	return nil
+}
+
+func (s *Store) addVars(ctx context.Context, all map[fleet.VarsOwner]*fleet.VarsDifference, c fleet.VarsChange,
+	generation int64) error {
+	d := all[c.VarsOwner]
+	if d == nil {
+		d = &fleet.VarsDifference{VarsOwner: c.VarsOwner}
+		all[c.VarsOwner] = d
+		of, name := varsTablesOf(c.VarsOwner)
+		was, err := collect(ctx, pool{s.reads}, s.scanPastVars(of), of.selectPast()+`WHERE `+of.column+` = $1
+			AND generation < $2 ORDER BY generation DESC LIMIT 1`, name, generation)
+		if err != nil {
+			return err
+		}
+		if len(was) == 1 {
+			d.Before = was[0].Vars
+		}
+	}
+	d.After = c.Vars
+	return nil
+}
+
+// sortedVars leaves out what is again as it was.
+func sortedVars(all map[fleet.VarsOwner]*fleet.VarsDifference) (sorted []fleet.VarsDifference) {
+	for _, d := range all {
+		if d.Before != d.After {
+			sorted = append(sorted, *d)
+		}
+	}
+	slices.SortFunc(sorted, func(a, b fleet.VarsDifference) int {
+		return cmp.Or(cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.Device, b.Device))
+	})
+	return sorted
 }
 
 func (s *Store) addTagged(ctx context.Context, all map[int64]*fleet.TemplateDifference, id, generation int64) error {

@@ -228,6 +228,20 @@ func TestTheDifferenceOfGenerationsIsFromBeforeTheFirstToTheLast(t *testing.T) {
 		if want := []fleet.TagDifference{{Tag: "x", Device: d, Carried: true}}; !slices.Equal(got.Tags, want) {
 			t.Errorf("got tags %+v, want %+v", got.Tags, want)
 		}
+		ofDevice, ofTag := fleet.VarsOwner{Device: d}, fleet.VarsOwner{Tag: "x"}
+		var generations []int64
+		for _, c := range []struct {
+			of   fleet.VarsOwner
+			vars fleet.Vars
+		}{{ofTag, `{"a":1}`}, {ofDevice, `{"b":1}`}, {ofTag, `{"a":2}`}, {ofTag, `{"a":3}`}, {ofDevice, ""},
+			{ofDevice, `{"b":1}`}} {
+			must(s.PutVars(t.Context(), c.of, c.vars, nil))(t)
+			generations = append(generations, must(s.Registry(t.Context()))(t).Generation)
+		}
+		wantVars := []fleet.VarsDifference{{VarsOwner: ofTag, Before: `{"a":1}`, After: `{"a":3}`}}
+		if got := must(s.Difference(t.Context(), generations[2:]))(t).Vars; !slices.Equal(got, wantVars) {
+			t.Errorf("got vars %+v, want %+v", got, wantVars)
+		}
 	})
 }
 

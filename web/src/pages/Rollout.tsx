@@ -9,7 +9,7 @@ import { List, Panel, Row, Rows, Split, Stack } from "../ui/layout";
 import { Loads, Page } from "../ui/page";
 import { badgeOf, members, rollouts, State } from "../ui/state";
 import { TextDifference } from "../ui/textdiff";
-import { Ago, Chip, Faint, Muted, Strong, Text, To } from "../ui/text";
+import { Ago, Chip, Faint, Mono, Muted, Strong, Text, To } from "../ui/text";
 
 type Detail = Schemas["RolloutDetail"];
 type Member = Detail["members"][number];
@@ -261,6 +261,17 @@ function Difference({ rollout }: { rollout: Detail }) {
             </Stack>
           </li>
         ))}
+        {rollout.vars.map((one) => (
+          <li key={`var-${one.tag ?? ""} ${one.deviceID ?? ""} ${one.name}`}>
+            <Stack tight>
+              <Text>
+                <Mono>{one.name}</Mono> of{" "}
+                {one.deviceID ? labels.get(one.deviceID) || shortID(one.deviceID) : `tag ${(one.tag ?? "").slice(0, 200)}`}
+              </Text>
+              <TextDifference before={valueOf(one.before)} after={valueOf(one.after)} />
+            </Stack>
+          </li>
+        ))}
         {rollout.tags.map((tag, i) => (
           <li key={`tag-${i}`}>
             <Text>
@@ -274,6 +285,10 @@ function Difference({ rollout }: { rollout: Detail }) {
       </Rows>
     </Panel>
   );
+}
+
+function valueOf(value: unknown): string {
+  return value === undefined ? "" : JSON.stringify(value);
 }
 
 function whatHappened({ before, after }: Detail["templates"][number]): string {

@@ -275,23 +275,23 @@ func TestWhatIsPendingIsLetIn(t *testing.T) {
 	asked.AddPendingDevice(stranger, "a stranger", "192.0.2.7:22000")
 	s.Register(asked.ID(), asked.APIKey(), asked.Host(), asked.Port())
 	s.Register(asking.ID(), asking.APIKey(), asking.Host(), asking.Port())
-	find := func(kind string) (found api.Pending) {
+	find := func(kind, folder string) (found api.Pending) {
 		server.Until(t, func() string {
 			all, err := s.Client.Pending(t.Context(), client.List{})
 			if err != nil {
 				return err.Error()
 			}
 			for _, one := range all {
-				if one.Kind == kind && one.DeviceID == string(asked.ID()) {
+				if one.Kind == kind && one.Folder == folder && one.DeviceID == string(asked.ID()) {
 					found = one
 					return ""
 				}
 			}
-			return fmt.Sprintf("no %s is pending: %+v", kind, all)
+			return fmt.Sprintf("no %s %s is pending: %+v", kind, folder, all)
 		})
 		return found
 	}
-	device := find("device")
+	device := find("device", "")
 	if device.From != string(stranger) || device.Name != "a stranger" || device.Registered {
 		t.Errorf("got %+v", device)
 	}
@@ -299,8 +299,8 @@ func TestWhatIsPendingIsLetIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked.AddPendingFolder("offered/1", "Offered", stranger) // told by an event
-	folder := find("folder")
-	if folder.Folder != "offered/1" || folder.FolderLabel != "Offered" {
+	folder := find("folder", "offered/1")
+	if folder.FolderLabel != "Offered" {
 		t.Errorf("got %+v", folder)
 	}
 	wantCode(t, s.Client.AcceptPending(t.Context(), folder.ID, api.AcceptPending{}), fleet.CodeInvalid)
@@ -320,7 +320,7 @@ func TestWhatIsPendingIsLetIn(t *testing.T) {
 		return ""
 	})
 	asked.AddPendingFolder("unwanted", "", stranger)
-	unwanted := find("folder")
+	unwanted := find("folder", "unwanted")
 	if err := s.Client.DismissPending(t.Context(), unwanted.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"muster/test/daemon"
 )
 
 const secret = "a secret of the receiver"
@@ -52,7 +54,7 @@ type receiver struct {
 
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	r := &receiver{t: t, address: "127.0.0.1:0", bodies: map[string]string{}}
+	r := &receiver{t: t, address: fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t)), bodies: map[string]string{}}
 	r.up(nil)
 	t.Cleanup(r.down)
 	return r
@@ -68,7 +70,7 @@ func (r *receiver) up(taken func(message) bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.address, r.taken = listener.Addr().String(), taken
+	r.taken = taken
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
 	go func(s *http.Server) { _ = s.Serve(listener) }(r.server)
 }

@@ -55,13 +55,14 @@ func (l *logged) String() string {
 
 // world is a server of Muster with single sign-on.
 type world struct {
-	t      *testing.T
-	url    string
-	store  *store.Store
-	people *auth.People
-	signOn *auth.SignOn
-	log    *logged
-	ahead  atomic.Int64 // of the server's clock, in nanoseconds
+	t        *testing.T
+	url      string
+	store    *store.Store
+	people   *auth.People
+	signOn   *auth.SignOn
+	log      *logged
+	ahead    atomic.Int64 // of the server's clock, in nanoseconds
+	standsAt atomic.Int64 // the uptime, in nanoseconds; 0: it goes on
 }
 
 // setting are what a test wants otherwise.
@@ -99,7 +100,13 @@ func newWorld(t *testing.T, s setting) *world {
 // started is when the tests began.
 var started = time.Now()
 
-func (w *world) uptime() time.Duration { return time.Since(started) + time.Duration(w.ahead.Load()) }
+func (w *world) uptime() time.Duration {
+	at := time.Duration(w.standsAt.Load())
+	if at == 0 {
+		at = time.Since(started)
+	}
+	return at + time.Duration(w.ahead.Load())
+}
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 

@@ -40,7 +40,7 @@ func startServer(t *testing.T) discosrv {
 	if _, err := exec.LookPath("stdiscosrv"); err != nil {
 		t.Fatal("this test needs Syncthing's discovery server: apt-get install syncthing-discosrv")
 	}
-	home, address := t.TempDir(), freeAddress(t)
+	home, address := t.TempDir(), fmt.Sprintf("127.0.0.1:%d", daemon.FreePort(t))
 	cmd := exec.Command("sh", "-c", `"$@" & p=$!; read end; kill $p; wait $p`, "sh", "stdiscosrv", "-listen", address,
 		"-cert", filepath.Join(home, "cert.pem"), "-key", filepath.Join(home, "key.pem"), "-db-dir",
 		filepath.Join(home, "db"))
@@ -73,16 +73,6 @@ func startServer(t *testing.T) discosrv {
 		return true
 	})
 	return s
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func until(t *testing.T, what string, holds func() bool) {

@@ -43,10 +43,13 @@ func TestADeviceWithoutAnAddressIsFoundMirroredAndConfigured(t *testing.T) {
 	if options.MaxSendKbps != 1234 {
 		t.Errorf("the daemon has %d, the template says 1234", options.MaxSendKbps)
 	}
-	status, err := muster.Client.DeviceStatus(t.Context(), string(real.ID))
-	if err != nil || status.MyID != string(real.ID) {
-		t.Errorf("mirrored %+v, %v", status, err)
-	}
+	server.Until(t, func() string { // it is kept a moment after the device is online
+		status, err := muster.Client.DeviceStatus(t.Context(), string(real.ID))
+		if err != nil || status.MyID != string(real.ID) {
+			return fmt.Sprintf("mirrored %+v, %v", status, err)
+		}
+		return ""
+	})
 	device, err := muster.Client.Device(t.Context(), string(real.ID))
 	if err != nil || device.APIAddress != "" {
 		t.Errorf("what was found is in the record: %q, %v", device.APIAddress, err)

@@ -19,9 +19,12 @@ func TestADaemonThatStopsAndStartsAgain(t *testing.T) {
 	if state.Reason == "" || state.Next == "" || state.Configuration != string(fleet.ConfigUnknown) {
 		t.Errorf("an unreachable device is shown as %+v", state)
 	}
-	if _, err := s.Client.DeviceStatus(t.Context(), string(d.ID)); err != nil {
-		t.Errorf("the last known status is gone: %v", err)
-	}
+	server.Until(t, func() string { // it is kept a moment after the device is online
+		if _, err := s.Client.DeviceStatus(t.Context(), string(d.ID)); err != nil {
+			return "the last known status is gone: " + err.Error()
+		}
+		return ""
+	})
 	s.Template("set", "options.natEnabled", "false", "office")
 	d.Restart()
 	s.WaitConfiguration(d.ID, fleet.ConfigInSync)

@@ -56,16 +56,27 @@ export class Daemon {
     });
   }
 
-  /** call sends a request to the daemon's own API. */
+  /** call sends a request to the daemon's own API, which starts again after a change of gui: that is waited for. */
   async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await fetch(`http://127.0.0.1:${this.port}/rest${path}`, {
+    const { response, text } = await this.answer(path, {
       method,
       headers: { "X-API-Key": this.apiKey },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  private async answer(path: string, request: RequestInit): Promise<{ response: Response; text: string }> {
+    for (const end = Date.now() + 60_000; ; ) {
+      try {
+        const response = await fetch(`http://127.0.0.1:${this.port}/rest${path}`, request);
+        return { response, text: await response.text() };
+      } catch (error) {
+        if (Date.now() > end) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
   }
 
   /** options are those of the configuration that the daemon has now. */

@@ -25,6 +25,7 @@ type applyCommand struct {
 	File    string   `short:"f" env:"-" help:"Directory with the fleet as files: first the plan is shown, then the fleet becomes so, in one generation and one rollout." placeholder:"DIR"`
 	Plan    string   `env:"-" help:"Digest of the plan of the directory that you looked at: that one is applied without a question, and no other." placeholder:"DIGEST"`
 	Yes     bool     `short:"y" env:"-" help:"Apply a directory without a question."`
+	Wait    bool     `env:"-" help:"Follow the devices until nothing is left that is sent by itself, or until the rollout is over. Ends with 3 where something waits for a person or a device, or the rollout did not succeed."`
 	Keep    []string `env:"-" sep:"none" help:"Key that is to stay as the daemon has it although no template asks for that any more; may be repeated." placeholder:"KEY"`
 }
 
@@ -70,7 +71,10 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	case err != nil:
 		return err
 	}
-	return printApplied(&painter{w: env.Out, label: labels(ctx, server), all: c.All}, device, made)
+	if err := printApplied(&painter{w: env.Out, label: labels(ctx, server), all: c.All}, device, made); err != nil || !c.Wait {
+		return err
+	}
+	return settle(ctx, env, server, 0, []string{device.DeviceID})
 }
 
 // notApplied says why a plan was not applied: it has changed, or the device cannot or may not be written to.

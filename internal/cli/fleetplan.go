@@ -298,6 +298,16 @@ func (c *applyCommand) runDir(ctx context.Context, env *environment) error {
 	for _, text := range planned.Asks {
 		fmt.Fprintf(env.Out, "Asks: %s. `muster waiting` shows it.\n", printable(text))
 	}
-	_, err = fmt.Fprintf(env.Out, "Done, in generation %d. `muster rollout list` shows how it goes out.\n", done.Generation)
-	return err
+	if !c.Wait {
+		_, err = fmt.Fprintf(env.Out, "Done, in generation %d. `muster rollout list` shows how it goes out.\n", done.Generation)
+		return err
+	}
+	if _, err = fmt.Fprintf(env.Out, "Done, in generation %d.\n", done.Generation); err != nil {
+		return err
+	}
+	var devices []string
+	for _, device := range planned.Devices {
+		devices = append(devices, device.DeviceID)
+	}
+	return settle(ctx, env, server, done.Generation, devices)
 }

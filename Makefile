@@ -17,7 +17,7 @@ RACED     = $(shell go list ./... | grep -vE '/test/(scale|hostile|bombs|model|c
 GO_TEST  := go test -vet=off -ldflags=-w
 # SQLite is C that was translated to Go, arithmetic for TLS and passwords works on values of its own, and a command line is
 # parsed in one goroutine: the race detector finds nothing of ours in them, and makes them ten times slower.
-UNRACED  := modernc.org/sqlite/lib modernc.org/libc/... golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b golang.org/x/crypto/scrypt \
+UNRACED  := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b golang.org/x/crypto/scrypt \
             github.com/alecthomas/kong regexp regexp/syntax \
             $(addprefix crypto/internal/fips140/,mlkem sha3 bigmod nistec/... edwards25519/...)
 RACE     := -race $(patsubst %,-gcflags=%=-race=false,$(UNRACED))

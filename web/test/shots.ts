@@ -1,19 +1,15 @@
-import { mkdirSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, test } from "vitest";
-import { launch, logIn } from "./browser";
+import { launch, logIn, settle } from "./browser";
+import { inEveryView, wanted } from "./camera";
 import { Muster } from "./muster";
 import { until } from "./until";
 
 // Screenshots of every page, to be looked at: light and dark, wide and narrow.
-const folder = new URL("../shots/", import.meta.url).pathname;
-const only = process.env.SHOTS?.split(",");
-
 let muster: Muster;
 let browser: Browser;
 
 beforeAll(async () => {
-  mkdirSync(folder, { recursive: true });
   [muster, browser] = await Promise.all([Muster.start("--demo", "30"), launch()]);
   await muster.user("anna", "admin");
   const fleet = await muster.call<{ devices: { deviceID: string }[] }>("GET", "/inventory");
@@ -82,34 +78,25 @@ test("shots", async () => {
     ["settings-server", "settings?tab=server"],
     ["differences", "devices?state=held"],
   ];
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of [1440, 390]) {
-      const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
-      const page = await context.newPage();
-      page.setDefaultTimeout(90_000); // of a busy machine
-      const shot = (name: string) => page.screenshot({ path: `${folder}${name}-${colorScheme}-${width}.png` });
-      await page.goto(`${muster.url}/ui/`);
-      await page.getByLabel("User name").waitFor();
-      await shot("login");
-      await logIn(page, muster, "anna");
-      for (const [name, path] of pages) {
-        if (only && !only.includes(name)) continue;
-        await page.goto(`${muster.url}/ui/${path}`);
-        await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.waitForFunction(() => document.querySelector("[aria-label=Loading]") === null);
-        if (name === "events") {
-          await muster.call("PUT", `/devices/${id}/tags/shown`);
-          await muster.call("DELETE", `/devices/${id}/tags/shown`);
-          await page.getByRole("grid", { name: "Events" }).waitFor();
-        }
-        if (name === "differences") {
-          await page.getByRole("button", { name: "Show differences" }).click();
-          await page.getByRole("heading", { name: /difference/ }).first().waitFor();
-        }
-        await page.waitForTimeout(400); // tooltips and fades come to rest; a picture needs no more
-        await shot(name);
+  await inEveryView(browser, async (page, shot) => {
+    await page.goto(`${muster.url}/ui/`);
+    await page.getByLabel("User name").waitFor();
+    await shot("login");
+    await logIn(page, muster, "anna");
+    for (const [name, path] of pages) {
+      if (!wanted(name)) continue;
+      await page.goto(`${muster.url}/ui/${path}`);
+      await settle(page);
+      if (name === "events") {
+        await muster.call("PUT", `/devices/${id}/tags/shown`);
+        await muster.call("DELETE", `/devices/${id}/tags/shown`);
+        await page.getByRole("grid", { name: "Events" }).waitFor();
       }
-      await context.close();
+      if (name === "differences") {
+        await page.getByRole("button", { name: "Show differences" }).click();
+        await page.getByRole("heading", { name: /difference/ }).first().waitFor();
+      }
+      await shot(name);
     }
-  }
+  });
 });

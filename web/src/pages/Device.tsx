@@ -5,13 +5,14 @@ import { lazy, Suspense } from "react";
 import { useLocation } from "wouter";
 import { api, ask, type Schemas } from "../api/client";
 import { inventory } from "../api/inventory";
+import { asProblem } from "../api/problem";
 import { queries } from "../api/queries";
 import { Act } from "../ui/act";
 import { sentence, shortID } from "../ui/format";
 import { Grow, Panel, Row, Stack } from "../ui/layout";
-import { Ghosts, Loads, Page } from "../ui/page";
+import { Ghosts, Loads, Nothing, Page } from "../ui/page";
 import { configurations, connections, badgeOf, modes, State } from "../ui/state";
-import { Ago, Muted, ShortID, Strong, Text } from "../ui/text";
+import { Ago, Muted, Prose, ShortID, Strong, Text, To } from "../ui/text";
 import { applyNow } from "./Bulk";
 import { Overview } from "./device/Overview";
 
@@ -34,6 +35,7 @@ export function Device({ id, tab }: { id: string; tab: string }) {
     await ask(api.PUT("/api/v1/devices/{deviceID}/settings", { params: { path: { deviceID: id } }, body: { mode } }));
     void client.invalidateQueries();
   };
+  if (state.error && unknown.has(asProblem(state.error).status)) return <NoDevice id={id} error={state.error} />;
   return (
     <Page
       title={name}
@@ -115,6 +117,27 @@ export function Device({ id, tab }: { id: string; tab: string }) {
   );
 }
 
+const unknown = new Set([404, 422]); // what the server answers for an ID that it does not know, or that is none
+
+function NoDevice({ id, error }: { id: string; error: unknown }) {
+  const problem = asProblem(error);
+  return (
+    <Page title={shortID(id)} crumb={{ href: "/devices", text: "Devices" }}>
+      <Nothing
+        title={sentence(problem.message)}
+        actions={
+          <>
+            <To href="/devices">All devices</To>
+            <To href="/audit">Audit</To>
+          </>
+        }
+      >
+        <Prose>{problem.hint}</Prose>
+      </Nothing>
+    </Page>
+  );
+}
+
 /** Standing is how the device stands, in one sentence, and what to do. */
 function Standing({ state }: { state: Schemas["DeviceState"] }) {
   const worst = badgeOf(state.connection === "online" ? configurations : connections, state.connection === "online" ? state.configuration : state.connection);
@@ -122,8 +145,14 @@ function Standing({ state }: { state: Schemas["DeviceState"] }) {
     <Panel tone={worst.tone}>
       <Row spread>
         <Stack tight>
-          <Strong>{sentence(state.reason || worst.word)}</Strong>
-          {state.next && <Muted>{sentence(state.next)}</Muted>}
+          <Strong>
+            <Prose>{sentence(state.reason || worst.word)}</Prose>
+          </Strong>
+          {state.next && (
+            <Muted>
+              <Prose>{sentence(state.next)}</Prose>
+            </Muted>
+          )}
         </Stack>
         <Grow />
         <Muted>

@@ -1,16 +1,16 @@
 import { TextInput } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, ask, request, type Schemas } from "../api/client";
 import { each } from "../api/each";
-import { useLabels } from "../api/labels";
-import { queries } from "../api/queries";
+import { useLabels, useTemplateNames } from "../api/labels";
 import { Act, done } from "../ui/act";
 import { Change } from "../ui/change";
+import { withTemplates } from "../ui/difference";
 import { brief, plural, sentence, shortID } from "../ui/format";
 import { Panel, Row, Stack } from "../ui/layout";
 import type { Tone } from "../ui/state";
-import { Ago, Chip, Command, Faint, Muted, Strong, Text, To } from "../ui/text";
+import { Ago, Chip, Command, Faint, Muted, Prose, Strong, Text, To } from "../ui/text";
 import { requestsOf, titles, verbs } from "./waiting";
 
 type WaitingGroup = Schemas["WaitingGroup"];
@@ -21,8 +21,7 @@ const tones: Record<string, Tone> = { critical: "bad", warning: "wait", info: "b
 /** Group is one cause with all of its devices: one look, and one button that solves it. */
 export function Group({ group }: { group: WaitingGroup }) {
   const labels = useLabels();
-  const templates = useQuery(queries.templates());
-  const names = new Map((templates.data ?? []).map((one) => [one.id, one.label]));
+  const names = useTemplateNames();
   return (
     <Panel
       tone={tones[group.severity] ?? "wait"}
@@ -38,9 +37,15 @@ export function Group({ group }: { group: WaitingGroup }) {
       }
     >
       <Stack>
-        <Difference group={group} labels={labels} />
-        <Text>{brief(sentence(group.reason), 500)}</Text>
-        {group.next && <Muted>{brief(sentence(group.next), 500)}</Muted>}
+        <Difference group={group} labels={labels} names={names} />
+        <Text>
+          <Prose>{brief(sentence(group.reason), 500)}</Prose>
+        </Text>
+        {group.next && (
+          <Muted>
+            <Prose>{brief(sentence(group.next), 500)}</Prose>
+          </Muted>
+        )}
         <Devices group={group} />
         {(group.templates.length > 0 || group.since) && (
           <Faint>
@@ -64,9 +69,17 @@ export function Group({ group }: { group: WaitingGroup }) {
   );
 }
 
-function Difference({ group, labels }: { group: WaitingGroup; labels: ReadonlyMap<string, string> }) {
+function Difference({
+  group,
+  labels,
+  names,
+}: {
+  group: WaitingGroup;
+  labels: ReadonlyMap<string, string>;
+  names: ReadonlyMap<number, string>;
+}) {
   if (group.from === null && group.to === null) {
-    return group.subject ? <Strong>{brief(group.subject)}</Strong> : null;
+    return group.subject ? <Strong>{brief(sentence(withTemplates(group.subject, names)))}</Strong> : null;
   }
   return <Change change={{ key: group.subject, from: group.from, to: group.to }} labels={labels} />;
 }
@@ -112,6 +125,7 @@ const questions: Record<string, string> = {
 function Solve({ group, action, first }: { group: WaitingGroup; action: Action; first: boolean }) {
   const client = useQueryClient();
   const labels = useLabels();
+  const names = useTemplateNames();
   const [answers, setAnswers] = useState<Record<string, string>>({});
   const verb = verbs[action.name] ?? action.name;
 
@@ -149,8 +163,10 @@ function Solve({ group, action, first }: { group: WaitingGroup; action: Action; 
         verb,
         body: (
           <Stack>
-            <Difference group={group} labels={labels} />
-            <Text>{brief(sentence(group.reason), 500)}</Text>
+            <Difference group={group} labels={labels} names={names} />
+            <Text>
+              <Prose>{brief(sentence(group.reason), 500)}</Prose>
+            </Text>
             <Devices group={group} />
             {asked.map((name) => (
               <TextInput

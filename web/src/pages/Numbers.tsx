@@ -17,7 +17,7 @@ export function Numbers({ overview }: { overview: Schemas["Overview"] }) {
   const numbers: { label: string; value: number; of: number; href: string; over?: (point: Point) => number }[] = [
     { label: "online", value: overview.connections.online ?? 0, of: overview.devices, href: "/devices?state=online", over: online },
     { label: "in sync", value: overview.configurations.inSync ?? 0, of: overview.devices, href: "/devices?state=inSync", over: inSync },
-    { label: "wait for a person", value: waitingDevices(overview), of: overview.devices, href: "/devices?waiting=any", over: waits },
+    { label: "held or failed", value: waitingDevices(overview), of: overview.devices, href: "/devices?waiting=any", over: waits },
     { label: "folders in sync", value: overview.folders.inSync, of: overview.folders.all, href: "/folders" },
   ];
   return (

@@ -7,9 +7,9 @@ import { withTemplates } from "../ui/difference";
 import { plural, sentence, shortID } from "../ui/format";
 import { List, Panel, Row, Rows, Split, Stack } from "../ui/layout";
 import { Loads, Page } from "../ui/page";
-import { badgeOf, members, rollouts, State } from "../ui/state";
+import { badgeOf, formerMembers, members, rollouts, State } from "../ui/state";
 import { TextDifference } from "../ui/textdiff";
-import { Ago, Chip, Faint, Mono, Muted, Strong, Text, To } from "../ui/text";
+import { Ago, Chip, Faint, Mono, Muted, Prose, Strong, Text, To } from "../ui/text";
 
 type Detail = Schemas["RolloutDetail"];
 type Member = Detail["members"][number];
@@ -42,8 +42,14 @@ export default function Rollout({ id }: { id: number }) {
           <>
             <Panel tone={badgeOf(rollouts, detail.status).tone}>
               <Stack tight>
-                <Strong>{sentence(detail.reason)}</Strong>
-                {detail.next && <Muted>{sentence(detail.next)}</Muted>}
+                <Strong>
+                  <Prose>{sentence(withTemplates(detail.reason, names))}</Prose>
+                </Strong>
+                {detail.next && (
+                  <Muted>
+                    <Prose>{sentence(detail.next)}</Prose>
+                  </Muted>
+                )}
                 {detail.halt && (
                   <Text>
                     Halted by {detail.halt.by} <Ago at={detail.halt.at} />
@@ -160,6 +166,8 @@ function Steering({ rollout }: { rollout: Detail }) {
   );
 }
 
+const badgesOf = (rollout: Detail) => (isOver(rollout.status) ? formerMembers : members);
+
 const mostDots = 120;
 
 function Waves({ rollout }: { rollout: Detail }) {
@@ -168,6 +176,7 @@ function Waves({ rollout }: { rollout: Detail }) {
     size,
     members: rollout.members.filter((member) => member.wave === i + 1),
   }));
+  const badges = badgesOf(rollout);
   const outside = rollout.members.filter((member) => member.wave === 0);
   if (waves.length === 0) return null;
   return (
@@ -184,7 +193,7 @@ function Waves({ rollout }: { rollout: Detail }) {
             <div
               key={wave.number}
               className="u-wave"
-              data-current={(wave.number === rollout.wave && !isDone) || undefined}
+              data-current={(wave.number === rollout.wave && !isDone && !isOver(rollout.status)) || undefined}
               data-done={isDone || undefined}
             >
               <Row spread>
@@ -198,7 +207,7 @@ function Waves({ rollout }: { rollout: Detail }) {
                   <span
                     key={member.deviceID}
                     className="u-dot"
-                    data-tone={badgeOf(members, member.state).tone}
+                    data-tone={badgeOf(badges, member.state).tone}
                     title={member.label}
                   />
                 ))}
@@ -212,6 +221,7 @@ function Waves({ rollout }: { rollout: Detail }) {
 }
 
 function Members({ rollout }: { rollout: Detail }) {
+  const badges = badgesOf(rollout);
   return (
     <Panel flush title={plural(rollout.members.length, "device")}>
       <List
@@ -225,7 +235,7 @@ function Members({ rollout }: { rollout: Detail }) {
             ),
           },
           { title: "Wave", right: true, cell: (member) => member.wave || <Muted>none</Muted> },
-          { title: "State", cell: (member) => <State badges={members} state={member.state} /> },
+          { title: "State", cell: (member) => <State badges={badges} state={member.state} /> },
           ...(rollout.members.some((member) => member.reason)
             ? [{ title: "Why", cell: (member: Member) => <Faint>{sentence(member.reason)}</Faint> }]
             : []),

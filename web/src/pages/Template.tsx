@@ -282,7 +282,7 @@ function Saver({ id, updatedAt }: { id: number; updatedAt: string }) {
   return (
     <span>
       Changed <Ago at={updatedAt} />
-      {saver.data?.name && ` · text by ${saver.data.name} (${saver.data.role})`}
+      {saver.data?.name && ` · text by ${saver.data.name}${saver.data.role && ` (${saver.data.role})`}`}
     </span>
   );
 }

@@ -4,7 +4,7 @@ import { useIsFetching, type UseQueryResult } from "@tanstack/react-query";
 import { useEffect, type ReactNode } from "react";
 import { asProblem } from "../api/problem";
 import { sentence } from "./format";
-import { Ago, To } from "./text";
+import { Ago, Prose, To } from "./text";
 
 /** Page is the frame of every page: title, age of what it shows, what can be done. */
 export function Page({
@@ -103,14 +103,20 @@ export function Wrong({ error, retry }: { error: unknown; retry?: () => void }) 
     <div className="u-wrong" role="alert">
       <IconAlertTriangle size={16} aria-hidden />
       <div className="u-grow">
-        <p>{sentence(problem.message)}</p>
+        <p>
+          <Prose>{sentence(problem.message)}</Prose>
+        </p>
         {problem.errors.map((one, i) => (
           <p key={i}>
             {one.line ? `Line ${one.line}, column ${one.column ?? 1}: ` : one.field ? `${one.field}: ` : ""}
-            {sentence(one.message)}
+            <Prose>{sentence(one.message)}</Prose>
           </p>
         ))}
-        {problem.hint && <p>{problem.hint}</p>}
+        {problem.hint && (
+          <p>
+            <Prose>{problem.hint}</Prose>
+          </p>
+        )}
       </div>
       {retry && (
         <Button variant="default" onClick={retry}>

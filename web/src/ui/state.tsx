@@ -1,6 +1,7 @@
 import {
   IconAlertTriangle,
   IconCircleCheck,
+  IconCircleMinus,
   IconCircleDashed,
   IconCircleX,
   IconClock,
@@ -13,6 +14,7 @@ import {
   IconHandStop,
   IconHeartbeat,
   IconHelpCircle,
+  IconHistory,
   IconKey,
   IconListCheck,
   IconPlayerPause,
@@ -79,6 +81,13 @@ export const members: Record<string, Badge> = {
   held: { word: "Held", tone: "wait", icon: IconHandStop },
   good: { word: "Done", tone: "good", icon: IconCircleCheck },
   failed: { word: "Failed", tone: "bad", icon: IconCircleX },
+};
+
+/** formerMembers are those of a rollout that is over: nothing of it is under way any more. */
+export const formerMembers: Record<string, Badge> = {
+  ...members,
+  later: { word: "Not reached", tone: "quiet", icon: IconCircleMinus },
+  admitted: { word: "Was admitted", tone: "quiet", icon: IconHistory },
 };
 
 export const classes: Record<string, Badge> = {

@@ -84,6 +84,11 @@ export function Text({ children }: { children: ReactNode }) {
   return <span className="u-text">{children}</span>;
 }
 
+/** Prose is a sentence of the server, in which commands stand between backticks. */
+export function Prose({ children }: { children: string }) {
+  return children.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? <Mono key={i}>{part}</Mono> : part));
+}
+
 export function Clip({ children }: { children: string }) {
   return (
     <span className="u-clip" title={children.slice(0, 500)}>

@@ -177,7 +177,12 @@ function Removal({ id, name }: { id: string; name: string }) {
         confirm={{
           title: `Remove ${name.slice(0, 60)}?`,
           verb: "Remove",
-          body: <Text>This cannot be undone: to manage it again it has to be added anew.</Text>,
+          body: (
+            <Text>
+              Its tags, vars, settings and history are deleted, and nothing brings them back. The daemon is left as it
+              is and goes on syncing.
+            </Text>
+          ),
         }}
       >
         Remove this device

@@ -1,0 +1,30 @@
+import { mkdirSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
+
+const folder = new URL("../shots/", import.meta.url).pathname;
+
+/** wanted tells whether SHOTS, a list of names, asks for a picture; without it all are wanted. */
+export function wanted(name: string): boolean {
+  const only = process.env.SHOTS?.split(",");
+  return only === undefined || only.includes(name);
+}
+
+/** inEveryView draws in a browser of its own for each of light and dark, wide and narrow. */
+export async function inEveryView(
+  browser: Browser,
+  draw: (page: Page, shot: (name: string) => Promise<unknown>) => Promise<void>,
+) {
+  mkdirSync(folder, { recursive: true });
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of [1440, 390]) {
+      const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
+      const page = await context.newPage();
+      page.setDefaultTimeout(90_000); // of a busy machine
+      await draw(page, async (name) => {
+        await page.waitForTimeout(400); // tooltips and fades come to rest; a picture needs no more
+        return page.screenshot({ path: `${folder}${name}-${colorScheme}-${width}.png` });
+      });
+      await context.close();
+    }
+  }
+}

@@ -119,7 +119,7 @@ const ofAnna: State[] = [
   ["rollout-superseded", "rollouts/{superseded}"],
   ["rollout-undo", "rollouts/{halted}", press("Undo")],
   ["tag-delete", "tags", press(/^Delete/)],
-  ["stop-all", "settings", press("Stop writing")],
+  ["stop-all", "settings", press("Observe only")],
   ["user-delete", "settings?tab=people", pressLast("Delete")],
   ["user-disable", "settings?tab=people", pressLast("Disable")],
   ["no-device", `devices/${"A".repeat(7)}`],

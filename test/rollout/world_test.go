@@ -57,7 +57,7 @@ func newWorld(t *testing.T, count int, o server.Options, stopped ...int) *world 
 		o.Soak = soak
 	}
 	if o.Home == "" {
-		o.Home = t.TempDir()
+		o.Home = server.PreparedHome(t)
 	}
 	w := &world{t: t, farm: farm, o: o, Server: server.Start(t, o)}
 	w.register()

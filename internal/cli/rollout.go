@@ -135,9 +135,25 @@ func undoing(r api.RolloutDetail) string {
 			admitted++
 		}
 	}
-	return fmt.Sprintf("Undo rollout %d (%s)? %s, %s and %s become what they were before, and what it brought is taken off "+
-		"%s.", r.ID, printable(r.Cause), counted(len(r.Templates), "template"), counted(len(r.Tags), "tagging"),
-		counted(len(r.Vars), "var"), counted(admitted, "device"))
+	return fmt.Sprintf("Undo rollout %d (%s)? %s become what they were before, and what it brought is taken off %s.",
+		r.ID, printable(r.Cause), undone(r), counted(admitted, "device"))
+}
+
+// undone counts what an undo gives back, without what there is none of.
+func undone(r api.RolloutDetail) string {
+	var what []string
+	for _, of := range []struct {
+		count int
+		noun  string
+	}{{len(r.Templates), "template"}, {len(r.Tags), "tagging"}, {len(r.Vars), "var"}} {
+		if of.count > 0 {
+			what = append(what, counted(of.count, of.noun))
+		}
+	}
+	if len(what) < 3 {
+		return strings.Join(what, " and ")
+	}
+	return strings.Join(what[:2], ", ") + " and " + what[2]
 }
 
 func (c *rolloutOf) steer(ctx context.Context, env *environment,

@@ -53,7 +53,8 @@ func (f folders) FolderShare(ctx context.Context, id fleet.DeviceID, folder stri
 }
 
 // DeviceShares reads the folders in the configuration that a device was last seen with.
-func (f folders) DeviceShares(ctx context.Context, id fleet.DeviceID, each func(fleet.FolderShare) bool) (string, error) {
+func (f folders) DeviceShares(ctx context.Context, id fleet.DeviceID,
+	each func(fleet.FolderShare) bool) (string, error) {
 	revision, document, err := f.NewestDocument(ctx, id)
 	if fleet.CodeOf(err) == fleet.CodeNotFound {
 		return "", nil // never seen

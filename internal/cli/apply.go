@@ -71,7 +71,8 @@ func (c *applyCommand) Run(ctx context.Context, env *environment) error {
 	case err != nil:
 		return err
 	}
-	if err := printApplied(&painter{w: env.Out, label: labels(ctx, server), all: c.All}, device, made); err != nil || !c.Wait {
+	err = printApplied(&painter{w: env.Out, label: labels(ctx, server), all: c.All}, device, made)
+	if err != nil || !c.Wait {
 		return err
 	}
 	return settle(ctx, env, server, 0, []string{device.DeviceID})

@@ -8,8 +8,9 @@ import (
 // `muster stop --tag "$UNSET"` stopped the whole fleet, and `muster tag protect ""` named a path of the API.
 func TestABlankArgumentIsNoWholeFleet(t *testing.T) {
 	t.Setenv("MUSTER_TOKEN", "any")
-	for _, command := range []string{"tag protect |", "tag delete -y |", "device tag | laptop", "device tag office laptop |",
-		"folder get |", "status |", "stop --tag |", "resume --tag |", "status --tag |", "user enable |", "session end -y |"} {
+	for _, command := range []string{"tag protect |", "tag delete -y |", "device tag | laptop",
+		"device tag office laptop |", "folder get |", "status |", "stop --tag |", "resume --tag |", "status --tag |",
+		"user enable |", "session end -y |"} {
 		args := strings.Fields(command)
 		for i := range args {
 			args[i] = strings.TrimPrefix(args[i], "|")

@@ -70,7 +70,8 @@ func rolloutOfGeneration(ctx context.Context, server *client.Client, generation 
 type settledCount struct{ settled, waiting int }
 
 // standingIn counts up to the first device that is not settled.
-func standingIn(ctx context.Context, server *client.Client, generation int64, devices []string) (now settledCount, err error) {
+func standingIn(ctx context.Context, server *client.Client, generation int64, devices []string) (now settledCount,
+	err error) {
 	for _, id := range devices {
 		settled, waiting, err := isSettled(ctx, server, generation, id)
 		if err != nil || !settled {
@@ -85,7 +86,8 @@ func standingIn(ctx context.Context, server *client.Client, generation int64, de
 }
 
 // isSettled tells whether nothing more is sent to a device by itself, and whether something waits there.
-func isSettled(ctx context.Context, server *client.Client, generation int64, id string) (settled, waiting bool, err error) {
+func isSettled(ctx context.Context, server *client.Client, generation int64, id string) (settled, waiting bool,
+	err error) {
 	state, err := server.DeviceState(ctx, id)
 	if fleet.CodeOf(err) == fleet.CodeNotFound { // registered no more
 		return true, false, nil

@@ -110,7 +110,8 @@ func (s *server) refreshShares(ctx context.Context, registry *fleet.Registry) er
 
 // stale are the devices that were seen with another configuration than the one that is known, with the digest of that
 // one. The caller holds mu.
-func (x *shareIndex) stale(registry *fleet.Registry, of func(fleet.DeviceID) *fleet.Snapshot) map[fleet.DeviceID]string {
+func (x *shareIndex) stale(registry *fleet.Registry,
+	of func(fleet.DeviceID) *fleet.Snapshot) map[fleet.DeviceID]string {
 	stale := map[fleet.DeviceID]string{}
 	for id := range registry.Devices {
 		snapshot, known := of(id), ""
@@ -213,7 +214,8 @@ type sharePlace struct {
 }
 
 func (p sharePlace) compare(other sharePlace) int {
-	return cmp.Or(cmp.Compare(p.folder, other.folder), cmp.Compare(p.device, other.device), cmp.Compare(p.peer, other.peer))
+	return cmp.Or(cmp.Compare(p.folder, other.folder), cmp.Compare(p.device, other.device),
+		cmp.Compare(p.peer, other.peer))
 }
 
 func (o oneSidedShare) place() sharePlace {

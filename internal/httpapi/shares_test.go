@@ -29,7 +29,8 @@ func (s *sharing) FolderShare(_ context.Context, id fleet.DeviceID, folder strin
 	return s.shares[id], nil
 }
 
-func (s *sharing) DeviceShares(_ context.Context, id fleet.DeviceID, more func(fleet.FolderShare) bool) (string, error) {
+func (s *sharing) DeviceShares(_ context.Context, id fleet.DeviceID,
+	more func(fleet.FolderShare) bool) (string, error) {
 	s.reads.Add(1)
 	if share := s.shares[id]; share != nil {
 		more(*share)
@@ -68,8 +69,8 @@ func withShares(t *testing.T) *sharing {
 	w := &sharing{world: newWorld(t)}
 	outside := fleet.DeviceIDOf([32]byte{9})
 	w.shares = map[fleet.DeviceID]*fleet.FolderShare{
-		idA: {Folder: "photos", Type: "sendreceive", Path: "~/p", Peers: []fleet.FolderPeer{{Device: idA}, {Device: idB}, {Device: idC},
-			{Device: outside, Encrypted: true}}},
+		idA: {Folder: "photos", Type: "sendreceive", Path: "~/p", Peers: []fleet.FolderPeer{{Device: idA}, {Device: idB},
+			{Device: idC}, {Device: outside, Encrypted: true}}},
 		idB: {Folder: "photos", Type: "receiveonly", Paused: true, Peers: []fleet.FolderPeer{{Device: idA}, {Device: idB}}},
 	}
 	folders := []fleet.FolderLabel{{Folder: "photos", Label: "Photos"}}
@@ -129,7 +130,8 @@ func TestOneAnswerHasTheOneSidedSharesOfTheFleet(t *testing.T) {
 	want := api.OneSidedShare{Folder: "photos", FolderLabel: "Photos", DeviceID: string(idA), Label: "a",
 		PeerID: string(idC), PeerLabel: "zebra"}
 	for query, count := range map[string]int{"": 1, "?q=ZEBRA": 1, "?q=nobody": 0, "?q=phot&limit=1": 1, "?tag=absent": 0,
-		"?after=" + string(idA) + "+" + string(idB) + "+photos": 1, "?after=" + string(idA) + "+" + string(idC) + "+photos": 0} {
+		"?after=" + string(idA) + "+" + string(idB) + "+photos": 1,
+		"?after=" + string(idA) + "+" + string(idC) + "+photos": 0} {
 		got := read[[]api.OneSidedShare](w.world, oneSidedPath+query)
 		if len(got) != count || count == 1 && got[0] != want {
 			t.Errorf("%s: got %+v", query, got)

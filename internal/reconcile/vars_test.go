@@ -43,7 +43,8 @@ func TestVarsOfOthersAreNamedForTheTemplatesThatReadThem(t *testing.T) {
 	id := fleet.DeviceIDOf([32]byte{1})
 	reading := fleet.Inputs{Known: true, Device: fleet.FactsNamed([]string{"vars"})}
 	template := func(number int64, role fleet.Role, reads fleet.Inputs) fleet.TaggedTemplate {
-		return fleet.TaggedTemplate{Template: fleet.Template{ID: number, SavedRole: role, Reads: reads}, Tags: []fleet.Tag{"t"}}
+		return fleet.TaggedTemplate{Template: fleet.Template{ID: number, SavedRole: role, Reads: reads},
+			Tags: []fleet.Tag{"t"}}
 	}
 	r := &fleet.Registry{
 		Devices: map[fleet.DeviceID]*fleet.Registered{id: {Device: fleet.Device{ID: id}, Tags: []fleet.Tag{"a", "t"},

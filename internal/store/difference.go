@@ -9,8 +9,8 @@ import (
 	"muster/internal/fleet"
 )
 
-// Difference is what some generations changed together: templates, tags and vars as they were before the first of them, and
-// as they were with the last. Of tags only the last change counts; a template whose tags changed only is the same
+// Difference is what some generations changed together: templates, tags and vars as they were before the first of them,
+// and as they were with the last. Of tags only the last change counts; a template whose tags changed only is the same
 // before and after.
 func (s *Store) Difference(ctx context.Context, generations []int64) (d fleet.Difference, err error) {
 	templates, tags := map[int64]*fleet.TemplateDifference{}, map[fleet.TagDifference]bool{}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"muster/internal/tunnel"
@@ -120,14 +121,21 @@ func (s *Socket) ServeAgents(agents Agents) {
 	s.gate.agents = agents
 }
 
+// acceptPause is as long as net/http waits at most.
+const acceptPause = time.Second
+
 // AcceptAgents serves a socket that is for agents only, until it is closed.
 func (s *Socket) AcceptAgents() error {
 	for {
 		conn, err := s.Accept()
-		if err != nil {
+		switch {
+		case err == nil:
+			_ = conn.Close() // none of an agent
+		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+			time.Sleep(acceptPause) // until descriptors are free again
+		default:
 			return err
 		}
-		_ = conn.Close() // none of an agent
 	}
 }
 

@@ -202,8 +202,8 @@ func tellSiege(calm, during, busy []third, missing int) {
 		3*siegeRounds*siegeChanges)
 }
 
-// tellGrowth prints what the server holds more after all parts of a kind. What a change leaves behind, such as pages that
-// are used in part, is the same in each.
+// tellGrowth prints what the server holds more after all parts of a kind. What a change leaves behind, such as pages
+// that are used in part, is the same in each.
 func tellGrowth(calm, during, busy []third) {
 	a, b, c := sumOf(calm), sumOf(during), sumOf(busy)
 	judge(b.Live <= siegeMayGrow && b.Resident <= max(a.Resident, c.Resident, 0)+siegeMayGrow,

@@ -105,9 +105,6 @@ test-cases:
 	nice -n 5 $(MAKE) --no-print-directory test-console
 	nice -n 10 $(GO_TEST) $(RACE) -p 2 -parallel 4 -timeout 14m $(LAST)
 
-# A demo holds server and daemons in one process: 10,000 of them need some 40,000 open files.
-MEASURED := $(shell n=$$(ulimit -Hn); [ "$$n" = unlimited ] || [ "$$n" -ge 40000 ] && echo 10000 || echo 5000)
-
 soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test $(RACE) -timeout 0 -count 1 $(RACED)
 	MUSTER_SOAK=1 go test -timeout 0 -count 1 $(MATRIX)
@@ -116,7 +113,7 @@ soak: need-test build ## run the same suites at full counts, without time limit
 	MUSTER_SOAK=1 go test -p 1 -timeout 0 -count 1 $(SCALE)
 	go test -timeout 0 -count 1 ./test/model -rapid.checks=50000
 	go test $(RACE) -timeout 0 -count 1 ./test/model -rapid.checks=1000
-	cd web && MEASURE_MINUTES=10 MEASURE_DEVICES=$(MEASURED) npm run --silent measure
+	cd web && MEASURE_MINUTES=10 npm run --silent measure
 
 fuzz: ## run every fuzz target for a minute
 	@for dir in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
@@ -126,7 +123,7 @@ fuzz: ## run every fuzz target for a minute
 
 bench: need-test build ## print ratios against yardsticks measured in the same run
 	go test -run '^$$' -bench . -benchtime 1x -timeout 0 ./test/bench/...
-	cd web && MEASURE_DEVICES=$(MEASURED) npm run --silent measure
+	cd web && npm run --silent measure
 
 # What builds packages and images, and what tries them.
 need-package:

@@ -160,6 +160,9 @@ func printMarkdown(env *environment, p api.FleetPlan, label func(fleet.DeviceID)
 		fmt.Fprintf(&b, "\n%s, %s, %s. Held: %d, refused: %d, no plan: %d, never read: %d.\n", counted(t.Devices, "device"),
 			counted(t.Folders, "folder"), counted(t.Keys, "key"), t.Held, t.Refused, t.Failed, t.Unread)
 	}
+	if len(p.Waves) > 0 {
+		fmt.Fprintf(&b, "%s\n", wavesText(p.Waves))
+	}
 	named := func(text string) string { return fleet.WithNames(text, label) }
 	groups := groupsOf(p.Devices)
 	for _, g := range groups[:min(len(groups), markdownDevices)] {

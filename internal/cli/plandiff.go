@@ -87,6 +87,12 @@ func printWhatIf(p *painter, made api.WhatIfPlan) error {
 	return p.err
 }
 
+// wavesText says how a change would go out.
+func wavesText(sizes []int) string {
+	each := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(sizes), "[]")), ", then ")
+	return fmt.Sprintf("It would be a rollout in %s: %s devices.", counted(len(sizes), "wave"), each)
+}
+
 func (p *painter) summary(made api.WhatIfPlan) {
 	t := made.Touched
 	if len(made.Devices) == 0 {
@@ -95,6 +101,9 @@ func (p *painter) summary(made api.WhatIfPlan) {
 	}
 	p.line(bold, fmt.Sprintf("%s would change: %s, %s.", counted(t.Devices, "device"), counted(t.Folders, "folder"),
 		counted(t.Keys, "key")))
+	if len(made.Waves) > 0 {
+		p.line(plain, wavesText(made.Waves))
+	}
 	if made.Approval != "" {
 		p.line(yellow, "It would wait for an admin's approval: "+made.Approval+".")
 	}

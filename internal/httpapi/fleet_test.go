@@ -41,6 +41,9 @@ func TestWhatFilesSayIsPlannedAndApplied(t *testing.T) {
 	if !planned.Differs || len(planned.Changes) != 8 {
 		t.Errorf("got %+v", planned.Changes)
 	}
+	if planned.Waves == nil {
+		t.Error("the waves are null")
+	}
 	w.want(http.StatusPreconditionFailed, post("/fleet/apply", withDigest(twoFiles, "another")))
 	w.want(http.StatusOK, post("/fleet/apply", withDigest(twoFiles, planned.Digest)))
 	again := w.planFleet(twoFiles)

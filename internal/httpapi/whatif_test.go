@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -111,6 +112,21 @@ func TestWhatIfForeseesThatItNeedsApproval(t *testing.T) {
 	made := w.whatIf(`{}`)
 	if made.Approval != w.fakes.approval || made.Touched.Held != 0 || made.Devices[0].Changes[0].Class != "free" {
 		t.Errorf("got %+v", made)
+	}
+}
+
+func TestWhatIfForeseesTheWaves(t *testing.T) {
+	w := newWorld(t)
+	w.device(idA, "one")
+	w.device(idB, "two")
+	for key, want := range map[string]string{"options.a": "[2]", "gui.theme": "[2]", "gui.address": "[1 1]"} {
+		w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
+			brings := []plan.Change{change(t, key, plan.Free, stconfig.Text("x"))}
+			return []plan.Effect{{Device: idA, Brings: brings}, {Device: idB, Brings: brings}}, nil
+		}
+		if got := fmt.Sprint(w.whatIf(`{}`).Waves); got != want {
+			t.Errorf("%s: got waves %s, want %s", key, got, want)
+		}
 	}
 }
 

@@ -306,6 +306,12 @@ func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, conse
 	f.applied = append(f.applied, applied{id, digest, consent, keep})
 	return f.done, f.waiting, f.applyErr
 }
+func (f *fakes) Waves(touched, _ int, access bool) []int {
+	if access {
+		return []int{1, touched - 1}
+	}
+	return []int{touched}
+}
 func (f *fakes) NeedsApproval(context.Context, *fleet.Registry, *fleet.Registry) string {
 	return f.approval
 }

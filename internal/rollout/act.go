@@ -73,6 +73,18 @@ func (r *Runner) act(ctx context.Context, id int64, what string, do step) (fleet
 	return l.shown(), nil
 }
 
+// Waves are the devices in each wave of the rollout that a change of so many of a fleet's devices would be, if all can be
+// reached. There are none where it would be admitted at once. access tells whether it is about how daemons are reached.
+func (r *Runner) Waves(touched, devices int, access bool) []int {
+	switch {
+	case touched > atOnce || r.o.ApprovalThreshold.Exceeded(touched, devices):
+		return splitWaves(r.o.Waves, touched, touched)
+	case access && touched > 1:
+		return splitWaves(accessWaves, touched, touched)
+	}
+	return nil
+}
+
 // NeedsApproval tells why an accepted change from one registry to another would wait for approval, "" when it would
 // not.
 func (r *Runner) NeedsApproval(ctx context.Context, now, then *fleet.Registry) string {

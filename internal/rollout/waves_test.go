@@ -44,3 +44,24 @@ func TestThresholdsAreNumbersOrShares(t *testing.T) {
 		wantCode(t, err, fleet.CodeInvalid)
 	}
 }
+
+func TestWavesOfAChangeAreForeseen(t *testing.T) {
+	for _, test := range []struct {
+		touched, devices int
+		access           bool
+		want             []int
+	}{
+		{0, 100, true, nil},
+		{1, 100, true, nil},
+		{10, 100, false, nil},
+		{10, 100, true, []int{1, 9}},
+		{30, 100, false, []int{1, 3, 26}},
+		{30, 100, true, []int{1, 3, 26}},
+		{8, 10, false, []int{1, 1, 6}}, // more than the approval threshold
+	} {
+		r := &Runner{o: Options{Waves: DefaultWaves, ApprovalThreshold: Threshold{Percent: 60}}}
+		if got := r.Waves(test.touched, test.devices, test.access); !slices.Equal(got, test.want) {
+			t.Errorf("%+v: got %v", test, got)
+		}
+	}
+}

@@ -1,15 +1,12 @@
 package signon_test
 
 import (
-	"bytes"
-	"context"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,38 +17,8 @@ import (
 	"muster/internal/seal"
 	"muster/internal/signon"
 	"muster/internal/store"
-	"muster/internal/store/storetest"
+	"muster/test/server"
 )
-
-var preparedHome = storetest.Prepared(func(home string) error {
-	keys, err := seal.Make(home)
-	if err != nil {
-		return err
-	}
-	made, err := store.Open(context.Background(), store.Options{Home: home, Seal: keys})
-	if err != nil {
-		return err
-	}
-	return made.Close()
-})
-
-// logged is what the server logs.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // world is a server of Muster with single sign-on.
 type world struct {
@@ -60,7 +27,7 @@ type world struct {
 	store    *store.Store
 	people   *auth.People
 	signOn   *auth.SignOn
-	log      *logged
+	log      *server.Log
 	ahead    atomic.Int64 // of the server's clock, in nanoseconds
 	standsAt atomic.Int64 // the uptime, in nanoseconds; 0: it goes on
 }
@@ -78,7 +45,7 @@ const usualRules = "admin=muster-admins\noperator:berlin,munich=sync-berlin\nope
 
 func newWorld(t *testing.T, s setting) *world {
 	t.Helper()
-	home := preparedHome(t)
+	home := server.PreparedHome(t)
 	keys, err := seal.FromHome(home)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +55,7 @@ func newWorld(t *testing.T, s setting) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = kept.Close() })
-	w := &world{t: t, store: kept, log: &logged{}}
+	w := &world{t: t, store: kept, log: &server.Log{}}
 	server := httptest.NewUnstartedServer(nil)
 	w.url = "http://" + strings.Replace(server.Listener.Addr().String(), "127.0.0.1", or(s.host, "127.0.0.1"), 1)
 	server.Config.Handler = w.handler(s)

@@ -3,7 +3,7 @@ import type { Schemas } from "../api/client";
 import { useLabels } from "../api/labels";
 import { Change } from "../ui/change";
 import { grouped } from "../ui/difference";
-import { plural, sentence, shortID } from "../ui/format";
+import { count, plural, sentence, shortID } from "../ui/format";
 import { Grow, Row, Rows, Stack } from "../ui/layout";
 import { Note, Nothing } from "../ui/page";
 import { Chip, Faint, Strong, Text } from "../ui/text";
@@ -51,7 +51,11 @@ export function Effect({ plan, idle }: { plan: Schemas["WhatIfPlan"]; idle?: str
         {touched.refused > 0 && <Chip>{`${plural(touched.refused, "change")} refused`}</Chip>}
         {touched.unread > 0 && <Chip>{`${touched.unread} never read`}</Chip>}
       </Row>
-      {touched.devices > 10 && <Faint>More than ten devices: this goes out as a rollout, wave by wave.</Faint>}
+      {plan.waves.length > 0 && (
+        <Faint>
+          {`Goes out as a rollout in ${plural(plan.waves.length, "wave")}: ${plan.waves.map(count).join(", then ")} devices.`}
+        </Faint>
+      )}
       {plan.broken.map((one) => (
         <Note key={[one.source, one.name, one.deviceID, one.key].join("/")} tone="bad">
           {`It would break “${one.name}” of the source ${one.source}: ` +

@@ -102,6 +102,7 @@ type App struct {
 	life   *lifecycle
 	failed chan error
 	budget budget.Descriptors
+	policy rolloutPolicy
 
 	changes   *changes
 	store     *store.Store
@@ -145,6 +146,9 @@ func New(ctx context.Context, o Options) (_ *App, err error) {
 			err = errors.Join(err, a.Stop())
 		}
 	}()
+	if a.policy, err = policyOf(o); err != nil { // before anything is made
+		return nil, err
+	}
 	if a.budget, err = budget.OfThisProcess(); err != nil {
 		return nil, err
 	}

@@ -37,6 +37,23 @@ func optionsOf(home string, key fleet.Secret) Options {
 	}
 }
 
+func TestWavesThatCannotBeReadMakeNoHome(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	for _, wrong := range []func(*Options){
+		func(o *Options) { o.Waves = "1,2" },
+		func(o *Options) { o.ApprovalThreshold = "many" },
+	} {
+		o := optionsOf(home, fleet.Secret{})
+		wrong(&o)
+		if _, err := New(t.Context(), o); fleet.CodeOf(err) != fleet.CodeInvalid {
+			t.Errorf("got %v", err)
+		}
+		if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the home was made: %v", err)
+		}
+	}
+}
+
 // A database without its key got another one, and the backup that was made then buried the right one.
 func TestADatabaseWithoutItsSealKeyIsRefusedAndNoOtherKeyIsMade(t *testing.T) {
 	home := t.TempDir()

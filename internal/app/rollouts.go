@@ -8,25 +8,31 @@ import (
 	"muster/internal/store"
 )
 
+// rolloutPolicy is what the options say as texts of how changes go out.
+type rolloutPolicy struct {
+	threshold rollout.Threshold
+	waves     []string
+}
+
+func policyOf(o Options) (p rolloutPolicy, err error) {
+	if p.threshold, err = rollout.ParseThreshold(o.ApprovalThreshold); err != nil {
+		return p, err
+	}
+	p.waves, err = rollout.ParseWaves(o.Waves)
+	return p, err
+}
+
 // newRunner makes the engine that decides who is admitted to which templates and tags, with what it knew at the last
 // stop. Simulated daemons need less time than real ones.
 func (a *App) newRunner(ctx context.Context, evaluator rollout.Evaluator) (*rollout.Runner, error) {
-	threshold, err := rollout.ParseThreshold(a.o.ApprovalThreshold)
-	if err != nil {
-		return nil, err
-	}
-	waves, err := rollout.ParseWaves(a.o.Waves)
-	if err != nil {
-		return nil, err
-	}
 	soak := a.o.Soak
 	if soak == 0 && a.o.Demo > 0 {
 		soak = rollout.SimulatedSoakTime
 	}
 	runner := rollout.New(rollout.Options{
 		Store: a.store, Fleet: managed{a}, Evaluator: evaluator, Log: a.log, Step: a.o.Step,
-		SoakTime: soak, ProgressDeadline: a.o.ProgressDeadline, Waves: waves, ApprovalThreshold: threshold,
-		FourEyes: a.o.FourEyes, Changed: a.rolledOut,
+		SoakTime: soak, ProgressDeadline: a.o.ProgressDeadline, Waves: a.policy.waves,
+		ApprovalThreshold: a.policy.threshold, FourEyes: a.o.FourEyes, Changed: a.rolledOut,
 	})
 	open, err := a.store.OpenRollouts(ctx)
 	if err != nil {

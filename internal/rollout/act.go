@@ -73,8 +73,9 @@ func (r *Runner) act(ctx context.Context, id int64, what string, do step) (fleet
 	return l.shown(), nil
 }
 
-// Waves are the devices in each wave of the rollout that a change of so many of a fleet's devices would be, if all can be
-// reached. There are none where it would be admitted at once. access tells whether it is about how daemons are reached.
+// Waves are the devices in each wave of the rollout that a change of so many of a fleet's devices would be, if all can
+// be reached. There are none where it would be admitted at once. access tells whether it is about how daemons are
+// reached.
 func (r *Runner) Waves(touched, devices int, access bool) []int {
 	switch {
 	case touched > atOnce || r.o.ApprovalThreshold.Exceeded(touched, devices):

@@ -2,17 +2,14 @@ package httpapi
 
 import "net/http"
 
-// Manual answers with the pages of the manual, which hold nothing of a server: they need no log-in. It gives false, and
-// writes nothing, where the manual has no such page.
+// Manual answers with the pages of the manual, which hold nothing of a server: they need no log-in. Where it gives an
+// error, it wrote nothing.
 type Manual interface {
-	ServePage(w http.ResponseWriter, r *http.Request) (found bool, err error)
+	ServePage(w http.ResponseWriter, r *http.Request) error
 }
 
 func (s *server) manualPage(w http.ResponseWriter, r *http.Request) {
-	switch found, err := s.Manual.ServePage(w, r); {
-	case err != nil:
+	if err := s.Manual.ServePage(w, r); err != nil {
 		s.fail(w, r, err)
-	case !found:
-		s.fail(w, r, unknownPath())
 	}
 }

@@ -23,12 +23,8 @@ var served = New(docs.Files, httpapi.OpenAPIDocument)
 func get(t *testing.T, at string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	found, err := served.ServePage(w, httptest.NewRequest(http.MethodGet, Prefix+at, http.NoBody))
-	if err != nil {
+	if err := served.ServePage(w, httptest.NewRequest(http.MethodGet, Prefix+at, http.NoBody)); err != nil {
 		t.Fatal(err)
-	}
-	if !found {
-		w.Code = http.StatusNotFound
 	}
 	return w
 }
@@ -111,6 +107,30 @@ func TestEveryLinkOfTheManualLeadsSomewhere(t *testing.T) {
 	}
 	if links < 500 {
 		t.Errorf("only %d links", links)
+	}
+}
+
+func TestAnAddressWithoutAPageLeadsOn(t *testing.T) {
+	for at, to := range map[string]string{"agent/": "../agent", "api/devices/": "../devices", "adr": "adr/"} {
+		if got := get(t, at); got.Code != http.StatusPermanentRedirect || got.Header().Get("Location") != to {
+			t.Errorf("%s: status %d, Location %q", at, got.Code, got.Header().Get("Location"))
+		}
+	}
+	for _, at := range []string{"agnet", "agent/more", "a%0d%0a/", "..%2f"} {
+		got := get(t, at)
+		if got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), "<h1>No such page</h1>") ||
+			got.Header().Get("Content-Security-Policy") != policy ||
+			!strings.HasPrefix(got.Header().Get("Content-Type"), "text/html") {
+			t.Errorf("%s: status %d, headers %v", at, got.Code, got.Header())
+		}
+	}
+}
+
+func TestEveryPageHasATitle(t *testing.T) {
+	for at, title := range map[string]string{"": "Muster manual", "agent": "The agent · Muster manual"} {
+		if got := get(t, at).Body.String(); !strings.Contains(got, "<title>"+title+"</title>") {
+			t.Errorf("%q has another title: %s", at, got[:200])
+		}
 	}
 }
 
@@ -205,7 +225,7 @@ func TestAPageThatIsUnchangedIsNotSentAgain(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, Prefix+"agent", http.NoBody)
 	r.Header.Set("If-None-Match", first.Header().Get("ETag"))
 	w := httptest.NewRecorder()
-	if _, err := served.ServePage(w, r); err != nil || w.Code != http.StatusNotModified {
+	if err := served.ServePage(w, r); err != nil || w.Code != http.StatusNotModified {
 		t.Errorf("status %d, %v", w.Code, err)
 	}
 	if w := get(t, "no-such-page"); w.Code != http.StatusNotFound {

@@ -51,29 +51,62 @@ type shownLink struct {
 	Here  bool
 }
 
-// ServePage answers with what the manual has at the path of the request. It gives false where the manual has nothing
-// there, and an error where the manual cannot be rendered; nothing is written then.
-func (m *Manual) ServePage(w http.ResponseWriter, r *http.Request) (bool, error) {
+// ServePage answers with what the manual has at the path of the request, and with a page that leads on where it has
+// nothing there. It gives an error where the manual cannot be rendered; nothing is written then.
+func (m *Manual) ServePage(w http.ResponseWriter, r *http.Request) error {
 	b, err := m.open()
 	if err != nil {
-		return false, err
+		return err
 	}
 	at := strings.TrimPrefix(r.URL.Path, Prefix)
 	switch {
 	case at == "search":
-		return true, b.serveSearch(w, r)
+		return b.serveSearch(w, r)
 	case at == "openapi.json":
 		serve(w, r, at, b.document)
-		return true, nil
+		return nil
 	case b.files[at] != nil:
 		serve(w, r, at, b.files[at])
-		return true, nil
+		return nil
 	case b.pages[at] != nil:
-		p := b.pages[at]
-		//nolint:gosec // the body is rendered from the files of this program, without raw HTML
-		return true, b.servePage(w, r, shown{Title: p.Title, Body: template.HTML(p.Body), Headings: p.Headings})
+		return b.servePage(w, r, b.pages[at].shown())
+	case b.pages[strings.TrimSuffix(at, "/")] != nil:
+		lead(w, "../"+path.Base(at))
+		return nil
+	case b.pages[at+"/"] != nil:
+		lead(w, path.Base(at)+"/")
+		return nil
 	}
-	return false, nil
+	return b.serveMissing(w, r)
+}
+
+// lead sends a browser on, whatever prefix a proxy puts before the manual.
+func lead(w http.ResponseWriter, to string) {
+	w.Header().Set("Location", to)
+	w.WriteHeader(http.StatusPermanentRedirect)
+}
+
+// shown is the page within its frame. The title of the first page is that of the manual.
+func (p *page) shown() shown {
+	title := p.Title
+	if p.Path == "" {
+		title = ""
+	}
+	//nolint:gosec // the body is rendered from the files of this program, without raw HTML
+	return shown{Title: title, Body: template.HTML(p.Body), Headings: p.Headings}
+}
+
+func (b *book) serveMissing(w http.ResponseWriter, r *http.Request) error {
+	const body = "<h1>No such page</h1><p>The manual has no page at this address. Choose one on the side, or search.</p>"
+	text, err := b.framed(r, shown{Title: "No such page", Body: body})
+	if err != nil {
+		return err
+	}
+	secure(w.Header())
+	w.Header().Set("Content-Type", media[".html"])
+	w.WriteHeader(http.StatusNotFound)
+	_, err = w.Write(text)
+	return err
 }
 
 func (b *book) serveSearch(w http.ResponseWriter, r *http.Request) error {
@@ -90,14 +123,20 @@ func (b *book) serveSearch(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (b *book) servePage(w http.ResponseWriter, r *http.Request, what shown) error {
+	text, err := b.framed(r, what)
+	if err == nil {
+		serve(w, r, "page.html", text)
+	}
+	return err
+}
+
+// framed is a page with the table of contents beside it.
+func (b *book) framed(r *http.Request, what shown) ([]byte, error) {
 	at := strings.TrimPrefix(r.URL.Path, Prefix)
 	what.Docs, what.Groups = docsFrom(at), b.groups(at)
 	var text bytes.Buffer
-	if err := pageTemplate.ExecuteTemplate(&text, "page.html", what); err != nil {
-		return err
-	}
-	serve(w, r, "page.html", text.Bytes())
-	return nil
+	err := pageTemplate.ExecuteTemplate(&text, "page.html", what)
+	return text.Bytes(), err
 }
 
 // groups is the table of contents as a page shows it.
@@ -132,11 +171,16 @@ var media = map[string]string{
 func serve(w http.ResponseWriter, r *http.Request, name string, text []byte) {
 	sum := sha256.Sum256(text)
 	header := w.Header()
+	secure(header)
 	header.Set("Content-Type", media[path.Ext(name)])
-	header.Set("Content-Security-Policy", policy)
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "no-cache")
 	header.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:12])+`"`)
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(text))
+}
+
+// secure lets nothing in beside the manual's own files.
+func secure(header http.Header) {
+	header.Set("Content-Security-Policy", policy)
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Referrer-Policy", "no-referrer")
 }

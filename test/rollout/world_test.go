@@ -56,10 +56,8 @@ func newWorld(t *testing.T, count int, o server.Options, stopped ...int) *world 
 	if o.Soak == 0 {
 		o.Soak = soak
 	}
-	if o.Home == "" {
-		o.Home = server.PreparedHome(t)
-	}
 	w := &world{t: t, farm: farm, o: o, Server: server.Start(t, o)}
+	w.o.Home = w.Home
 	w.register()
 	for i, d := range farm.Daemons() {
 		w.WaitConnection(d.ID(), fleet.Online)

@@ -196,7 +196,11 @@ type Server struct {
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := &Server{Home: o.Home, t: t, certificate: o.TLSCert, ended: make(chan struct{}), log: &tail{}}
-	if s.Home == "" {
+	switch {
+	case s.Home != "":
+	case o.Database == "":
+		s.Home = PreparedHome(t)
+	default:
 		s.Home = t.TempDir()
 	}
 	if o.Mode == "" {

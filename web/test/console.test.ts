@@ -158,6 +158,22 @@ test("a table scrolls without being drawn anew, and each row is drawn alone", as
   await page.context().close();
 });
 
+test("a narrow screen shows how each device stands, and no page is wider than it", async () => {
+  const page = await open("anna", "devices");
+  await page.setViewportSize({ width: 390, height: 844 });
+  const row = page.locator(".u-vrow").filter({ hasText: "fjord-edge-000" });
+  for (const text of ["fjord-edge-000", "Online", "In sync"]) {
+    await until(`"${text}" is on the screen`, async () => {
+      const box = await row.getByText(text).boundingBox();
+      return box !== null && box.x >= 0 && box.x + box.width <= 390;
+    });
+  }
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.getByRole("columnheader", { name: "Version" }).waitFor();
+  await page.context().close();
+});
+
 test("a template with a mistake is mended, its plan read, saved, and its rollout watched", async () => {
   const page = await open("anna", "templates/new");
   await settle(page);

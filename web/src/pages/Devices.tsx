@@ -186,6 +186,7 @@ export function Devices() {
                 label="Devices"
                 rows={rows}
                 columns={shownColumns}
+                narrow={["label", "connection", "configuration"]}
                 id={idOf}
                 name={nameOf}
                 sort={{ by: filter.sort, descending: filter.descending }}

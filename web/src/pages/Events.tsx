@@ -95,6 +95,7 @@ export default function Events() {
             label="Events"
             rows={shown}
             columns={columnsWith(named)}
+            narrow={["text", "device", "at"]}
             id={(one) => String(one.id)}
             name={(one) => one.text}
             onOpen={(one) => {

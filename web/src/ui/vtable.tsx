@@ -1,4 +1,5 @@
 import { Checkbox } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
@@ -16,17 +17,20 @@ export interface VColumn<T> {
 }
 
 const nothing: ReadonlySet<string> = new Set();
-const rowHeight = 36; // px, as is boxWidth
+const rowHeight = 36; // px, as are the next ones
+const narrowHeight = 60;
 const boxWidth = 36;
 
 /**
  * VirtualTable shows thousands of rows, of which only the visible ones are in the page. Arrow keys move, Enter opens. The
- * table listens for its rows: a cell made of few plain elements, without handlers and state, scrolls well.
+ * table listens for its rows: a cell made of few plain elements, without handlers and state, scrolls well. On a narrow
+ * screen a row has two lines: one column, and two below it.
  */
 export function VirtualTable<T>({
   label,
   rows,
-  columns,
+  columns: all,
+  narrow,
   id,
   name,
   sort,
@@ -39,6 +43,7 @@ export function VirtualTable<T>({
   label: string;
   rows: T[];
   columns: VColumn<T>[];
+  narrow: string[]; // IDs of the three columns that a narrow screen has room for
   id: (row: T) => string;
   name: (row: T) => string;
   sort?: { by: string; descending: boolean };
@@ -52,16 +57,20 @@ export function VirtualTable<T>({
   const prefix = useId();
   const [current, setCurrent] = useState(-1);
   const [, navigate] = useLocation();
+  const isNarrow = useMediaQuery("(max-width: 760px)", undefined, { getInitialValueInEffect: false });
+  const columns = isNarrow ? narrow.flatMap((one) => all.filter(({ id: of }) => of === one)) : all;
+  const height = isNarrow ? narrowHeight : rowHeight;
   // eslint-disable-next-line react-hooks/incompatible-library -- the virtualizer changes by itself while one scrolls
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
+    estimateSize: () => height,
     overscan: 12,
   });
+  useEffect(() => virtual.measure(), [virtual, height]);
   const widths = columns.map(({ min, grow }) => (grow ? `minmax(${min}px, ${grow}fr)` : `${min}px`));
-  const template = [...(onSelect ? [`${boxWidth}px`] : []), ...widths].join(" ");
-  const minWidth = columns.reduce((sum, { min }) => sum + min, onSelect ? boxWidth : 0);
+  const template = isNarrow ? undefined : [...(onSelect ? [`${boxWidth}px`] : []), ...widths].join(" ");
+  const minWidth = isNarrow ? undefined : columns.reduce((sum, { min }) => sum + min, onSelect ? boxWidth : 0);
   const marked = selected ?? nothing;
   const latest = useRef({ marked, id, onSelect, onOpen });
   useEffect(() => {
@@ -101,7 +110,7 @@ export function VirtualTable<T>({
     event.preventDefault();
     navigate(to);
   };
-  const all = rows.length > 0 && marked.size >= rows.length && rows.every((row) => marked.has(id(row)));
+  const isAll = rows.length > 0 && marked.size >= rows.length && rows.every((row) => marked.has(id(row)));
 
   return (
     <div
@@ -109,6 +118,7 @@ export function VirtualTable<T>({
       className="u-vtable u-fill"
       role="grid"
       aria-label={label}
+      data-selects={onSelect ? true : undefined}
       aria-rowcount={rows.length + 1}
       aria-multiselectable={onSelect ? true : undefined}
       aria-activedescendant={current >= 0 && rows[current] ? `${prefix}-${current}` : undefined}
@@ -124,9 +134,9 @@ export function VirtualTable<T>({
             <Checkbox
               size="xs"
               aria-label={`Select all ${rows.length} rows`}
-              checked={all}
-              indeterminate={!all && marked.size > 0}
-              onChange={() => onSelect(all ? new Set() : new Set(rows.map(id)))}
+              checked={isAll}
+              indeterminate={!isAll && marked.size > 0}
+              onChange={() => onSelect(isAll ? new Set() : new Set(rows.map(id)))}
             />
           </div>
         )}
@@ -186,7 +196,7 @@ interface VRowProps<T> {
   index: number;
   start: number;
   columns: VColumn<T>[];
-  template: string;
+  template: string | undefined;
   selects: boolean;
   isSelected: boolean;
   isCurrent: boolean;

@@ -244,10 +244,13 @@ func TestADaemonBehindNATIsManagedByItsAgent(t *testing.T) {
 	w.recovered("the daemon got another port and key", rate, 4444,
 		func() bool { return w.logged("the daemon's API moved") })
 	w.recordFollows()
-	status := w.status()
-	if !strings.Contains(status, "accepted") || !strings.Contains(status, "PATCH /rest/config/options: 200") {
-		t.Errorf("`muster agent status` prints:\n%s", status)
-	}
+	server.Until(t, func() string { // the daemon has the change before its answer has passed the agent
+		status := w.status()
+		if !strings.Contains(status, "accepted") || !strings.Contains(status, "PATCH /rest/config/options: 200") {
+			return "`muster agent status` prints:\n" + status
+		}
+		return ""
+	})
 	if w.logged(w.daemon.APIKey) {
 		t.Error("the agent's log has the daemon's key")
 	}

@@ -96,16 +96,21 @@ func TestABadPatternIsRefusedWithItsLine(t *testing.T) {
 	}
 }
 
+// failed waits until a device is failed for a reason that names both texts.
+func failed(s *server.Server, d target, one, other string) {
+	s.WaitState(d.id, "failed because of "+one+" and "+other, func(state api.DeviceState) bool {
+		return state.Configuration == string(fleet.ConfigFailed) && strings.Contains(state.Reason, one) &&
+			strings.Contains(state.Reason, other)
+	})
+}
+
 // What a program makes is checked in the plan: nothing is written, and the template is named.
 func TestABadPatternOfAProgramIsNotWritten(t *testing.T) {
 	t.Parallel()
 	s := server.Start(t, server.Options{})
 	for _, d := range targets(t, s, 90) {
 		id := s.Template("set", "ignores.photos", `["fine"] + ["[" + "unclosed"]`, d.name)
-		state := s.WaitConfiguration(d.id, fleet.ConfigFailed)
-		if !strings.Contains(state.Reason, fmt.Sprintf("template %d", id)) || !strings.Contains(state.Reason, "[unclosed") {
-			t.Errorf("%s: it is failed because %s", d.name, state.Reason)
-		}
+		failed(s, d, fmt.Sprintf("template %d", id), "[unclosed")
 		if lines := d.lines(); len(lines) > 0 {
 			t.Errorf("%s: the patterns are %q", d.name, lines)
 		}
@@ -126,10 +131,7 @@ func TestAFolderThatAChangePutInErrorMakesTheDeviceFailed(t *testing.T) {
 	blamed := func() {
 		t.Helper()
 		for _, d := range all {
-			state := s.WaitConfiguration(d.id, fleet.ConfigFailed)
-			if !strings.Contains(state.Reason, `"photos"`) || !strings.Contains(state.Reason, "nothing") {
-				t.Errorf("%s: it is failed because %s", d.name, state.Reason)
-			}
+			failed(s, d, `"photos"`, "nothing")
 		}
 	}
 	blamed()

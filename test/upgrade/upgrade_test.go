@@ -60,7 +60,8 @@ func (c *scene) stranger() string {
 	return ""
 }
 
-// waitInSync waits until the daemon has the configuration of its version, is in sync and nothing is planned.
+// waitInSync waits until the daemon has the configuration of its version, is in sync with all templates, and nothing
+// is planned.
 func (c *scene) waitInSync(version string) {
 	c.t.Helper()
 	server.Until(c.t, func() string {
@@ -69,6 +70,10 @@ func (c *scene) waitInSync(version string) {
 			return err.Error()
 		}
 		made, err := c.s.Client.DevicePlan(c.t.Context(), string(c.daemon.ID()))
+		if err != nil {
+			return err.Error()
+		}
+		overview, err := c.s.Client.Overview(c.t.Context())
 		if err != nil {
 			return err.Error()
 		}
@@ -82,6 +87,8 @@ func (c *scene) waitInSync(version string) {
 			return err.Error()
 		case observed.Get("version").Str() != version:
 			return "the configuration of version " + observed.Get("version").Str() + " is shown"
+		case made.Generation != overview.Generation:
+			return fmt.Sprintf("the plan is of generation %d, the newest is %d", made.Generation, overview.Generation)
 		case len(made.Changes) > 0:
 			return fmt.Sprintf("%s is planned (%s), %s: %s", made.Changes[0].Key, made.Changes[0].Class, state.Configuration,
 				state.Reason)

@@ -22,8 +22,10 @@ type proxy struct {
 	host string
 	port int
 
-	mu   sync.Mutex // guards seen
-	seen []asked
+	mu      sync.Mutex // guards what follows
+	seen    []asked
+	writing int        // writes under way: Muster has an answer before its end is noted
+	noted   *sync.Cond // a write has ended
 }
 
 // asked is one request of Muster's. The daemon was at work on it at some time between start and end.
@@ -40,6 +42,7 @@ func newProxy(t *testing.T, d *daemon.Daemon) *proxy {
 	t.Helper()
 	target := &url.URL{Scheme: "http", Host: d.HostPort()}
 	p := &proxy{}
+	p.noted = sync.NewCond(&p.mu)
 	reverse := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableCompression: true},
@@ -49,12 +52,8 @@ func newProxy(t *testing.T, d *daemon.Daemon) *proxy {
 	}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := asked{connection: r.RemoteAddr, method: r.Method, path: r.URL.EscapedPath(), start: time.Now()}
-		defer func() { // also when the connection breaks
-			a.end = time.Now()
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.seen = append(p.seen, a)
-		}()
+		p.begin(a)
+		defer p.end(a) // also when the connection breaks
 		reverse.ServeHTTP(w, r)
 	}))
 	s.StartTLS()
@@ -68,6 +67,32 @@ func newProxy(t *testing.T, d *daemon.Daemon) *proxy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func (p *proxy) begin(a asked) {
+	if a.writes() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.writing++
+	}
+}
+
+func (p *proxy) end(a asked) {
+	a.end = time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen = append(p.seen, a)
+	if a.writes() {
+		p.writing--
+		p.noted.Broadcast()
+	}
+}
+
+// untilNoted waits until the end of every write is noted. The caller holds mu.
+func (p *proxy) untilNoted() {
+	for p.writing > 0 {
+		p.noted.Wait()
+	}
 }
 
 // around says what Muster did at the time of an edit.
@@ -93,6 +118,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 func (p *proxy) writes() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.untilNoted()
 	var all []string
 	for _, a := range p.seen {
 		if a.writes() {
@@ -114,6 +140,7 @@ type window struct {
 func (p *proxy) windows() []window {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.untilNoted()
 	var all []window
 	read := map[string]time.Time{}
 	for _, a := range p.seen {

@@ -35,25 +35,25 @@ var access = []Check{
 	}},
 	{"a new key is valid, the old one dead", Spoils, func(p *Probe) {
 		old := p.key
-		p.MustDo("PATCH", "/rest/config/gui", `{"apiKey":"another-key"}`)
+		p.Once("PATCH", "/rest/config/gui", `{"apiKey":"another-key"}`)
 		p.Until("the new key is valid", func() error { return p.tryKey("another-key", http.StatusOK) })
 		p.Until("the old key is dead", func() error { return p.tryKey(old, http.StatusForbidden) })
 	}},
 	{"a key that is missing is made anew", Spoils, func(p *Probe) {
-		p.MustDo("PATCH", "/rest/config/gui", `{"apiKey":""}`)
+		p.Once("PATCH", "/rest/config/gui", `{"apiKey":""}`)
 		p.Until("the old key is dead", func() error { return p.tryKey(p.key, http.StatusForbidden) })
 		p.Until("an empty key is none", func() error { return p.tryKey("", http.StatusForbidden) })
 	}},
 	{"PUT of gui without a key locks out", Spoils, func(p *Probe) {
-		p.MustDo("PUT", "/rest/config/gui", `{"address":"`+p.HostPort()+`"}`)
+		p.Once("PUT", "/rest/config/gui", `{"address":"`+p.HostPort()+`"}`)
 		p.Until("the old key is dead", func() error { return p.tryKey(p.key, http.StatusForbidden) })
 	}},
 	{"an empty document moves the API away", Opens, func(p *Probe) {
-		p.MustDo("PUT", "/rest/config", `{}`)
+		p.Once("PUT", "/rest/config", `{}`)
 		p.Gone()
 	}},
 	{"another address is used at once", Spoils, func(p *Probe) {
-		p.MustDo("PATCH", "/rest/config/gui", `{"address":"203.0.113.7:8384"}`)
+		p.Once("PATCH", "/rest/config/gui", `{"address":"203.0.113.7:8384"}`)
 		p.Gone()
 	}},
 	{"gui.enabled false counts at the next start", Spoils, func(p *Probe) {

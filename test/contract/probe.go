@@ -108,6 +108,16 @@ func (p *Probe) MustDo(method, path, body string) string {
 	return answer.Text
 }
 
+// Once sends what takes the access away, one time. Its answer may be lost with the connections of an API that restarts.
+func (p *Probe) Once(method, path, body string) {
+	p.Helper()
+	p.MustDo("GET", "/rest/system/ping", "")
+	answer, err := p.Send(Request{Method: method, Path: path, Body: body, Header: map[string]string{"X-API-Key": p.key}})
+	if err == nil && answer.Status != http.StatusOK {
+		p.Fatalf("%s %s %s: got %d %s, want 200", method, path, body, answer.Status, answer.Text)
+	}
+}
+
 // Refused wants that status, and the text where one is given.
 func (p *Probe) Refused(method, path, body string, status int, text string) {
 	p.Helper()

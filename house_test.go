@@ -18,7 +18,7 @@ var rings = [][]string{
 		"internal/budget", "internal/backup", "internal/signon", "internal/tunnel",
 		"internal/enrollment", "internal/action"},
 	{"api", "client", "internal/auth", "internal/httpapi", "internal/listen", "internal/metrics", "internal/stsim",
-		"internal/agent", "internal/manual", "docs", "web"},
+		"internal/agent", "internal/manual", "internal/demo", "docs", "web"},
 	{"internal/app"},
 	{"internal/cli"},
 	{"cmd", "test"},

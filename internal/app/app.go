@@ -86,7 +86,9 @@ type Options struct {
 	TrustedProxies  []netip.Prefix
 	NewAdminToken   bool // makes another one where the first is lost
 
-	Demo    int      // simulated daemons to start and manage
+	Demo       int      // simulated daemons to start and manage
+	DemoServer []string // command that starts a demo beside this server; none: people cannot
+
 	Worker  []string // command that evaluates templates, see sandbox.Options
 	Version string
 	Console fs.FS // see httpapi.Options
@@ -329,7 +331,7 @@ func (a *App) wire(ctx context.Context) error {
 		Pending: inbox{a.mirror, a.engine},
 		Actions: a.actions, ActionRuns: a.store,
 		Notifications: a.notifier, Secrets: a.store, Metrics: measured.Handler(),
-		Measured: measured.Served, Sealing: a.sealing, Backups: a.backups,
+		Measured: measured.Served, Sealing: a.sealing, Demo: a.demo(), Backups: a.backups,
 		Certificate: a.socket.Served,
 	})
 	return a.start(ctx, run, handler)

@@ -10,7 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"muster/internal/demo"
 	"muster/internal/fleet"
+	"muster/internal/httpapi"
 	"muster/internal/store"
 	"muster/internal/stsim"
 )
@@ -143,4 +145,14 @@ func demoTags(i int) []fleet.Tag {
 		tags = append(tags, "price-list")
 	}
 	return tags
+}
+
+// demo is what people start to look around in, nil where this server starts none: it is a demo, or a test.
+func (a *App) demo() httpapi.Demo {
+	if len(a.o.DemoServer) == 0 || a.o.Demo > 0 {
+		return nil
+	}
+	d := demo.New(a.o.DemoServer, a.log)
+	a.life.onStop("demo", func(context.Context) error { d.End(); return nil })
+	return d
 }

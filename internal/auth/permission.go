@@ -30,6 +30,7 @@ const (
 	ReadAudit        Permission = "audit.read"
 	ReadMetrics      Permission = "metrics.read"
 	ManageUsers      Permission = "users.manage"
+	RunDemo          Permission = "demo.run"          // a second server with simulated devices
 	ManageEnrollment Permission = "enrollment.manage" // enrol keys, devices that ask to be registered
 	Enroll           Permission = "enroll"            // of enrol keys alone: to register a device that is not registered
 )
@@ -53,6 +54,7 @@ var needs = map[Permission]fleet.Role{
 	ReadAudit:        fleet.RoleOperator,
 	ReadMetrics:      fleet.RoleViewer,
 	ManageUsers:      fleet.RoleAdmin,
+	RunDemo:          fleet.RoleAdmin,
 	ManageEnrollment: fleet.RoleAdmin,
 }
 

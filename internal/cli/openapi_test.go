@@ -76,6 +76,9 @@ var leftOut = map[string]string{
 	"listFolderOverviews":  "the console's page of all folders; folder list has what they are",
 	"listTagOverviews":     "the console's page of all tags; tag list has them",
 	"listDeviceFolders":    "device get has them",
+	"getDemo":              "at the command line it is muster serve --demo",
+	"startDemo":            "likewise",
+	"endDemo":              "likewise",
 	"getOpenAPI":           "it is for programs that make clients",
 }
 

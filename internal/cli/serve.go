@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 
 	"muster/internal/app"
 	"muster/internal/backup"
+	"muster/internal/demo"
 	"muster/internal/fleet"
 	"muster/internal/notify"
 	"muster/web"
@@ -59,6 +61,7 @@ type serveCommand struct {
 	TrustProxy          []string      `help:"Address or network of a proxy in front, which is believed where a client is (X-Forwarded-For); may be given several times." placeholder:"CIDR"`
 	SessionIdle         time.Duration `help:"A session that is not used for so long ends." default:"24h"`
 	SessionLife         time.Duration `help:"A session ends so long after its log-in." default:"168h"`
+	UntilInputEnds      bool          `hidden:"" help:"End when standard input does."`
 	NewAdminToken       bool          `help:"Make another administrator's token, for when the last one is lost; it is written to --home."`
 	SealKey             string        `secret:"" help:"Key that seals credentials at rest, 64 hex digits, instead of the one in --home; better --seal-key-file." placeholder:"HEX"`
 	SealKeyFile         string        `help:"File with the key that seals credentials at rest, instead of the one in --home." type:"path" placeholder:"FILE"`
@@ -99,6 +102,15 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 	// The HTTP/2 library complains of each strange frame there, and an agent may send many.
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(handler, slog.LevelDebug).Writer())
+	if c.UntilInputEnds {
+		until, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			defer cancel()
+			_, _ = io.Copy(io.Discard, env.In)
+		}()
+		ctx = until
+	}
 	server, err := app.New(ctx, app.Options{
 		Home: c.Home, Listen: c.Listen, AgentListen: c.AgentListen, Database: c.Database,
 		Configurator:     fleet.Mode(c.Configurator),
@@ -116,7 +128,8 @@ func (c *serveCommand) Run(ctx context.Context, env *environment) error {
 		TrustedProxies: proxies, SessionIdle: c.SessionIdle, SessionLife: c.SessionLife,
 		SignOn: signOn, PublicURL: c.PublicURL,
 		SealKey: fleet.NewSecret(c.SealKey), Demo: c.Demo,
-		Worker: []string{executable, "worker"}, Version: env.version, Console: web.Console(),
+		Worker: []string{executable, "worker"}, DemoServer: append([]string{executable}, demo.Args...),
+		Version: env.version, Console: web.Console(),
 		Log: slog.New(handler), Out: env.Out,
 	})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

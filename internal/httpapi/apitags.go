@@ -35,8 +35,8 @@ var apiTags = []apiTag{
 	{"Secrets", "Values that templates may use and nobody reads.", `/secrets.*`},
 	{"Audit", "Who did what, and whether the record is whole.", `/audit.*`},
 	{"Access", "Tokens, users, log-in and sessions.", `/(tokens|users|sessions|login|logout|password|whoami)\b.*`},
-	{"Server", "Modes and stops, the seal key, health, metrics, and the OpenAPI document.",
-		`/(configurator|stops|seal)\b.*|/openapi\.json|/healthz|/readyz|/metrics`},
+	{"Server", "Modes and stops, the seal key, a demo, health, metrics, and the OpenAPI document.",
+		`/(configurator|stops|seal|demo)\b.*|/openapi\.json|/healthz|/readyz|/metrics`},
 }
 
 var apiTagPaths = func() []*regexp.Regexp {

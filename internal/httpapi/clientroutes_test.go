@@ -176,6 +176,9 @@ var callOf = map[string]func(c *client.Client, ctx context.Context){
 	},
 	"getSeal":      func(c *client.Client, ctx context.Context) { _, _ = c.Seal(ctx) },
 	"rotateSeal":   func(c *client.Client, ctx context.Context) { _, _ = c.RotateSeal(ctx) },
+	"getDemo":      func(c *client.Client, ctx context.Context) { _, _ = c.Demo(ctx) },
+	"startDemo":    func(c *client.Client, ctx context.Context) { _, _ = c.StartDemo(ctx) },
+	"endDemo":      func(c *client.Client, ctx context.Context) { _ = c.EndDemo(ctx) },
 	"deleteSecret": func(c *client.Client, ctx context.Context) { _ = c.DeleteSecret(ctx, "n") },
 	"listAudit": func(c *client.Client, ctx context.Context) {
 		_, _ = c.Audit(ctx, client.AuditSearch{Who: "x", Oldest: true})

@@ -73,6 +73,7 @@ type Options struct {
 	Notifications Notifications
 	Secrets       Secrets
 	Sealing       Sealing
+	Demo          Demo
 	Backups       Backups              // nil: none are made by themselves
 	Certificate   func() *fleet.Served // of this API; nil, or giving nil: it is plain HTTP
 	Metrics       http.Handler         // writes the numbers of /metrics
@@ -171,7 +172,7 @@ func (s *server) allRoutes() []route {
 		s.settingRoutes, s.rootRoutes, s.varsRoutes, s.templateRoutes, s.templateHistoryRoutes,
 		s.evaluateRoutes, s.tagRoutes, s.folderRoutes, s.shareRoutes, s.eventRoutes, s.tokenRoutes, s.userRoutes,
 		s.sessionRoutes,
-		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.auditRoutes, s.enrollmentRoutes,
+		s.loginLinkRoutes, s.signOnRoutes, s.secretRoutes, s.sealRoutes, s.demoRoutes, s.auditRoutes, s.enrollmentRoutes,
 		s.pendingRoutes, s.actionRoutes, s.inventoryRoutes, s.waitingRoutes,
 		s.overviewRoutes, s.rollupRoutes, s.historyRoutes, s.stopRoutes, s.metricRoutes,
 		s.healthRoutes, s.openAPIRoutes,

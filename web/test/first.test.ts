@@ -33,6 +33,28 @@ test("a person logs in by keyboard, and the first page says how to begin", async
   expect(await serious(page)).toEqual([]);
 });
 
+test("a demo is started with one click, opened, and thrown away", async () => {
+  const [demo] = await Promise.all([page.waitForEvent("popup"), page.getByRole("button", { name: "Start a demo" }).click()]);
+  await demo.getByRole("heading", { name: "Welcome", exact: true }).waitFor();
+  expect(new URL(demo.url()).hostname).toBe("localhost"); // its cookies are not those of the server
+  await demo.locator("input[name=userid]").fill("guest");
+  for (const field of await demo.locator("input[type=password]").all()) await field.fill(password);
+  await demo.getByRole("button").first().click();
+  await demo.getByRole("link", { name: "Devices" }).click();
+  await demo.getByText("30 devices").waitFor();
+  await demo.close();
+  expect(await serious(page)).toEqual([]);
+  await page.getByRole("button", { name: "Throw it away" }).click();
+  const dialog = page.getByRole("dialog", { name: "Throw the demo away?" });
+  await dialog.getByRole("button", { name: "Throw it away" }).click();
+  await page.getByRole("button", { name: "Start a demo" }).waitFor();
+  await fetch(demo.url()).then(
+    () => expect.fail("the demo answers still"),
+    () => undefined,
+  );
+  await muster.call("GET", "/whoami"); // and the server serves on
+});
+
 test("the first device is added and tagged without the mouse", async () => {
   await tabTo(page, "Add a device");
   await page.keyboard.press("Enter");

@@ -18,6 +18,12 @@ export const queries = {
       queryFn: ({ signal }) => ask(api.GET("/api/v1/overview", { signal })),
       refetchInterval: 60_000,
     }),
+  demo: () =>
+    queryOptions({
+      queryKey: ["demo"],
+      queryFn: ({ signal }) => ask(api.GET("/api/v1/demo", { signal })),
+      retry: false,
+    }),
   history: () =>
     queryOptions({
       queryKey: ["history"],

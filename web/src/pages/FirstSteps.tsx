@@ -8,8 +8,9 @@ import { useMay } from "../session/me";
 import { plural, sentence, shortID } from "../ui/format";
 import { Columns, Panel, Row, Stack } from "../ui/layout";
 import { Page } from "../ui/page";
-import { Command, Muted, Text, To } from "../ui/text";
+import { Muted, Text, To } from "../ui/text";
 import { AddDevices } from "./AddDevices";
+import { Demo } from "./Demo";
 
 /** FirstSteps leads from nothing to the first managed device and the first template. What is done is marked so. */
 export function FirstSteps({ devices }: { devices: number }) {
@@ -68,10 +69,7 @@ export function FirstSteps({ devices }: { devices: number }) {
         </Panel>
       </Columns>
       <Panel title="Or look around first">
-        <Stack>
-          <Text>A fleet of thirty simulated devices, thrown away when you stop it:</Text>
-          <Command text="muster serve --demo 30" />
-        </Stack>
+        <Demo />
       </Panel>
       <AddDevices opened={adding} onClose={() => setAdding(false)} may={mayAdd} />
     </Page>

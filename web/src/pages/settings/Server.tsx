@@ -4,6 +4,7 @@ import { queries } from "../../api/queries";
 import { count, plural, sentence, size } from "../../ui/format";
 import { Columns, Fact, Facts, Panel, Rows, Stack } from "../../ui/layout";
 import { Loads, Note, Nothing } from "../../ui/page";
+import { RunningDemo } from "../Demo";
 import { Ago, Faint, Mono, Muted, Strong, Text } from "../../ui/text";
 
 /** Server is what the service itself has to say: backup, certificate, who is told of problems. */
@@ -36,6 +37,7 @@ export default function Server() {
               )}
             </Facts>
           </Panel>
+          <RunningDemo />
           <Panel title="Backup">
             {data.backup ? (
               <Stack>

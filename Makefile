@@ -53,7 +53,7 @@ web/.openapi: $(API_FILES)
 	@touch $@
 
 web/openapi.json: web/.openapi
-	@test -e $@ || go run ./cmd/openapi >$@
+	@test -e $@ || { go run ./cmd/openapi >web/openapi.new && mv web/openapi.new $@; }
 
 $(CONSOLE): web/node_modules/.package-lock.json web/openapi.json $(WEB_FILES)
 	cd web && npm run --silent build

@@ -55,8 +55,8 @@ type SharePeer struct {
 	Side      string `json:"side" enum:"both,onlyHere,unmanaged,unknown" doc:"both: the peer shares it, too. onlyHere: the peer does not. unmanaged: the peer is not registered. unknown: its configuration was never read, or too many were read for this answer"`
 }
 
-// OneSidedShare is a share that one side has and the other one does not: nothing is exchanged by it. Both are
-// registered, and by the configurations that they were last seen with.
+// OneSidedShare is a share that one side has and the other one does not: nothing is exchanged by it. Both sides are
+// registered devices; their configurations are those that they were last seen with.
 type OneSidedShare struct {
 	Folder      string `json:"folder"`
 	FolderLabel string `json:"folderLabel" doc:"The label that most devices use"`

@@ -54,7 +54,7 @@ type WhatIfPlan struct {
 	Warnings     []string          `json:"warnings" nullable:"false" doc:"What is most probably a mistake in the new and changed templates"`
 	Touched      Touched           `json:"touched"`
 	Approval     string            `json:"approval" doc:"Why it would wait for an admin's approval: it touches more devices than --approval-threshold; blank when it would not"`
-	Waves        []int             `json:"waves" nullable:"false" doc:"Devices in each wave of the rollout that it would be, if all can be reached; empty when all get it at once, and for whoever may not see the whole fleet"`
+	Waves        []int             `json:"waves" nullable:"false" doc:"Devices in each wave of the rollout that it would be, if all can be reached; empty when no rollout is needed, and for a token with a tag scope"`
 	Folders      []TouchedFolder   `json:"folders" nullable:"false" doc:"Most devices first; at most 1,000"`
 	Keys         []TouchedKey      `json:"keys" nullable:"false" doc:"Most devices first; at most 1,000"`
 	Devices      []DeviceEffect    `json:"devices" nullable:"false" doc:"Those for which something differs, in the order of the device list"`

@@ -8,7 +8,7 @@ import (
 	"muster/internal/store"
 )
 
-// rolloutPolicy is what the options say as texts of how changes go out.
+// rolloutPolicy is the parsed --waves and --approval-threshold.
 type rolloutPolicy struct {
 	threshold rollout.Threshold
 	waves     []string

@@ -113,7 +113,7 @@ func TestPlanIsPrintedForAPerson(t *testing.T) {
 	held.Waves = []int{1, 3, 26}
 	held.Approval = "this change touches 2 devices, more than the approval threshold of 1 (--approval-threshold)"
 	if err := printWhatIf(&painter{w: &out}, held); err != nil ||
-		!strings.Contains(out.String(), "It would be a rollout in 3 waves: 1, then 3, then 26 devices.\n"+
+		!strings.Contains(out.String(), "It would be a rollout in 3 waves: 1 device, then 3 devices, then 26 devices.\n"+
 			"It would wait for an admin's approval: "+held.Approval+".\n") {
 		t.Errorf("got %v\n%s", err, out.String())
 	}

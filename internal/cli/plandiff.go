@@ -89,8 +89,11 @@ func printWhatIf(p *painter, made api.WhatIfPlan) error {
 
 // wavesText says how a change would go out.
 func wavesText(sizes []int) string {
-	each := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(sizes), "[]")), ", then ")
-	return fmt.Sprintf("It would be a rollout in %s: %s devices.", counted(len(sizes), "wave"), each)
+	var each []string
+	for _, n := range sizes {
+		each = append(each, counted(n, "device"))
+	}
+	return fmt.Sprintf("It would be a rollout in %s: %s.", counted(len(sizes), "wave"), strings.Join(each, ", then "))
 }
 
 func (p *painter) summary(made api.WhatIfPlan) {

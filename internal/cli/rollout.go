@@ -135,8 +135,12 @@ func undoing(r api.RolloutDetail) string {
 			admitted++
 		}
 	}
-	return fmt.Sprintf("Undo rollout %d (%s)? %s become what they were before, and what it brought is taken off %s.",
-		r.ID, printable(r.Cause), undone(r), counted(admitted, "device"))
+	gives := "It takes"
+	if what := undone(r); what != "" {
+		gives = fmt.Sprintf("It gives back %s, and takes", what)
+	}
+	return fmt.Sprintf("Undo rollout %d (%s)? %s what it brought off %s.", r.ID, printable(r.Cause), gives,
+		counted(admitted, "device"))
 }
 
 // undone counts what an undo gives back, without what there is none of.

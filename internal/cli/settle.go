@@ -56,12 +56,20 @@ func settle(ctx context.Context, env *environment, server *client.Client, genera
 	}
 }
 
-// rolloutOfGeneration is the ID of the rollout that brings devices to a generation; 0 without one.
+// rolloutOfGeneration is the ID of the rollout that brings devices to a generation, alone or with later ones; 0 without
+// one.
 func rolloutOfGeneration(ctx context.Context, server *client.Client, generation int64) (int64, error) {
+	if generation == 0 { // what is applied is no change of templates and tags
+		return 0, nil
+	}
 	all, err := server.Rollouts(ctx, client.List{})
-	at := slices.IndexFunc(all, func(r api.Rollout) bool { return r.Generation == generation })
-	if err != nil || at < 0 {
+	if err != nil {
 		return 0, err
+	}
+	slices.Reverse(all) // the oldest first
+	at := slices.IndexFunc(all, func(r api.Rollout) bool { return r.Before < generation && generation <= r.Generation })
+	if at < 0 {
+		return 0, nil
 	}
 	return all[at].ID, nil
 }
@@ -109,9 +117,14 @@ func isSettled(ctx context.Context, server *client.Client, generation int64, id 
 	case err != nil:
 		return false, false, err
 	}
-	if made.Generation < generation || slices.ContainsFunc(made.Changes, goesByItself) ||
-		state.Configuration == string(fleet.ConfigApplying) {
+	if made.Generation < generation || slices.ContainsFunc(made.Changes, goesByItself) {
 		return false, false, nil
 	}
-	return true, slices.ContainsFunc(made.Changes, func(c api.PlannedChange) bool { return c.Class == "held" }), nil
+	switch fleet.Configuration(state.Configuration) {
+	case fleet.ConfigApplying, fleet.ConfigPending:
+		return false, false, nil
+	case fleet.ConfigInSync, fleet.ConfigUnmanaged:
+		return true, false, nil
+	}
+	return true, true, nil
 }

@@ -238,7 +238,7 @@ func (s *server) fleetPlan(ctx context.Context, x adjusting) (out api.FleetPlan,
 	known := func(b fleet.BrokenAssertion) bool { return b.Source == x.Source }
 	others = slices.DeleteFunc(others, known)
 	sum.out.Broken = wireBroken(append(broken, others...), x.then)
-	sum.out.Waves = s.wavesOf(ctx, sum)
+	sum.out.Waves = s.wavesOf(ctx, x.now, x.then)
 	out = api.FleetPlan{WhatIfPlan: sum.finished(), Digest: x.digest, Differs: !x.Nothing(), Changes: x.wire(),
 		Asks: asks.texts(sum.out.Approval)}
 	return out, nil

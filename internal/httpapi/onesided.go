@@ -25,7 +25,7 @@ const (
 // shareIndex keeps with whom each device shares each folder. A configuration is read when a request asks and the
 // device was seen with another one since.
 type shareIndex struct {
-	mu      sync.Mutex // guards the rest
+	turn    chan struct{} // of the one request that has the rest: it reads configurations meanwhile
 	devices map[fleet.DeviceID]*deviceShares
 	version uint64 // grows when a device's shares become others
 }
@@ -77,8 +77,18 @@ func (s *server) readShares(ctx context.Context, id fleet.DeviceID) (*deviceShar
 	return out, err
 }
 
-// refreshShares brings the index up to the configurations that the devices were last seen with. The caller holds
-// s.shares.mu.
+// takeTurn waits until no other request has the index; the given function gives it back.
+func (x *shareIndex) takeTurn(ctx context.Context) (done func(), err error) {
+	select {
+	case x.turn <- struct{}{}:
+		return func() { <-x.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// refreshShares brings the index up to the configurations that the devices were last seen with. It is the caller's
+// turn.
 func (s *server) refreshShares(ctx context.Context, registry *fleet.Registry) error {
 	x := &s.shares
 	if x.devices == nil {
@@ -109,7 +119,7 @@ func (s *server) refreshShares(ctx context.Context, registry *fleet.Registry) er
 }
 
 // stale are the devices that were seen with another configuration than the one that is known, with the digest of that
-// one. The caller holds mu.
+// one. It is the caller's turn.
 func (x *shareIndex) stale(registry *fleet.Registry,
 	of func(fleet.DeviceID) *fleet.Snapshot) map[fleet.DeviceID]string {
 	stale := map[fleet.DeviceID]string{}
@@ -152,8 +162,11 @@ func (s *server) listOneSidedShares(r *request) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	s.shares.mu.Lock()
-	defer s.shares.mu.Unlock()
+	done, err := s.shares.takeTurn(r.Context())
+	if err != nil {
+		return reply{}, err
+	}
+	defer done()
 	if err := s.refreshShares(r.Context(), whole); err != nil {
 		return reply{}, err
 	}
@@ -175,7 +188,7 @@ type oneSidedShare struct {
 }
 
 // oneSided are the shares between the devices of a registry that one side has and the other one does not, by folder,
-// then IDs. What is not known of either side is left out. The caller holds mu.
+// then IDs. What is not known of either side is left out. It is the caller's turn.
 func (x *shareIndex) oneSided(registry *fleet.Registry, folders []fleet.FolderLabel) []oneSidedShare {
 	labels := make(map[string]*fleet.FolderLabel, len(folders))
 	for i := range folders {

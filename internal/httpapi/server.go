@@ -146,6 +146,7 @@ func newServer(options Options) *server {
 		evaluations:   make(chan struct{}, maxEvaluations),
 		plans:         make(chan struct{}, maxPlans),
 		verifications: make(chan struct{}, 1),
+		shares:        shareIndex{turn: make(chan struct{}, 1)},
 		hosts:         allowedHosts(options.AllowedHosts),
 		crossOrigin:   http.NewCrossOriginProtection(),
 	}

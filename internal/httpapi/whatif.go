@@ -35,9 +35,8 @@ type WhatIf interface {
 	Concerned(now, then *fleet.Registry) []fleet.DeviceID
 	// NeedsApproval is why it would wait for an admin's approval, "" when it would not: it would touch many devices.
 	NeedsApproval(ctx context.Context, now, then *fleet.Registry) string
-	// Waves are the devices in each wave of the rollout that a change of so many of the fleet's devices would be; none
-	// where it would be admitted at once. access tells whether it is about how daemons are reached.
-	Waves(touched, devices int, access bool) []int
+	// Waves gives the sizes of the waves of the rollout that it would be; nil where it would be admitted at once.
+	Waves(ctx context.Context, now, then *fleet.Registry) []int
 	// Desired gives the configurations that devices would have under a registry, or why there is none; devices that were
 	// never read are left out. each is called by one goroutine at a time, in any order.
 	Desired(ctx context.Context, then *fleet.Registry, devices []fleet.DeviceID,
@@ -134,16 +133,17 @@ func (s *server) whatIf(ctx context.Context, now *fleet.Registry, edit fleet.Edi
 	}
 	broken = slices.DeleteFunc(broken, func(b fleet.BrokenAssertion) bool { return !inside(b.Device) && b.Device != "" })
 	sum.out.Broken = wireBroken(broken, then)
-	sum.out.Waves = s.wavesOf(ctx, sum)
+	sum.out.Waves = s.wavesOf(ctx, now, then)
 	return show(sum.finished())
 }
 
-// wavesOf are the waves that the change would go out in. Who sees a part does not see how many devices get it.
-func (s *server) wavesOf(ctx context.Context, sum summing) []int {
+// wavesOf gives the sizes of the waves that the change would go out in. A scoped caller gets none: they count the whole
+// fleet.
+func (s *server) wavesOf(ctx context.Context, now, then *fleet.Registry) []int {
 	if !fleet.ScopeIn(ctx).Whole() {
 		return []int{}
 	}
-	return append([]int{}, s.WhatIf.Waves(sum.out.Touched.Devices, len(sum.registry.Devices), sum.access)...)
+	return append([]int{}, s.WhatIf.Waves(ctx, now, then)...)
 }
 
 // approvalFor is why the change would wait for approval. The reason counts devices of the whole fleet.
@@ -295,7 +295,6 @@ type summing struct {
 	inside         func(fleet.DeviceID) bool // the devices that the caller sees
 	out            api.WhatIfPlan
 	folders, keys  map[string]int // devices on which they would change
-	access         bool           // it is about how daemons are reached
 	changes, bytes int            // shown so far
 }
 
@@ -343,7 +342,7 @@ func (sum *summing) count(brings []plan.Change) {
 		case plan.Held:
 			sum.out.Touched.Held++
 		}
-		touched, sum.access = true, sum.access || plan.MayMoveAccess(change.Key)
+		touched = true
 		sum.countKey(change.Key.String())
 		if change.Key.Len() < 2 {
 			continue

@@ -115,18 +115,25 @@ func TestWhatIfForeseesThatItNeedsApproval(t *testing.T) {
 	}
 }
 
-func TestWhatIfForeseesTheWaves(t *testing.T) {
+func TestWhatIfForeseesTheWavesForWhoSeesTheFleet(t *testing.T) {
+	w := newRoomy(t)
+	n := len(w.fakes.Waves(t.Context(), &fleet.Registry{}, &fleet.Registry{}))
+	if got := w.whatIf(`{}`).Waves; len(got) != n {
+		t.Errorf("got waves %v", got)
+	}
+	c := post("/plan", `{}`)
+	c.token = w.scoped[fleet.RoleOperator]
+	if got := w.want(http.StatusOK, c); !strings.Contains(got, `"waves":[]`) {
+		t.Errorf("a scoped token: got %s", got)
+	}
+}
+
+func TestWhatIfForeseesTheWavesOfTheChange(t *testing.T) {
 	w := newWorld(t)
-	w.device(idA, "one")
-	w.device(idB, "two")
-	for key, want := range map[string]string{"options.a": "[2]", "gui.theme": "[2]", "gui.address": "[1 1]"} {
-		w.fakes.effects = func(_, _ *fleet.Registry) ([]plan.Effect, error) {
-			brings := []plan.Change{change(t, key, plan.Free, stconfig.Text("x"))}
-			return []plan.Effect{{Device: idA, Brings: brings}, {Device: idB, Brings: brings}}, nil
-		}
-		if got := fmt.Sprint(w.whatIf(`{}`).Waves); got != want {
-			t.Errorf("%s: got waves %s, want %s", key, got, want)
-		}
+	w.template(`{"op":"set","key":"options.a","template":"1"}`)
+	got := w.whatIf(`{"templates":{"new":[{"op":"set","key":"options.natEnabled","template":"false"}]}}`).Waves
+	if fmt.Sprint(got) != "[1 2]" {
+		t.Errorf("got waves %v", got)
 	}
 }
 

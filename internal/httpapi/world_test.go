@@ -306,11 +306,8 @@ func (f *fakes) Apply(_ context.Context, id fleet.DeviceID, digest string, conse
 	f.applied = append(f.applied, applied{id, digest, consent, keep})
 	return f.done, f.waiting, f.applyErr
 }
-func (f *fakes) Waves(touched, _ int, access bool) []int {
-	if access {
-		return []int{1, touched - 1}
-	}
-	return []int{touched}
+func (f *fakes) Waves(_ context.Context, now, then *fleet.Registry) []int {
+	return []int{len(now.Templates), len(then.Templates)}
 }
 func (f *fakes) NeedsApproval(context.Context, *fleet.Registry, *fleet.Registry) string {
 	return f.approval

@@ -105,8 +105,8 @@ func (b *book) serveMissing(w http.ResponseWriter, r *http.Request) error {
 	secure(w.Header())
 	w.Header().Set("Content-Type", media[".html"])
 	w.WriteHeader(http.StatusNotFound)
-	_, err = w.Write(text)
-	return err
+	_, _ = w.Write(text) // a client that is gone is no error of the manual
+	return nil
 }
 
 func (b *book) serveSearch(w http.ResponseWriter, r *http.Request) error {

@@ -32,6 +32,23 @@ func (r *Runner) readersChangeAccess(ctx context.Context, registry *fleet.Regist
 	return r.moveAccess(ctx, registry, reading)
 }
 
+// foreseesAccess is changesAccess for a change from one registry to another that was not made yet. Where no template of
+// a device differs, those do that read something else of the fleet.
+func (r *Runner) foreseesAccess(ctx context.Context, now, then *fleet.Registry, touched []fleet.DeviceID) bool {
+	changed := map[fleet.DeviceID][]fleet.Template{}
+	for _, id := range touched {
+		all := then.TemplatesOf(id)
+		if now.Devices[id] != nil {
+			all = different(now.TemplatesOf(id), all)
+		}
+		if len(all) == 0 {
+			all = slices.DeleteFunc(then.TemplatesOf(id), func(t fleet.Template) bool { return !readsFleet(t) })
+		}
+		changed[id] = all
+	}
+	return r.moveAccess(ctx, then, changed)
+}
+
 // moveAccess tells whether any of some templates of devices is about how their API is reached.
 func (r *Runner) moveAccess(ctx context.Context, registry *fleet.Registry,
 	templates map[fleet.DeviceID][]fleet.Template) bool {

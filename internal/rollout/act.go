@@ -73,15 +73,16 @@ func (r *Runner) act(ctx context.Context, id int64, what string, do step) (fleet
 	return l.shown(), nil
 }
 
-// Waves are the devices in each wave of the rollout that a change of so many of a fleet's devices would be, if all can
-// be reached. There are none where it would be admitted at once. access tells whether it is about how daemons are
-// reached.
-func (r *Runner) Waves(touched, devices int, access bool) []int {
+// Waves gives the sizes of the waves of the rollout that a change from one registry to another would be, if all devices
+// can be reached; nil for one that is admitted at once.
+func (r *Runner) Waves(ctx context.Context, now, then *fleet.Registry) []int {
+	touched := r.givenOther(ctx, now, then)
+	n := len(touched)
 	switch {
-	case touched > atOnce || r.o.ApprovalThreshold.Exceeded(touched, devices):
-		return splitWaves(r.o.Waves, touched, touched)
-	case access && touched > 1:
-		return splitWaves(accessWaves, touched, touched)
+	case r.wantsRollout(n, then):
+		return splitWaves(r.o.Waves, n, n)
+	case n > 1 && r.foreseesAccess(ctx, now, then, touched):
+		return splitWaves(accessWaves, n, n)
 	}
 	return nil
 }
@@ -92,14 +93,20 @@ func (r *Runner) NeedsApproval(ctx context.Context, now, then *fleet.Registry) s
 	if r.o.ApprovalThreshold == (Threshold{}) {
 		return ""
 	}
-	touched, compared := 0, map[int64]*comparison{}
-	for id := range then.Devices {
-		if now.Devices[id] == nil || r.differs(ctx, id, now, then, compared) {
-			touched++
-		}
-	}
+	touched := len(r.givenOther(ctx, now, then))
 	if !r.o.ApprovalThreshold.Exceeded(touched, len(then.Devices)) {
 		return ""
 	}
 	return r.o.ApprovalThreshold.reason(touched)
+}
+
+// givenOther gives the devices for which templates make something else of one registry than of another.
+func (r *Runner) givenOther(ctx context.Context, now, then *fleet.Registry) (touched []fleet.DeviceID) {
+	compared := map[int64]*comparison{}
+	for id := range then.Devices {
+		if now.Devices[id] == nil || r.differs(ctx, id, now, then, compared) {
+			touched = append(touched, id)
+		}
+	}
+	return touched
 }

@@ -47,21 +47,34 @@ func TestThresholdsAreNumbersOrShares(t *testing.T) {
 
 func TestWavesOfAChangeAreForeseen(t *testing.T) {
 	for _, test := range []struct {
-		touched, devices int
-		access           bool
-		want             []int
+		devices, tagged int
+		key, text       string
+		want            []int
 	}{
-		{0, 100, true, nil},
-		{1, 100, true, nil},
-		{10, 100, false, nil},
-		{10, 100, true, []int{1, 9}},
-		{30, 100, false, []int{1, 3, 26}},
-		{30, 100, true, []int{1, 3, 26}},
-		{8, 10, false, []int{1, 1, 6}}, // more than the approval threshold
+		{100, 1, "gui", `{"address": "0.0.0.0:8384"}`, nil},
+		{100, 10, "options", `{"natEnabled": false}`, nil},
+		{100, 10, "gui", `{"address": "0.0.0.0:8384"}`, []int{1, 9}},
+		{100, 10, "gui", `{"theme": "dark"}`, nil},
+		{100, 30, "options", `{"natEnabled": false}`, []int{1, 3, 26}},
+		{10, 8, "options", `{"natEnabled": false}`, []int{1, 1, 6}}, // more than the approval threshold
 	} {
-		r := &Runner{o: Options{Waves: DefaultWaves, ApprovalThreshold: Threshold{Percent: 60}}}
-		if got := r.Waves(test.touched, test.devices, test.access); !slices.Equal(got, test.want) {
+		d := newDaemons(t, test.devices, Options{Waves: DefaultWaves, ApprovalThreshold: Threshold{Percent: 60}})
+		now, r := d.store.current(), d.runner
+		made := fleet.Template{Op: fleet.OpMerge, Key: test.key, Text: test.text}
+		made.Reads.Known = true
+		edit := fleet.Edit{New: []fleet.TaggedTemplate{{Tags: []fleet.Tag{"some"}, Template: made}}}
+		for i := range test.tagged {
+			edit.Tag = append(edit.Tag, fleet.Tagging{Tag: "some", Device: deviceN(i)})
+		}
+		then, _, err := now.Edited(edit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Waves(t.Context(), now, then); !slices.Equal(got, test.want) {
 			t.Errorf("%+v: got %v", test, got)
+		}
+		if got := r.Waves(t.Context(), then, then); got != nil {
+			t.Errorf("%+v: nothing changes: got %v", test, got)
 		}
 	}
 }

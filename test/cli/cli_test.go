@@ -99,9 +99,19 @@ func runScripts(t *testing.T, dir string, o server.Options) {
 	runWith(t, dir, muster, ids)
 }
 
+// inTurn runs scripts one after the other: what one changes between the plan and the answer of another is refused
+// there.
+type inTurn struct{ *testing.T }
+
+func (inTurn) Parallel()     {}
+func (inTurn) Verbose() bool { return testing.Verbose() }
+func (t inTurn) Run(name string, f func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { f(inTurn{t}) })
+}
+
 // runWith runs the scripts of a folder against a server. The ID of each device is in a variable with its label.
 func runWith(t *testing.T, dir string, muster *server.Server, ids map[string]string) {
-	testscript.Run(t, testscript.Params{Dir: dir, UpdateScripts: *update, Setup: func(env *testscript.Env) error {
+	testscript.RunT(inTurn{t}, testscript.Params{Dir: dir, UpdateScripts: *update, Setup: func(env *testscript.Env) error {
 		env.Setenv("MUSTER_SERVER", muster.URL)
 		env.Setenv("MUSTER_TOKEN", muster.Token)
 		env.Setenv("HOME", env.WorkDir)

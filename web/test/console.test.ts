@@ -192,7 +192,7 @@ test("a template with a mistake is mended, its plan read, saved, and its rollout
   await editor.click();
   await page.keyboard.press("Control+a");
   await page.keyboard.type("30");
-  await page.getByText(/^Goes out as a rollout in 3 waves: 1, then \d, then 2\d devices\.$/).waitFor();
+  await page.getByText(/^Goes out as a rollout in 3 waves: 1 device, then \d devices, then 2\d devices\.$/).waitFor();
   await page.getByRole("button", { name: "Create for 31 devices" }).click();
   await page.getByRole("button", { name: /^Save/ }).waitFor();
   await page.getByRole("navigation").getByRole("link", { name: /Rollouts/ }).click();

@@ -56,8 +56,12 @@ export class Daemon {
     });
   }
 
-  /** call sends a request to the daemon's own API, which starts again after a change of gui: that is waited for. */
+  /**
+   * call sends a request to the daemon's own API, which starts again after a change of gui: that is waited for. What
+   * changes something is sent once.
+   */
   async call<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+    if (method !== "GET") await this.call("GET", "/system/ping");
     const { response, text } = await this.answer(path, {
       method,
       headers: { "X-API-Key": this.apiKey },
@@ -73,7 +77,7 @@ export class Daemon {
         const response = await fetch(`http://127.0.0.1:${this.port}/rest${path}`, request);
         return { response, text: await response.text() };
       } catch (error) {
-        if (Date.now() > end) throw error;
+        if (request.method !== "GET" || Date.now() > end) throw error;
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }

@@ -21,6 +21,8 @@ import { useSteadyRows } from "./steady";
 const idOf = (row: InventoryDevice) => row.deviceID;
 const nameOf = (row: InventoryDevice) => row.label || shortID(row.deviceID);
 
+const onNarrow = ["label", "connection", "configuration"];
+
 const columns: VColumn<InventoryDevice>[] = [
   {
     id: "label",
@@ -186,7 +188,7 @@ export function Devices() {
                 label="Devices"
                 rows={rows}
                 columns={shownColumns}
-                narrow={["label", "connection", "configuration"]}
+                narrow={onNarrow}
                 id={idOf}
                 name={nameOf}
                 sort={{ by: filter.sort, descending: filter.descending }}

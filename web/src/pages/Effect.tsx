@@ -3,7 +3,7 @@ import type { Schemas } from "../api/client";
 import { useLabels } from "../api/labels";
 import { Change } from "../ui/change";
 import { grouped } from "../ui/difference";
-import { count, plural, sentence, shortID } from "../ui/format";
+import { plural, sentence, shortID } from "../ui/format";
 import { Grow, Row, Rows, Stack } from "../ui/layout";
 import { Note, Nothing } from "../ui/page";
 import { Chip, Faint, Strong, Text } from "../ui/text";
@@ -53,7 +53,7 @@ export function Effect({ plan, idle }: { plan: Schemas["WhatIfPlan"]; idle?: str
       </Row>
       {plan.waves.length > 0 && (
         <Faint>
-          {`Goes out as a rollout in ${plural(plan.waves.length, "wave")}: ${plan.waves.map(count).join(", then ")} devices.`}
+          {`Goes out as a rollout in ${plural(plan.waves.length, "wave")}: ${plan.waves.map((n) => plural(n, "device")).join(", then ")}.`}
         </Faint>
       )}
       {plan.broken.map((one) => (

@@ -95,7 +95,7 @@ export default function Events() {
             label="Events"
             rows={shown}
             columns={columnsWith(named)}
-            narrow={["text", "device", "at"]}
+            narrow={onNarrow}
             id={(one) => String(one.id)}
             name={(one) => one.text}
             onOpen={(one) => {
@@ -108,6 +108,8 @@ export default function Events() {
     </Page>
   );
 }
+
+const onNarrow = ["text", "device", "at"];
 
 function columnsWith(named: (one: Happened) => string): VColumn<Happened>[] {
   return [

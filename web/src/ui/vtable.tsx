@@ -2,7 +2,7 @@ import { Checkbox } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { memo, useCallback, useEffect, useId, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
+import { memo, useCallback, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from "react";
 import { useLocation } from "wouter";
 
 export interface VColumn<T> {
@@ -58,7 +58,10 @@ export function VirtualTable<T>({
   const [current, setCurrent] = useState(-1);
   const [, navigate] = useLocation();
   const isNarrow = useMediaQuery("(max-width: 760px)", undefined, { getInitialValueInEffect: false });
-  const columns = isNarrow ? narrow.flatMap((one) => all.filter(({ id: of }) => of === one)) : all;
+  const columns = useMemo(
+    () => (isNarrow ? narrow.flatMap((one) => all.filter(({ id: of }) => of === one)) : all),
+    [isNarrow, narrow, all],
+  );
   const height = isNarrow ? narrowHeight : rowHeight;
   // eslint-disable-next-line react-hooks/incompatible-library -- the virtualizer changes by itself while one scrolls
   const virtual = useVirtualizer({

@@ -51,8 +51,8 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 		"merge folders.new, priority 0: ") || !strings.Contains(out, "+ tag all of template 1") {
 		t.Errorf("got %s without what it changes", out)
 	}
-	if out, code := w.command("rollout", "undo", "1"); code != 3 || !strings.Contains(out, "taken off 1 device.") ||
-		!strings.Contains(out, "1 template and 1 tagging become") || !strings.Contains(out, "nothing was changed") {
+	if out, code := w.command("rollout", "undo", "1"); code != 3 || !strings.Contains(out,
+		"It gives back 1 template and 1 tagging, and takes what it brought off 1 device.") || !strings.Contains(out, "nothing was changed") {
 		t.Errorf("an undo without an answer ended with %d: %s", code, out)
 	}
 	w.says("Rollout 1 is halted", "rollout", "show", "1")

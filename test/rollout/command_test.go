@@ -52,7 +52,8 @@ func TestRolloutsAreShownAndSteeredFromTheCommandLine(t *testing.T) {
 		t.Errorf("got %s without what it changes", out)
 	}
 	if out, code := w.command("rollout", "undo", "1"); code != 3 || !strings.Contains(out,
-		"It gives back 1 template and 1 tagging, and takes what it brought off 1 device.") || !strings.Contains(out, "nothing was changed") {
+		"It gives back 1 template and 1 tagging, and takes what it brought off 1 device.") ||
+		!strings.Contains(out, "nothing was changed") {
 		t.Errorf("an undo without an answer ended with %d: %s", code, out)
 	}
 	w.says("Rollout 1 is halted", "rollout", "show", "1")
